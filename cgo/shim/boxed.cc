@@ -1,0 +1,165 @@
+// The side door: any operator of the dispatcher by name, also those of other libraries.
+// Slower than the generated entries, open to everything.
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+
+#include "entries.h"
+
+namespace tg {
+namespace {
+
+// Tags of a boxed value on the wire; cgo/boxed.go has the same.
+enum class Box : uint64_t { none, tensor, integer, number, boolean, complex, string, list, dtype, device, layout, format, generator, tuple };
+
+using c10::TypeKind;
+using c10::TypePtr;
+
+TypePtr unwrap(TypePtr type) {
+	while (type->kind() == TypeKind::OptionalType) {
+		type = type->castRaw<c10::OptionalType>()->getElementType();
+	}
+	return type;
+}
+
+c10::IValue read(Args& a, const TypePtr& declared);
+
+// Lists are typed in libtorch: the schema, not the elements, says of what.
+c10::IValue read_list(Args& a, const TypePtr& type) {
+	uint64_t n = a.next();
+	TORCH_CHECK_TYPE(type->kind() == TypeKind::ListType, "a list was given where ", type->repr_str(), " is expected");
+	auto element = type->castRaw<c10::ListType>()->getElementType();
+	c10::impl::GenericList list(element);
+	list.reserve(n);
+	for (uint64_t i = 0; i < n; i++) {
+		list.push_back(read(a, element));
+	}
+	return list;
+}
+
+c10::IValue read_integer(int64_t v, const TypePtr& type) {
+	switch (type->kind()) {
+		case TypeKind::FloatType: return static_cast<double>(v);
+		case TypeKind::ComplexType: return c10::complex<double>(static_cast<double>(v), 0);
+		default: return v;
+	}
+}
+
+c10::IValue read(Args& a, const TypePtr& declared) {
+	auto type = unwrap(declared);
+	switch (static_cast<Box>(a.next())) {
+		case Box::none: return {};
+		case Box::tensor: return a.tensor();
+		case Box::integer: return read_integer(a.integer(), type);
+		case Box::number: return a.number();
+		case Box::boolean: return a.boolean();
+		case Box::complex: {
+			double re = a.number();
+			return c10::complex<double>(re, a.number());
+		}
+		case Box::string: return std::string(a.string());
+		case Box::list: return read_list(a, type);
+		case Box::dtype: return a.dtype();
+		case Box::device: return a.device();
+		case Box::layout: return a.layout();
+		case Box::format: return a.format();
+		case Box::generator: return *a.opt_generator();
+		case Box::tuple: break;
+	}
+	TORCH_CHECK_TYPE(false, "a value of this kind cannot be passed to an operator");
+}
+
+void tagged(std::vector<uint64_t>& out, Box tag, uint64_t v) {
+	out.push_back(static_cast<uint64_t>(tag));
+	out.push_back(v);
+}
+
+template <class List>
+void write_all(std::vector<uint64_t>& out, Box tag, const List& list);
+
+void write(std::vector<uint64_t>& out, const c10::IValue& v) {
+	if (v.isTensor()) {
+		tagged(out, Box::tensor, release(at::Tensor(v.toTensor())));
+	} else if (v.isInt()) {
+		tagged(out, Box::integer, word(v.toInt()));
+	} else if (v.isDouble()) {
+		tagged(out, Box::number, word(v.toDouble()));
+	} else if (v.isBool()) {
+		tagged(out, Box::boolean, v.toBool() ? 1 : 0);
+	} else if (v.isComplexDouble()) {
+		tagged(out, Box::complex, word(v.toComplexDouble().real()));
+		out.push_back(word(v.toComplexDouble().imag()));
+	} else if (v.isList()) {
+		write_all(out, Box::list, v.toListRef());
+	} else if (v.isTuple()) {
+		write_all(out, Box::tuple, v.toTupleRef().elements());
+	} else if (v.isString()) {
+		const auto& s = v.toStringRef();
+		tagged(out, Box::string, s.size());
+		size_t at = out.size();
+		out.resize(at + (s.size() + 7) / 8);
+		std::memcpy(out.data() + at, s.data(), s.size());
+	} else {
+		TORCH_CHECK_TYPE(v.isNone(), "a result of type ", v.tagKind(), " cannot be returned to Go");
+		out.push_back(static_cast<uint64_t>(Box::none));
+	}
+}
+
+template <class List>
+void write_all(std::vector<uint64_t>& out, Box tag, const List& list) {
+	tagged(out, tag, list.size());
+	for (const c10::IValue& v : list) {
+		write(out, v);
+	}
+}
+
+size_t find_argument(const c10::FunctionSchema& schema, std::string_view name) {
+	auto i = schema.argumentIndexWithName(name);
+	TORCH_CHECK_TYPE(i.has_value(), schema.name(), " has no argument ", name, ": ", schema);
+	return static_cast<size_t>(*i);
+}
+
+// Positional values, then named ones, then the schema's defaults.
+torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
+	const auto& declared = schema.arguments();
+	std::vector<std::optional<c10::IValue>> given(declared.size());
+	uint64_t positional = a.next();
+	TORCH_CHECK_TYPE(positional <= declared.size(), "too many arguments: ", positional, " given, expected ", schema);
+	for (uint64_t i = 0; i < positional; i++) {
+		given[i] = read(a, declared[i].type());
+	}
+	for (uint64_t n = a.next(); n > 0; n--) {
+		auto i = find_argument(schema, a.string());
+		TORCH_CHECK_TYPE(!given[i], "argument ", declared[i].name(), " was given twice");
+		given[i] = read(a, declared[i].type());
+	}
+	torch::jit::Stack stack;
+	for (size_t i = 0; i < declared.size(); i++) {
+		if (!given[i]) {
+			TORCH_CHECK_TYPE(declared[i].default_value(), "argument ", declared[i].name(), " is missing: ", schema);
+			given[i] = *declared[i].default_value();
+		}
+		stack.push_back(std::move(*given[i]));
+	}
+	schema.checkAndNormalizeInputs(stack);
+	return stack;
+}
+
+}  // namespace
+
+// boxed(name, overload, positional values, named values) -> results as boxed values
+void entry::boxed(Args& a, Results& r) {
+	std::string name(a.string());
+	std::string overload(a.string());
+	auto op = c10::Dispatcher::singleton().findSchema({name, overload});
+	TORCH_CHECK_NOT_IMPLEMENTED(op.has_value(), "there is no operator ", name, overload.empty() ? "" : ".", overload);
+	auto stack = arguments(a, op->schema());
+	op->callBoxed(stack);
+	std::vector<uint64_t> out;
+	for (const auto& v : stack) {
+		write(out, v);
+	}
+	r.put(stack.size());
+	r.words(out);
+}
+
+}  // namespace tg

@@ -1,0 +1,35 @@
+// What the shim's own files share: the state of each OS thread, the error fence
+// and the counters. Nothing here is seen by Go.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "wire.h"
+
+namespace tg {
+
+// What an OS thread knows of itself. Small and initial-exec, so that a call reads it
+// with one instruction.
+struct Thread {
+	uint64_t scope = 0;  // the innermost torch.Scope of the goroutine locked to this thread
+	uint32_t epoch = 0;  // of the process settings this thread has taken over
+	uint32_t flags = 0;  // TG_WARNED until the frame that carries it home
+};
+extern thread_local Thread thread __attribute__((tls_model("initial-exec")));
+
+// Process-wide settings that libtorch keeps per thread. Threads compare their epoch
+// with this one on every call and catch up when it has moved.
+extern std::atomic<uint32_t> epoch;
+void catch_up(Thread& t);
+
+// Live bytes of host memory handed out by libtorch's CPU allocator, and the mark past
+// which calls report TG_PRESSURE.
+extern std::atomic<int64_t> host_bytes;
+extern std::atomic<int64_t> host_limit;
+void count_host_memory();
+
+void fail(tg_frame* f) noexcept;  // turns the exception in flight into the frame's error
+
+}  // namespace tg

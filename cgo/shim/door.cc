@@ -1,0 +1,130 @@
+// The door: one function for every operator. It runs an entry behind the error fence
+// and sends everything the caller needs to know back in the caller's frame.
+#include "core.h"
+#include "ops_gen.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/util/Exception.h>
+#include <malloc.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace tg {
+
+thread_local Thread thread __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+void run(uint32_t op, const uint64_t* words, void* data, tg_frame* f) noexcept {
+	Thread& t = thread;
+	f->count = 0;
+	try {
+		if (t.epoch != epoch.load(std::memory_order_relaxed)) {
+			catch_up(t);
+		}
+		Args args{words, data};
+		Results results{f};
+		ops_table[op](args, results);
+		f->kind = TG_OK;
+	} catch (...) {
+		fail(f);
+	}
+	f->scope = t.scope;
+	f->flags = t.flags;
+	t.flags = 0;
+	if (host_bytes.load(std::memory_order_relaxed) > host_limit.load(std::memory_order_relaxed)) {
+		f->flags |= TG_PRESSURE;
+	}
+}
+
+void call(uint32_t op, const uint64_t* words, tg_frame* f) {
+	run(op, words, nullptr, f);
+}
+
+// libtorch frees and allocates large blocks on every step; glibc's defaults give them
+// back to the kernel each time and fault them in again. Keeping them makes CPU training
+// steps 3-10 % faster. LIBTORCH_GO_MALLOC=default leaves the defaults alone.
+void keep_large_blocks() {
+	const char* choice = std::getenv("LIBTORCH_GO_MALLOC");
+	if (choice != nullptr && std::strcmp(choice, "default") == 0) {
+		return;
+	}
+	constexpr int kGiB = 1 << 30;
+	mallopt(M_MMAP_THRESHOLD, kGiB);
+	mallopt(M_TRIM_THRESHOLD, kGiB);
+}
+
+}  // namespace
+
+void missing(Args&, Results&) {
+	TORCH_CHECK_NOT_IMPLEMENTED(false, "this operator does not exist in libtorch ", TG_TORCH_VERSION / 10000, ".",
+	                            TG_TORCH_VERSION / 100 % 100);
+}
+
+// Word 0 stands for the list's length, the handles travel on the heap.
+void Results::tensors(std::vector<at::Tensor>&& list) {
+	std::vector<uint64_t> handles;
+	handles.reserve(list.size());
+	for (auto& t : list) {
+		handles.push_back(release(std::move(t)));
+	}
+	words(handles);
+}
+
+void Results::ints(at::IntArrayRef list) {
+	words({list.begin(), list.end()});
+}
+
+void Results::words(const std::vector<uint64_t>& list) {
+	put(list.size());
+	auto heap = static_cast<uint64_t*>(std::malloc(list.size() * sizeof(uint64_t) + 1));
+	if (heap == nullptr) {
+		throw std::bad_alloc();
+	}
+	std::memcpy(heap, list.data(), list.size() * sizeof(uint64_t));
+	f->more = reinterpret_cast<uint64_t>(heap);
+}
+
+void Results::string(std::string_view s) {
+	put(s.size());
+	auto heap = static_cast<char*>(std::malloc(s.size() + 1));
+	if (heap == nullptr) {
+		throw std::bad_alloc();
+	}
+	std::memcpy(heap, s.data(), s.size());
+	f->more = reinterpret_cast<uint64_t>(heap);
+}
+
+void Results::scalar(const at::Scalar& s) {
+	if (s.isComplex()) {
+		put(static_cast<uint64_t>(Tag::complex));
+		number(s.toComplexDouble().real());
+		number(s.toComplexDouble().imag());
+		return;
+	}
+	if (s.isBoolean()) {
+		put(static_cast<uint64_t>(Tag::boolean));
+		boolean(s.toBool());
+	} else if (s.isFloatingPoint()) {
+		put(static_cast<uint64_t>(Tag::number));
+		number(s.toDouble());
+	} else {
+		put(static_cast<uint64_t>(Tag::integer));
+		integer(s.toLong());
+	}
+	put(0);
+}
+
+}  // namespace tg
+
+extern "C" __attribute__((visibility("default"))) const tg_api* tg_open() {
+	static const tg_api api{TG_ABI, TG_TORCH_VERSION, tg::ops_hash, tg::call, tg::run};
+	tg::keep_large_blocks();
+	tg::count_host_memory();
+	if (std::getenv("TORCH_SHOW_CPP_STACKTRACES") == nullptr) {
+		// Symbolising a C++ stack for each error costs more than the throw itself.
+		c10::SetStackTraceFetcher([] { return std::string(); });
+	}
+	return &api;
+}

@@ -1,0 +1,10 @@
+// Prototypes of the hand-written entries; entries.def is their list and numbering.
+#pragma once
+
+#include "wire.h"
+
+namespace tg::entry {
+#define ENTRY(name) void name(Args& a, Results& r);
+#include "entries.def"
+#undef ENTRY
+}  // namespace tg::entry

@@ -1,0 +1,63 @@
+// The error fence: whatever libtorch throws becomes a kind and a text in the frame.
+#include "core.h"
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/jit/runtime/jit_exception.h>
+
+#include <cstring>
+#include <new>
+
+namespace tg {
+
+namespace {
+
+void set(tg_frame* f, tg_kind kind, const char* what) noexcept {
+	f->kind = kind;
+	f->msg = reinterpret_cast<uint64_t>(strdup(what));
+}
+
+// libtorch's CPU allocator reports exhaustion as a plain c10::Error.
+bool is_host_oom(const char* what) noexcept {
+	return std::strstr(what, "DefaultCPUAllocator: can't allocate memory") != nullptr ||
+	       std::strstr(what, "DefaultCPUAllocator: not enough memory") != nullptr;
+}
+
+}  // namespace
+
+// Most derived classes first: a catch clause takes all that derives from it.
+void fail(tg_frame* f) noexcept {
+	f->code = 0;
+	f->msg = 0;
+	try {
+		throw;
+	} catch (const c10::OutOfMemoryError& e) {
+		set(f, TG_OUT_OF_MEMORY, e.what_without_backtrace());
+	} catch (const c10::AcceleratorError& e) {
+		set(f, TG_ACCELERATOR, e.what_without_backtrace());
+		f->code = e.get_error_code();
+	} catch (const c10::IndexError& e) {
+		set(f, TG_INDEX, e.what_without_backtrace());
+	} catch (const c10::ValueError& e) {
+		set(f, TG_VALUE, e.what_without_backtrace());
+	} catch (const c10::TypeError& e) {
+		set(f, TG_TYPE, e.what_without_backtrace());
+	} catch (const c10::NotImplementedError& e) {
+		set(f, TG_NOT_IMPLEMENTED, e.what_without_backtrace());
+	} catch (const c10::LinAlgError& e) {
+		set(f, TG_LINALG, e.what_without_backtrace());
+	} catch (const c10::DistError& e) {
+		set(f, TG_DIST, e.what_without_backtrace());
+	} catch (const c10::Error& e) {
+		set(f, is_host_oom(e.what_without_backtrace()) ? TG_OUT_OF_MEMORY : TG_ERROR, e.what_without_backtrace());
+	} catch (const std::bad_alloc&) {
+		set(f, TG_OUT_OF_MEMORY, "out of host memory");
+	} catch (const torch::jit::JITException& e) {
+		set(f, TG_ERROR, e.what());
+	} catch (const std::exception& e) {
+		set(f, TG_STD, e.what());
+	} catch (...) {
+		set(f, TG_UNKNOWN, "an exception of unknown type");
+	}
+}
+
+}  // namespace tg

@@ -1,0 +1,116 @@
+// Host memory: every byte that libtorch's CPU allocator hands out is counted, whoever
+// holds it (a handle in Go, the autograd graph, a cache), so that Go can feel memory
+// that its collector cannot see.
+#include "core.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
+#include <malloc.h>
+
+#include <limits>
+
+#include "entries.h"
+
+namespace tg {
+
+std::atomic<int64_t> host_bytes{0};
+std::atomic<int64_t> host_limit{std::numeric_limits<int64_t>::max()};
+
+namespace {
+
+// The same blocks, alignment and profiler reports as libtorch's default allocator,
+// with a counter around them. glibc knows each block's size, so nothing is stored.
+struct CountingAllocator final : c10::Allocator {
+	c10::DataPtr allocate(size_t n) override {
+		void* data = c10::alloc_cpu(n);
+		host_bytes.fetch_add(static_cast<int64_t>(malloc_usable_size(data)), std::memory_order_relaxed);
+		c10::profiledCPUMemoryReporter().New(data, n);
+		return {data, data, &release, at::Device(at::DeviceType::CPU)};
+	}
+	static void release(void* data) {
+		if (data == nullptr) {
+			return;
+		}
+		host_bytes.fetch_sub(static_cast<int64_t>(malloc_usable_size(data)), std::memory_order_relaxed);
+		c10::profiledCPUMemoryReporter().Delete(data);
+		c10::free_cpu(data);
+	}
+	c10::DeleterFnPtr raw_deleter() const override { return &release; }
+	void copy_data(void* dest, const void* src, std::size_t n) const override { default_copy_data(dest, src, n); }
+};
+
+at::DeviceAllocator* device_allocator(at::Device d) {
+	return at::getDeviceAllocator(d.type());
+}
+
+}  // namespace
+
+void count_host_memory() {
+	static CountingAllocator allocator;
+	constexpr uint8_t kPriority = 1;  // above the default's 0
+	c10::SetCPUAllocator(&allocator, kPriority);
+}
+
+namespace entry {
+
+// free(handles...): drops Go's reference to each.
+void free(Args& a, Results&) {
+	for (uint64_t n = a.next(); n > 0; n--) {
+		c10::raw::intrusive_ptr::decref(reinterpret_cast<c10::intrusive_ptr_target*>(a.next()));
+	}
+}
+
+// dup(t): another reference to the same tensor.
+void dup(Args& a, Results& r) {
+	r.tensor(a.tensor());
+}
+
+// scope(id) -> the id before. Everything made on this thread belongs to scope id.
+void scope(Args& a, Results& r) {
+	r.put(thread.scope);
+	thread.scope = a.next();
+}
+
+void host_memory(Args&, Results& r) {
+	r.integer(host_bytes.load());
+}
+
+// limit(bytes): calls report TG_PRESSURE while more host bytes than this are live.
+void limit(Args& a, Results&) {
+	host_limit.store(a.integer());
+}
+
+// device_memory(device) -> allocated, peak allocated, reserved, peak reserved,
+// allocation retries, out-of-memory events.
+void device_memory(Args& a, Results& r) {
+	auto device = a.device();
+	auto stats = device_allocator(device)->getDeviceStats(device.index());
+	constexpr auto all = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+	r.integer(stats.allocated_bytes[all].current);
+	r.integer(stats.allocated_bytes[all].peak);
+	r.integer(stats.reserved_bytes[all].current);
+	r.integer(stats.reserved_bytes[all].peak);
+	r.integer(stats.num_alloc_retries);
+	r.integer(stats.num_ooms);
+}
+
+void reset_peak_memory(Args& a, Results&) {
+	auto device = a.device();
+	device_allocator(device)->resetPeakStats(device.index());
+}
+
+void empty_cache(Args& a, Results&) {
+	device_allocator(a.device())->emptyCache();
+}
+
+// memory_info(device) -> free, total bytes on the card.
+void memory_info(Args& a, Results& r) {
+	auto device = a.device();
+	auto [free_bytes, total_bytes] = device_allocator(device)->getMemoryInfo(device.index());
+	r.integer(static_cast<int64_t>(free_bytes));
+	r.integer(static_cast<int64_t>(total_bytes));
+}
+
+}  // namespace entry
+}  // namespace tg

@@ -1,0 +1,125 @@
+// What a tensor is, and its bytes in and out of Go.
+#include <ATen/core/grad_mode.h>
+#include <ATen/Operators.h>
+#include <ATen/ops/empty.h>
+
+#include "entries.h"
+
+namespace tg::entry {
+
+namespace {
+
+const at::Tensor& defined(Args& a) {
+	const auto& t = a.tensor();
+	TORCH_CHECK_VALUE(t.defined(), "the tensor is undefined");
+	return t;
+}
+
+uint64_t device_word(at::Device d) {
+	return static_cast<uint64_t>(d.type()) << 8 | static_cast<uint8_t>(d.index());
+}
+
+}  // namespace
+
+void sizes(Args& a, Results& r) {
+	r.ints(defined(a).sizes());
+}
+
+void strides(Args& a, Results& r) {
+	r.ints(defined(a).strides());
+}
+
+// describe(t) -> dtype, device, layout, dim, numel, element size, bits of flags, offset into the storage
+void describe(Args& a, Results& r) {
+	const auto& t = defined(a);
+	r.integer(static_cast<int64_t>(t.scalar_type()));
+	r.put(device_word(t.device()));
+	r.integer(static_cast<int64_t>(t.layout()));
+	r.integer(t.dim());
+	r.integer(t.numel());
+	r.integer(static_cast<int64_t>(t.element_size()));
+	uint64_t flags = 0;
+	int bit = 0;
+	for (bool b : {t.requires_grad(), t.is_leaf(), t.is_inference(), t.is_conj(), t.is_neg()}) {
+		flags |= static_cast<uint64_t>(b) << bit++;
+	}
+	r.put(flags);
+	r.integer(t.layout() == at::kStrided ? t.storage_offset() : 0);
+}
+
+void dim(Args& a, Results& r) {
+	r.integer(defined(a).dim());
+}
+
+void is_contiguous(Args& a, Results& r) {
+	const auto& t = defined(a);
+	r.boolean(t.is_contiguous(a.format()));
+}
+
+void version(Args& a, Results& r) {
+	r.integer(defined(a)._version());
+}
+
+// storage(t) -> identity of the storage, its bytes, references to it
+void storage(Args& a, Results& r) {
+	const auto& t = defined(a);
+	if (!t.has_storage()) {
+		r.put(0), r.put(0), r.put(0);
+		return;
+	}
+	r.put(reinterpret_cast<uint64_t>(t.storage().unsafeGetStorageImpl()));
+	r.integer(static_cast<int64_t>(t.storage().nbytes()));
+	r.integer(static_cast<int64_t>(t.storage().use_count()));
+}
+
+// from_bytes(dtype, sizes, byte count) + data -> a CPU tensor with a copy of the bytes
+void from_bytes(Args& a, Results& r) {
+	auto dtype = a.dtype();
+	auto sizes = a.ints();
+	auto bytes = a.next();
+	auto t = at::empty(sizes, at::TensorOptions().dtype(dtype));
+	TORCH_CHECK_VALUE(t.nbytes() == bytes, "a tensor of shape ", sizes, " and dtype ", dtype, " has ", t.nbytes(), " bytes, got ", bytes);
+	if (bytes > 0) {
+		std::memcpy(t.mutable_data_ptr(), a.data, bytes);
+	}
+	r.tensor(std::move(t));
+}
+
+// to_bytes(t, byte count) + data: writes t's elements, in row-major order, to data
+void to_bytes(Args& a, Results&) {
+	at::NoGradGuard no_grad;
+	auto t = defined(a).detach().resolve_conj().resolve_neg().to(at::kCPU).contiguous();
+	auto bytes = a.next();
+	TORCH_CHECK_VALUE(t.nbytes() == bytes, "the tensor has ", t.nbytes(), " bytes, room for ", bytes, " was given");
+	if (bytes > 0) {
+		std::memcpy(a.data, t.const_data_ptr(), bytes);
+	}
+}
+
+// overwrite(t, byte count) + data: fills t, a contiguous CPU tensor, with the bytes
+void overwrite(Args& a, Results&) {
+	const auto& t = defined(a);
+	auto bytes = a.next();
+	TORCH_CHECK_VALUE(t.device().is_cpu() && t.is_contiguous(), "only a contiguous CPU tensor can be filled from bytes");
+	TORCH_CHECK_VALUE(t.nbytes() == bytes, "the tensor has ", t.nbytes(), " bytes, got ", bytes);
+	if (bytes > 0) {
+		std::memcpy(t.mutable_data_ptr(), a.data, bytes);
+	}
+}
+
+void item(Args& a, Results& r) {
+	r.scalar(defined(a).item());
+}
+
+// to(t, device?, dtype?, layout?, non_blocking, copy, format?)
+void to(Args& a, Results& r) {
+	const auto& t = defined(a);
+	auto device = a.opt_device();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	bool non_blocking = a.boolean();
+	bool copy = a.boolean();
+	r.tensor(at::_ops::to_dtype_layout::call(t, dtype, layout, device, std::nullopt, non_blocking, copy, a.opt_format()));
+}
+
+}  // namespace tg::entry

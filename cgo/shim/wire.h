@@ -1,0 +1,244 @@
+// The wire format between Go and libtorch: Args reads a call's words in schema
+// order, Results writes what comes back. Reading never copies what it can borrow:
+// a handle word *is* the single pointer that an at::Tensor consists of.
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/List.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+#include <c10/core/SymIntArrayRef.h>
+#include <c10/core/UndefinedTensorImpl.h>
+#include <c10/util/OptionalArrayRef.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "torchgo.h"
+
+namespace tg {
+
+static_assert(sizeof(at::Tensor) == sizeof(uint64_t), "a handle word must be an at::Tensor");
+static_assert(sizeof(at::Generator) == sizeof(uint64_t), "a handle word must be an at::Generator");
+
+constexpr uint64_t kNone = ~uint64_t{0};
+
+template <class T>
+T bits(uint64_t word) {
+	static_assert(sizeof(T) == sizeof word);
+	T v;
+	std::memcpy(&v, &word, sizeof v);
+	return v;
+}
+
+template <class T>
+uint64_t word(T v) {
+	static_assert(sizeof(T) == sizeof(uint64_t));
+	uint64_t w;
+	std::memcpy(&w, &v, sizeof w);
+	return w;
+}
+
+inline const at::Tensor undefined;
+
+// A handle word is a TensorImpl* whose reference Go holds; 0 is the undefined tensor.
+inline const at::Tensor& borrow(const uint64_t& handle) {
+	return handle == 0 ? undefined : reinterpret_cast<const at::Tensor&>(handle);
+}
+
+inline uint64_t release(at::Tensor&& t) {
+	return t.defined() ? reinterpret_cast<uint64_t>(t.unsafeReleaseTensorImpl()) : 0;
+}
+
+// Tags of a Scalar on the wire.
+enum class Tag : uint64_t { none = 0, number = 1, integer = 2, boolean = 3, complex = 4 };
+
+struct Args {
+	const uint64_t* p;
+	void* data = nullptr;  // bulk data, for the few entries that take it
+
+	uint64_t next() { return *p++; }
+
+	const at::Tensor& tensor() { return borrow(*p++); }
+	std::optional<at::Tensor> opt_tensor() {
+		uint64_t h = *p;
+		const at::Tensor& t = tensor();
+		return h == 0 ? std::nullopt : std::optional<at::Tensor>(t);
+	}
+	// Borrows the words themselves as an array of at::Tensor: no copy, no refcount.
+	at::TensorList tensors() {
+		uint64_t n = next();
+		const uint64_t* first = p;
+		p += n;
+		for (uint64_t i = 0; i < n; i++) {
+			TORCH_CHECK_VALUE(first[i] != 0, "element ", i, " of the tensor list is undefined");
+		}
+		return {reinterpret_cast<const at::Tensor*>(first), n};
+	}
+	c10::List<std::optional<at::Tensor>> opt_tensors() {
+		c10::List<std::optional<at::Tensor>> list;
+		uint64_t n = next();
+		list.reserve(n);
+		for (uint64_t i = 0; i < n; i++) {
+			list.push_back(opt_tensor());
+		}
+		return list;
+	}
+
+	int64_t integer() { return bits<int64_t>(next()); }
+	std::optional<int64_t> opt_integer() {
+		bool given = next() != 0;
+		int64_t v = integer();
+		return given ? std::optional<int64_t>(v) : std::nullopt;
+	}
+	std::optional<c10::SymInt> opt_symint() {
+		auto v = opt_integer();
+		return v ? std::optional<c10::SymInt>(*v) : std::nullopt;
+	}
+	double number() { return bits<double>(next()); }
+	std::optional<double> opt_number() {
+		bool given = next() != 0;
+		double v = number();
+		return given ? std::optional<double>(v) : std::nullopt;
+	}
+	bool boolean() { return next() != 0; }
+	std::optional<bool> opt_boolean() {
+		uint64_t w = next();
+		return w == kNone ? std::nullopt : std::optional<bool>(w != 0);
+	}
+
+	at::Scalar scalar() {
+		auto v = opt_scalar();
+		TORCH_CHECK_TYPE(v.has_value(), "expected a number, got none");
+		return *v;
+	}
+	std::optional<at::Scalar> opt_scalar() {
+		switch (static_cast<Tag>(next())) {
+			case Tag::none: return std::nullopt;
+			case Tag::number: return at::Scalar(number());
+			case Tag::integer: return at::Scalar(integer());
+			case Tag::boolean: return at::Scalar(boolean());
+			case Tag::complex: {
+				double re = number();
+				return at::Scalar(c10::complex<double>(re, number()));
+			}
+		}
+		TORCH_CHECK_TYPE(false, "not a number");
+	}
+	std::vector<at::Scalar> scalars() {
+		std::vector<at::Scalar> list(next());
+		for (auto& s : list) {
+			s = scalar();
+		}
+		return list;
+	}
+
+	at::IntArrayRef ints() { return span<int64_t>(next()); }
+	at::OptionalIntArrayRef opt_ints() {
+		uint64_t n = next();
+		return n == kNone ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(span<int64_t>(n));
+	}
+	c10::SymIntArrayRef symints() { return c10::fromIntArrayRefSlow(ints()); }
+	at::OptionalSymIntArrayRef opt_symints() {
+		auto v = opt_ints();
+		return v ? at::OptionalSymIntArrayRef(c10::fromIntArrayRefSlow(*v)) : at::OptionalSymIntArrayRef();
+	}
+	at::ArrayRef<double> numbers() { return span<double>(next()); }
+	std::optional<at::ArrayRef<double>> opt_numbers() {
+		uint64_t n = next();
+		return n == kNone ? std::nullopt : std::optional<at::ArrayRef<double>>(span<double>(n));
+	}
+	template <size_t N>
+	std::array<bool, N> booleans() {
+		std::array<bool, N> list{};
+		uint64_t n = next();
+		TORCH_CHECK_VALUE(n == N, "expected ", N, " booleans, got ", n);
+		for (auto& b : list) {
+			b = boolean();
+		}
+		return list;
+	}
+
+	std::string_view string() { return text(next()); }
+	std::optional<std::string_view> opt_string() {
+		uint64_t n = next();
+		return n == kNone ? std::nullopt : std::optional<std::string_view>(text(n));
+	}
+
+	at::ScalarType dtype() { return given<at::ScalarType>("dtype"); }
+	std::optional<at::ScalarType> opt_dtype() { return optional<at::ScalarType>(); }
+	at::Layout layout() { return given<at::Layout>("layout"); }
+	std::optional<at::Layout> opt_layout() { return optional<at::Layout>(); }
+	at::MemoryFormat format() { return given<at::MemoryFormat>("memory format"); }
+	std::optional<at::MemoryFormat> opt_format() { return optional<at::MemoryFormat>(); }
+	at::Device device() {
+		auto d = opt_device();
+		TORCH_CHECK_VALUE(d.has_value(), "a device is needed");
+		return *d;
+	}
+	std::optional<at::Device> opt_device() {
+		uint64_t w = next();
+		if (w == kNone) {
+			return std::nullopt;
+		}
+		return at::Device(static_cast<at::DeviceType>(w >> 8), static_cast<at::DeviceIndex>(w & 0xff));
+	}
+	std::optional<at::Generator> opt_generator() {
+		const uint64_t& w = *p++;
+		return w == 0 ? std::nullopt : std::optional<at::Generator>(reinterpret_cast<const at::Generator&>(w));
+	}
+
+ private:
+	template <class T>
+	at::ArrayRef<T> span(uint64_t n) {
+		static_assert(sizeof(T) == sizeof(uint64_t));
+		auto first = reinterpret_cast<const T*>(p);
+		p += n;
+		return {first, n};
+	}
+	std::string_view text(uint64_t n) {
+		auto first = reinterpret_cast<const char*>(p);
+		p += (n + 7) / 8;
+		return {first, n};
+	}
+	template <class E>
+	std::optional<E> optional() {
+		uint64_t w = next();
+		return w == kNone ? std::nullopt : std::optional<E>(static_cast<E>(w));
+	}
+	template <class E>
+	E given(const char* what) {
+		auto v = optional<E>();
+		TORCH_CHECK_VALUE(v.has_value(), "a ", what, " is needed");
+		return *v;
+	}
+};
+
+// Results fills the caller's frame. Words go into out; lists whose length only the
+// call knows go to the heap, where Go picks them up and frees them.
+struct Results {
+	tg_frame* f;
+
+	void put(uint64_t w) { f->out[f->count++] = w; }
+	void tensor(at::Tensor&& t) { put(release(std::move(t))); }
+	void tensor(const at::Tensor& t) { tensor(at::Tensor(t)); }
+	void integer(int64_t v) { put(word(v)); }
+	void number(double v) { put(word(v)); }
+	void boolean(bool v) { put(v ? 1 : 0); }
+	void scalar(const at::Scalar& s);
+	void tensors(std::vector<at::Tensor>&& list);
+	void ints(at::IntArrayRef list);
+	void string(std::string_view s);
+	void words(const std::vector<uint64_t>& list);
+};
+
+using Entry = void (*)(Args&, Results&);
+
+// The entry of operators that the libtorch we were compiled with does not have.
+void missing(Args&, Results&);
+
+}  // namespace tg
