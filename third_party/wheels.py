@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Fetch pinned wheels by name, check them against wheels.sum, and unpack them.
+
+    wheels.py install [--exact] [--tag 311] CACHE DEST NAME==VERSION...
+
+DEST then holds these wheels, laid out as pip would lay them out, and a file .wheels
+that lists them; nothing is done where it lists them already. Downloads go through pip
+into CACHE, one wheel at a time, and get their name there only when they are whole and
+checked; an unpack gets its name DEST only when it is whole. So both can be interrupted
+at any time and repeated. --exact also replaces a DEST that holds more wheels than asked
+for. --tag picks the Python that compiled wheels are for; the libraries in them are the
+same for all, so where a wheel does not exist for that Python another one serves.
+"""
+import argparse
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from pathlib import Path
+
+SUMS = Path(__file__).with_name("wheels.sum")
+SERVES_ALL = "312"  # the Python whose wheel is taken where there is none for the one at hand
+
+
+class Failure(Exception):
+    """What went wrong, in one line."""
+
+
+def own_tag():
+    free_threaded = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    return f"{sys.version_info[0]}{sys.version_info[1]}{free_threaded}"
+
+
+def read_sums():
+    """File name -> SHA-256, of every wheel that may be used."""
+    lines = SUMS.read_text().splitlines() if SUMS.exists() else []
+    return {name: digest for digest, name in (line.split() for line in lines)}
+
+
+def normal(name):
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def fits(file, tag):
+    """Whether the wheel can be imported by the Python of this tag."""
+    python, abi, _ = file[: -len(".whl")].rsplit("-", 3)[1:]
+    if "py3" in python.split("."):
+        return True
+    if abi == "abi3":
+        return tag.isdigit() and int(python[3:]) <= int(tag[1:])
+    return python == f"cp{tag}" and abi == python
+
+
+def choose(spec, tag, sums):
+    """The wheel file for NAME==VERSION: for this Python, or else for any."""
+    name, version = spec.split("==")
+    files = [f for f in sums if normal(f.split("-")[0]) == normal(name) and f.split("-")[1] == version]
+    for wanted in (tag, SERVES_ALL):
+        for file in files:
+            if fits(file, wanted):
+                return file
+    raise Failure(f"{SUMS.name} has no {spec}: after a change in versions.env run third_party/pin.py")
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as f:
+        for block in iter(lambda: f.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def need_space(folder, needed, what):
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise Failure(f"disk full: {what} needs {needed >> 20} MB in {folder}, {free >> 20} MB are free")
+
+
+def explain(log, file):
+    """Pip's pages of complaint as one line."""
+    if "DO NOT MATCH THE HASHES" in log:
+        return f"hash mismatch: what was served as {file} is not what {SUMS.name} says; nothing was kept"
+    if "No space left" in log:
+        return f"disk full: no room to download {file}"
+    if re.search(r"Retrying|NewConnectionError|ConnectTimeout|ReadTimeout|ProxyError|Connection(Error| (aborted|reset|broken))", log):
+        return f"no network: pip cannot download {file}; run again when it is back, whole wheels are kept"
+    errors = [line for line in log.splitlines() if line.startswith("ERROR")]
+    return f"pip cannot download {file}: {errors[-1] if errors else log.strip()[-300:]}"
+
+
+def pip_command(file, digest, partial):
+    """Ask pip for exactly this file, whatever the Python and the system that ask."""
+    name, version, *_ = file.split("-")
+    python, abi, platforms = file[: -len(".whl")].rsplit("-", 3)[1:]
+    wanted = partial / "wanted.txt"
+    wanted.write_text(f"{name}=={version} --hash=sha256:{digest}\n")
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes", "--no-cache-dir",
+               "--only-binary=:all:", "--disable-pip-version-check", "--implementation", "cp",
+               "--abi", abi, "--dest", str(partial), "-r", str(wanted)]
+    if python.startswith("cp"):
+        command += ["--python-version", f"3.{python[3:]}"]
+    for platform in platforms.split("."):
+        if platform != "any":
+            command += ["--platform", platform]
+    return command if sys.stdout.isatty() else command + ["--quiet"]
+
+
+def download(file, digest, cache):
+    print(f"    fetching {file}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="partial-", dir=cache) as folder:
+        partial = Path(folder)
+        # pip unpacks and buffers in TMPDIR: keep that, too, out of the rest of the machine.
+        env = dict(os.environ, TMPDIR=folder, PIP_RESUME_RETRIES="10", PYTHONWARNINGS="ignore")
+        run = subprocess.run(pip_command(file, digest, partial), env=env, stderr=subprocess.PIPE, text=True)
+        if "No module named pip" in run.stderr:
+            raise Failure(f"{sys.executable} has no pip: install it (Debian, Ubuntu: apt install python3-pip)")
+        if run.returncode != 0:
+            raise Failure(explain(run.stderr, file))
+        found = [p for p in partial.glob("*.whl")]
+        if not found or sha256(found[0]) != digest:
+            raise Failure(f"hash mismatch: {file} is not what {SUMS.name} says; nothing was kept")
+        os.replace(found[0], cache / file)
+
+
+def fetch(file, digest, cache):
+    """The whole and checked wheel in the cache."""
+    path = cache / file
+    if path.exists() and sha256(path) != digest:
+        print(f"    {file} in the cache is damaged: fetching it again")
+        path.unlink()
+    if not path.exists():
+        download(file, digest, cache)
+    return path
+
+
+def place(member):
+    """Where a wheel's member goes: NAME.data/scripts -> bin, other NAME.data/* -> the top."""
+    parts = member.split("/")
+    if not parts[0].endswith(".data") or len(parts) < 3:
+        return member
+    return "/".join((["bin"] if parts[1] == "scripts" else []) + parts[2:])
+
+
+def extract(wheel, dest):
+    with zipfile.ZipFile(wheel) as archive:
+        for info in archive.infolist():
+            if info.is_dir():
+                continue
+            target = dest / place(info.filename)
+            if dest.resolve() not in target.resolve().parents:
+                raise Failure(f"{wheel.name} reaches outside its folder: {info.filename}")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(info) as source, open(target, "wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+            os.chmod(target, 0o755 if info.external_attr >> 16 & 0o111 else 0o644)
+
+
+def unpack(wheels, dest):
+    partial = dest.with_name(dest.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    size = sum(i.file_size for w in wheels for i in zipfile.ZipFile(w).infolist())
+    need_space(partial, size + (64 << 20), f"unpacking to {dest.name}")
+    for wheel in wheels:
+        print(f"    unpacking {wheel.name}", flush=True)
+        extract(wheel, partial)
+    (partial / ".wheels").write_text("".join(f"{w.name}\n" for w in wheels))
+    shutil.rmtree(dest, ignore_errors=True)
+    os.replace(partial, dest)
+
+
+def install(args):
+    sums = read_sums()
+    files = [choose(spec, args.tag, sums) for spec in args.specs]
+    listing = args.dest / ".wheels"
+    have = set(listing.read_text().split()) if listing.exists() else set()
+    if have == set(files) or (have > set(files) and not args.exact):
+        return
+    args.cache.mkdir(parents=True, exist_ok=True)
+    args.dest.parent.mkdir(parents=True, exist_ok=True)
+    with open(args.cache / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one at a time: what is partial now is nobody's
+        for old in args.cache.glob("partial-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        missing = [f for f in files if not (args.cache / f).exists()]
+        if missing:
+            need_space(args.cache, sum(map(guess, missing)), "downloading")
+        try:
+            unpack([fetch(f, sums[f], args.cache) for f in files], args.dest)
+        except OSError as e:
+            raise Failure(f"disk full: {e}" if e.errno in (28, 122) else str(e))
+
+
+def guess(file):
+    """About how large a download is, before it is known: to fail early on a full disk."""
+    if file.startswith("torch-"):
+        return 700 << 20
+    large = ("nvidia_cublas-", "nvidia_cudnn", "nvidia_cufft-", "nvidia_cusolver-", "nvidia_cusparse", "nvidia_nccl")
+    return (500 if file.startswith(large) else 20) << 20
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["install"])
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--tag", default=own_tag())
+    parser.add_argument("cache", type=Path)
+    parser.add_argument("dest", type=Path)
+    parser.add_argument("specs", nargs="+")
+    args = parser.parse_args()
+    try:
+        install(args)
+    except Failure as e:
+        sys.exit(f"build.sh: {e}")
+
+
+if __name__ == "__main__":
+    main()
