@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// docWidth is where lines of comments are broken.
+const docWidth = 96
+
+// doc is the comment above a Go form: what it does, how its options are given, and
+// the schema line. The lines begin after the slashes.
+func (t *Tables) doc(f *Func) []string {
+	text := t.sentence(f)
+	for _, n := range f.Notes {
+		text += " " + n
+	}
+	lines := wrap(text, docWidth)
+	return append(lines, "", "\t"+f.Op.Line)
+}
+
+// sentence is the first sentence of the comment. docs.txt knows the operators that
+// people use; an in-place form refers to its twin; the rest names the operator.
+func (t *Tables) sentence(f *Func) string {
+	o := f.Op
+	if text, ok := t.Docs[o.Name()]; ok {
+		return f.Symbol + " " + text
+	}
+	plain := o.Stem()
+	if o.Overload != "" {
+		plain += "." + o.Overload
+	}
+	_, stem := t.Docs[o.Stem()]
+	_, full := t.Docs[plain]
+	if o.Inplace() && (stem || full) {
+		return fmt.Sprintf("%s is %s in place: it overwrites x and returns it.", f.Symbol, strings.TrimSuffix(f.Symbol, "InPlace"))
+	}
+	if text, ok := t.Docs[o.Base]; ok && !o.Inplace() {
+		return f.Symbol + " " + text
+	}
+	s := fmt.Sprintf("%s calls aten::%s.", f.Symbol, o.Name())
+	if o.Inplace() {
+		s += " It overwrites x and returns it."
+	}
+	return s
+}
+
+// wrap breaks text into comment lines of at most width columns.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if len(line)+1+len(w) > width && line != "" {
+			lines = append(lines, line)
+			line = ""
+		}
+		line += " " + w
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,196 @@
+// Command gen writes everything that follows from libtorch's list of operators: the
+// C++ unpackers, the numbers in package cgo, the methods and functions of packages
+// torch and torch/aten, and the table docs/ops.tsv.
+//
+//	go run ./cgo/gen                                write the files
+//	go run ./cgo/gen -check                         list the files that differ; exit 1 if any
+//	go run ./cgo/gen -compare FILE -as 2.15.0       note in versions.txt what another yaml lacks
+//
+// It reads native_functions.yaml as it comes with libtorch, the hand-written entries
+// in cgo/shim/entries.def, and three tables beside itself: names.txt (every decision
+// on naming), docs.txt (first lines of comments) and versions.txt.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	yamlPath := flag.String("yaml", "", "native_functions.yaml to read (default: the one in third_party/libtorch)")
+	root := flag.String("root", ".", "root of the module")
+	check := flag.Bool("check", false, "write nothing; exit 1 if a file differs")
+	compare := flag.String("compare", "", "another version's native_functions.yaml to compare with")
+	as := flag.String("as", "", "the version that -compare names, as 2.15.0")
+	flag.Parse()
+	if *yamlPath == "" {
+		*yamlPath = filepath.Join(*root, "third_party/libtorch/torchgen/packaged/ATen/native/native_functions.yaml")
+	}
+	err := run(*root, *yamlPath, *compare, *as, *check)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(root, yamlPath, compare, as string, check bool) error {
+	if compare != "" {
+		return compareVersions(root, yamlPath, compare, as)
+	}
+	files, err := generate(root, yamlPath)
+	if err != nil {
+		return err
+	}
+	stale, err := staleFiles(root, files)
+	if err != nil {
+		return err
+	}
+	if check {
+		return checkFiles(root, files, stale)
+	}
+	for _, path := range stale {
+		if err := os.Remove(filepath.Join(root, path)); err != nil {
+			return err
+		}
+	}
+	return writeFiles(root, files)
+}
+
+// generate makes the contents of all generated files, by their path below root.
+func generate(root, yamlPath string) (map[string][]byte, error) {
+	t, err := readTables(filepath.Join(root, "cgo/gen"))
+	if err != nil {
+		return nil, err
+	}
+	ops, err := readYAML(yamlPath)
+	if err != nil {
+		return nil, err
+	}
+	hand, err := readEntries(filepath.Join(root, "cgo/shim/entries.def"))
+	if err != nil {
+		return nil, err
+	}
+	door, left, err := arrange(ops, hand, t)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	if err := cxxFiles(files, hand, door, t); err != nil {
+		return nil, err
+	}
+	if err := goFiles(files, hand, door, t); err != nil {
+		return nil, err
+	}
+	files["docs/ops.tsv"] = []byte(tsv(door))
+	files["cgo/gen/report.txt"] = []byte(report(hand, door, left, t))
+	return files, t.unused(ops)
+}
+
+func cxxFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) error {
+	files["cgo/shim/ops_gen.h"] = []byte(cxxHeader())
+	files["cgo/shim/ops_gen_table.cc"] = []byte(cxxTable(hand, door, opsHash(hand, door)))
+	for i := range shards {
+		part := door[i*len(door)/shards : (i+1)*len(door)/shards]
+		src, err := cxxShard(part, t)
+		if err != nil {
+			return err
+		}
+		files[fmt.Sprintf("cgo/shim/ops_gen_%02d.cc", i)] = []byte(src)
+	}
+	return nil
+}
+
+func goFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) (err error) {
+	if files["cgo/ops_gen.go"], err = opsFile(hand, door, opsHash(hand, door), t); err != nil {
+		return err
+	}
+	for _, pkg := range []struct {
+		name, prefix string
+		place        Place
+	}{{"torch", "torch/ops_", Public}, {"aten", "torch/aten/", Aten}} {
+		funcs, err := goForms(door, pkg.place, t)
+		if err != nil {
+			return err
+		}
+		themes := map[string][]*Func{}
+		for _, f := range funcs {
+			name := theme(f)
+			themes[name] = append(themes[name], f)
+		}
+		for name, funcs := range themes {
+			if files[pkg.prefix+name+"_gen.go"], err = goFile(pkg.name, funcs, t); err != nil {
+				return err
+			}
+		}
+		if files[pkg.prefix+"options_gen.go"], err = optionsFile(pkg.name, funcs); err != nil {
+			return err
+		}
+		if files[pkg.prefix+"support_gen.go"], err = supportFile(pkg.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generated are the patterns that only this program writes.
+var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go"}
+
+// staleFiles are generated files of earlier runs that no longer come out.
+func staleFiles(root string, files map[string][]byte) ([]string, error) {
+	var stale []string
+	for _, pattern := range generated {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range found {
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return nil, err
+			}
+			if files[filepath.ToSlash(rel)] == nil {
+				stale = append(stale, filepath.ToSlash(rel))
+			}
+		}
+	}
+	return stale, nil
+}
+
+// checkFiles fails with the list of files that differ from what would be written.
+func checkFiles(root string, files map[string][]byte, stale []string) error {
+	differ := slices.Clone(stale)
+	for path, want := range files {
+		have, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil || !bytes.Equal(have, want) {
+			differ = append(differ, path)
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	slices.Sort(differ)
+	return fmt.Errorf("these files differ from what `go run ./cgo/gen` writes:\n  %s", strings.Join(differ, "\n  "))
+}
+
+// writeFiles writes what has changed, and only that, so that builds stay warm.
+func writeFiles(root string, files map[string][]byte) error {
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		full := filepath.Join(root, path)
+		if have, err := os.ReadFile(full); err == nil && bytes.Equal(have, files[path]) {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(full, files[path], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Place says where the Go form of an operator stands.
+type Place int
+
+const (
+	Left   Place = iota // not in the door: see Op.Why
+	Public              // package torch
+	Aten                // package torch/aten: private to PyTorch, or a backend's own
+	Hand                // written by hand in package torch
+)
+
+// Op is one operator on its way from the yaml to the generated files.
+type Op struct {
+	*Schema
+	Method bool   // the yaml lists the variant `method`
+	Module string // python_module: nn, linalg, fft, special, …
+
+	Number int    // its place in the table
+	Place  Place  // where its Go form goes
+	Why    string // why it was left out, or what stands in its stead
+	Gone   string // first supported libtorch that lacks it, "" when all have it
+	Const  string // Go constant, OpAddTensor
+	Go     *Func  // its Go form; nil for Left, Hand and folded operators
+	Fold   *Op    // the same operator without its Generator, whose Go form serves this one too
+	Seeded *Op    // the reverse of Fold
+}
+
+// Inplace reports an operator that writes to its first argument by name (add_).
+func (o *Op) Inplace() bool {
+	if len(o.Args) == 0 || !o.Args[0].Type.Mutable {
+		return false
+	}
+	if strings.HasPrefix(o.Base, "__i") {
+		return strings.HasSuffix(o.Base, "__")
+	}
+	return strings.HasSuffix(o.Base, "_")
+}
+
+// Stem is the base name without the underscore of the in-place form.
+func (o *Op) Stem() string {
+	if o.Inplace() {
+		return strings.TrimSuffix(o.Base, "_")
+	}
+	return o.Base
+}
+
+// Functional reports an operator that writes to none of its arguments.
+func (o *Op) Functional() bool {
+	return !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable })
+}
+
+func (o *Op) isOut() bool {
+	return slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable && a.KwOnly })
+}
+
+// quartet reports the four arguments every factory has.
+func (o *Op) quartet() bool {
+	for i := range o.Args {
+		if quartetAt(o.Args, i) {
+			return true
+		}
+	}
+	return false
+}
+
+var quartetNames = []string{"dtype", "layout", "device", "pin_memory"}
+
+// quartetAt reports whether dtype, layout, device and pin_memory begin at argument i.
+func quartetAt(args []Arg, i int) bool {
+	if len(args)-i < len(quartetNames) {
+		return false
+	}
+	for j, name := range quartetNames {
+		if args[i+j].Name != name || !args[i+j].HasDefault {
+			return false
+		}
+	}
+	return true
+}
+
+// cannot names the types that do not cross the door.
+var cannot = map[string]bool{"Dimname": true, "Storage": true, "Stream": true, "SymBool": true, "QScheme": true, "ConstQuantizer": true}
+
+// whyLeft says why an operator has no entry in the door; "" when it has one.
+func whyLeft(o *Op) string {
+	for _, a := range o.Args {
+		if cannot[a.Type.Base] {
+			return "takes a " + a.Type.Base
+		}
+	}
+	lists := 0
+	for _, r := range o.Returns {
+		if cannot[r.Type.Base] {
+			return "returns a " + r.Type.Base
+		}
+		if r.Type.List {
+			lists++
+		}
+	}
+	if lists > 1 {
+		return "returns more than one list"
+	}
+	switch {
+	case o.isOut():
+		return "out= variant"
+	case strings.HasPrefix(o.Base, "sym_"):
+		return "symbolic shape"
+	}
+	return ""
+}
+
+// notPublic matches what PyTorch does not document for users: private
+// operators, gradients, the backends' own kernels, and copies of views.
+var notPublic = regexp.MustCompile(`^_|backward|^(mkldnn|miopen|mps|cudnn|fbgemm|quantize|quantized|q|thnn|linalg__)_|` +
+	`^(fake_quantize|fused_moving_avg|choose_qparams|empty_quantized|int_repr|qscheme|dequantize|to_mkldnn|is_vulkan)|` +
+	`_copy$|_overrideable$|^(slow_conv|conv_depthwise|lift|glu_jvp|native_norm|native_channel_shuffle|norm_except_dim)|` +
+	`^batch_norm_(stats|elemt|gather|update)|_loss(2d)?_forward$|^log_sigmoid_forward$|^rrelu_with_noise|^copy_sparse_to_sparse|` +
+	`^(sspaddmm|hspmm|slice_inverse|unsafe_|resize_as_sparse|sparse_resize)|^set_data$`)
+
+// isPublic reports an operator that users know by its own name.
+func isPublic(o *Op) bool {
+	return !notPublic.MatchString(o.Base) || o.Base == "narrow_copy" || o.Base == "index_copy"
+}
+
+// arrange decides each operator's place, sorts the door's operators by name
+// and numbers them after the hand-written entries.
+func arrange(ops []*Op, hand []string, t *Tables) (door, left []*Op, err error) {
+	for _, o := range ops {
+		o.Why = whyLeft(o)
+		switch {
+		case o.Why != "":
+			left = append(left, o)
+			continue
+		case t.Hand[o.Name()] != nil || t.Hand[o.Base+".*"] != nil:
+			o.Place = Hand
+			o.Why = cmp.Or(t.Hand[o.Name()], t.Hand[o.Base+".*"]).symbol
+		case isPublic(o) && !t.Private[o.Name()] && !t.Private[o.Base]:
+			o.Place = Public
+		default:
+			o.Place = Aten
+		}
+		o.Gone = t.Gone[o.Name()]
+		door = append(door, o)
+	}
+	slices.SortFunc(door, func(a, b *Op) int { return cmp.Compare(a.Name(), b.Name()) })
+	seen := map[string]string{}
+	for i, name := range hand {
+		if err := take(seen, "Op"+t.camel(name), fmt.Sprintf("entry %d", i)); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, o := range door {
+		o.Number = len(hand) + i
+		o.Const = constName(o, t, false)
+		if _, ok := seen[o.Const]; ok {
+			o.Const = constName(o, t, true)
+		}
+		if err := take(seen, o.Const, o.Name()); err != nil {
+			return nil, nil, err
+		}
+	}
+	fold(door)
+	return door, left, nil
+}
+
+// fold pairs rand.generator with rand: one Go form serves both.
+func fold(door []*Op) {
+	bySig := map[string]*Op{}
+	sig := func(o *Op, drop int) string {
+		var b strings.Builder
+		b.WriteString(o.Base)
+		for i, a := range o.Args {
+			if i != drop {
+				fmt.Fprintf(&b, ",%s %s", a.Type.Key(), a.Name)
+			}
+		}
+		return b.String()
+	}
+	for _, o := range door {
+		bySig[sig(o, -1)] = o
+	}
+	for _, o := range door {
+		i := slices.IndexFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Generator" && !a.HasDefault })
+		if i < 0 {
+			continue
+		}
+		if plain := bySig[sig(o, i)]; plain != nil {
+			o.Fold, plain.Seeded = plain, o
+		}
+	}
+}
+
+// take enters a symbol and fails when it is taken: names must never collide in silence.
+func take(seen map[string]string, symbol, owner string) error {
+	if prev, ok := seen[symbol]; ok {
+		return fmt.Errorf("name collision: %s stands for both %s and %s; settle it in cgo/gen/names.txt", symbol, prev, owner)
+	}
+	seen[symbol] = owner
+	return nil
+}
+
+// opsHash ties a shim to the Go side made from the same list.
+func opsHash(hand []string, door []*Op) uint64 {
+	h := fnv.New64a()
+	for _, name := range hand {
+		fmt.Fprintf(h, "ENTRY(%s)\n", name)
+	}
+	for _, o := range door {
+		fmt.Fprintln(h, o.Line)
+	}
+	return h.Sum64()
+}

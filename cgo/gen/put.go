@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// put is the statement that packs the argument of slot s.
+func (e *emitter) put(s *Slot) string {
+	switch s.Source {
+	case FromTensor:
+		return fmt.Sprintf("putOptions(&c, &o, %s)", enumCode(s.Arg))
+	case FromDefault:
+		return e.putDefault(s)
+	case FromInts:
+		return fmt.Sprintf("c.Int(optInt(%s, %d, %d, %s))", s.Expr, s.Index, s.Of, s.Default)
+	case FromVariadic:
+		return e.putVariadic(s)
+	case FromField:
+		return e.putField(s)
+	}
+	return e.putValue(s, s.Expr)
+}
+
+// putValue packs a value that is surely given.
+func (e *emitter) putValue(s *Slot, expr string) string {
+	switch s.Type.Key() {
+	case "Tensor", "Tensor?":
+		return fmt.Sprintf("putTensor(&c, %s)", expr)
+	case "Tensor[]", "Tensor?[]":
+		return fmt.Sprintf("putTensors(&c, %s)", expr)
+	case "Generator?":
+		return fmt.Sprintf("putGenerator(&c, %s)", expr)
+	case "Scalar":
+		return fmt.Sprintf("putScalar(&c, %s)", expr)
+	case "Scalar?":
+		return fmt.Sprintf("putOptScalar(&c, %s)", expr)
+	case "Scalar[]":
+		return fmt.Sprintf("putScalars(&c, %s)", expr)
+	case "str?":
+		return fmt.Sprintf("putOptStr(&c, %s)", expr)
+	case "ScalarType", "ScalarType?", "Layout", "Layout?", "MemoryFormat", "MemoryFormat?", "Device", "Device?":
+		return fmt.Sprintf("c.Code(%s)", e.code(expr))
+	}
+	if isReduction(s.Arg) {
+		return e.reduction(expr)
+	}
+	method := map[string]string{
+		"int": "Int", "int?": "OptInt", "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "Bool",
+		"int[]": "Ints", "int[]?": "OptInts", "float[]": "Floats", "float[]?": "OptFloats", "bool[]": "Bools", "str": "Str",
+	}[s.Type.Key()]
+	return fmt.Sprintf("c.%s(%s)", method, expr)
+}
+
+func (e *emitter) reduction(expr string) string {
+	if e.aten {
+		return "c.Code(reductionCode(" + expr + "))"
+	}
+	return "c.Code(" + expr + ".code())"
+}
+
+func (e *emitter) code(expr string) string {
+	if e.aten {
+		return "code(" + expr + ")"
+	}
+	return expr + ".code()"
+}
+
+// putField packs an option whose zero value means the schema's default.
+func (e *emitter) putField(s *Slot) string {
+	expr := s.Expr
+	if s.Negate {
+		return fmt.Sprintf("c.Bool(!%s)", expr)
+	}
+	switch key := s.Type.Key(); {
+	case key == "bool?":
+		return fmt.Sprintf("c.OptBool(%s)", expr)
+	case key == "int" && !isReduction(s.Arg) && !zeroDefault(s.Arg):
+		return fmt.Sprintf("c.Int(orInt(%s, %s))", expr, s.Default)
+	case key == "float" && !zeroDefault(s.Arg):
+		return fmt.Sprintf("c.Float(orFloat(%s, %s))", expr, s.Default)
+	case key == "Scalar":
+		return fmt.Sprintf("putScalar(&c, or(%s, %s))", expr, s.Default)
+	}
+	return e.putOr(s, expr)
+}
+
+// putOr packs an option of a kind that is the same in a field and in a variadic tail.
+func (e *emitter) putOr(s *Slot, expr string) string {
+	if list, ok := listDefault(s.Arg); ok && len(list) > 0 {
+		return fmt.Sprintf("c.Ints(orInts(%s, %s))", expr, strings.Join(list, ", "))
+	}
+	if text, ok := unquote(s.Default); ok && text != "" {
+		return fmt.Sprintf("c.Str(orStr(%s, %s))", expr, strconv.Quote(text))
+	}
+	if code := enumCode(s.Arg); code != "-1" {
+		return fmt.Sprintf("c.Code(orCode(%s, %s))", e.code(expr), code)
+	}
+	return e.putValue(s, expr)
+}
+
+// putVariadic packs the only option of an operator.
+func (e *emitter) putVariadic(s *Slot) string {
+	first := func(def string) string { return fmt.Sprintf("firstOr(%s, %s)", s.Expr, def) }
+	zero := func() string { return fmt.Sprintf("first(%s)", s.Expr) }
+	switch s.Type.Key() {
+	case "int[]", "int[]?", "float[]?", "Tensor[]":
+		return e.putOr(s, s.Expr)
+	case "int?":
+		return fmt.Sprintf("c.OptInt(only(%s))", s.Expr)
+	case "float?":
+		return fmt.Sprintf("c.OptFloat(only(%s))", s.Expr)
+	case "int", "float":
+		if !isReduction(s.Arg) {
+			return e.putValue(s, first(s.Default))
+		}
+	case "Scalar":
+		return e.putValue(s, fmt.Sprintf("or(%s, %s)", zero(), s.Default))
+	}
+	return e.putOr(s, zero())
+}
+
+// putDefault packs the default of an argument that Go does not offer.
+func (e *emitter) putDefault(s *Slot) string {
+	if s.Default == "None" {
+		return map[bool]string{
+			true:  "c.OptInt(nil)",
+			false: "c.Code(-1)",
+		}[s.Type.Key() == "int?" || s.Type.Key() == "float?"]
+	}
+	if s.Type.Key() == "bool" {
+		return fmt.Sprintf("c.Bool(%s)", strings.ToLower(s.Default))
+	}
+	return e.putValue(s, s.Default)
+}
+
+// enumCode is the number of an enumeration's default, "-1" for none.
+func enumCode(a Arg) string {
+	switch a.Default {
+	case "long":
+		return "4"
+	case "contiguous_format":
+		return "0"
+	}
+	return "-1"
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// entry is what the generator reads of one item of native_functions.yaml.
+type entry struct {
+	Func     string `yaml:"func"`
+	Variants string `yaml:"variants"`
+	Module   string `yaml:"python_module"`
+}
+
+// readYAML parses native_functions.yaml into operators, in the file's order.
+func readYAML(path string) ([]*Op, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w (it comes with libtorch: run ./build.sh deps, or name one with -yaml)", err)
+	}
+	var entries []entry
+	if err := yaml.Unmarshal(raw, &entries); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var ops []*Op
+	for _, e := range entries {
+		s, err := parseSchema(e.Func)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		ops = append(ops, &Op{Schema: s, Method: strings.Contains(e.Variants, "method"), Module: e.Module})
+	}
+	return ops, nil
+}
+
+var entryLine = regexp.MustCompile(`(?m)^ENTRY\((\w+)\)`)
+
+// readEntries lists the hand-written entries, in their order: that is their number.
+func readEntries(path string) ([]string, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range entryLine.FindAllSubmatch(raw, -1) {
+		name := string(m[1])
+		if slices.Contains(names, name) {
+			return nil, fmt.Errorf("%s: ENTRY(%s) stands twice", path, name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
