@@ -1,0 +1,80 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// layers is the house from the cellar to the roof. A package may import what lies in rows
+// above its own; a name ending in / stands for all packages below it.
+var layers = [][]string{
+	{"cgo", "cgo/gen", "internal/lint"},
+	{"torch"},
+	{"torch/aten"},
+	{"torch/cuda", "torch/torchtest"},
+	{"torch/nn/init", "torch/nn/functional", "torch/optim", "torch/data", "torch/safetensors", "torch/jit", "torch/export", "torch/dist"},
+	{"torch/nn", "torch/optim/lr", "torch/checkpoint"},
+	{"amp", "vision", "vision/imageio", "vision/models"},
+	{"vision/transforms"},
+	{"vision/datasets"},
+	{"examples/internal/"},
+	{"examples/", "bench", "bench/", "compat", "compat/"},
+}
+
+// doorKeepers may import cgo; everyone else goes through package torch.
+var doorKeepers = []string{"torch", "torch/aten", "torch/cuda", "torch/optim", "torch/data", "torch/jit", "torch/export", "torch/dist", "amp"}
+
+func layer(path string) int {
+	for i, row := range layers {
+		if slices.Contains(row, path) {
+			return i
+		}
+	}
+	return slices.IndexFunc(layers, func(row []string) bool {
+		return slices.ContainsFunc(row, func(name string) bool {
+			return strings.HasSuffix(name, "/") && strings.HasPrefix(path, name)
+		})
+	})
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	for _, p := range allPackages(t) {
+		own := layer(p.path())
+		assert.GreaterOrEqual(t, own, 0, "package %s has no place in the list of layers", p.path())
+		for _, path := range p.Imports {
+			if dep, ours := strings.CutPrefix(path, module+"/"); ours {
+				assert.Less(t, layer(dep), own, "%s must not import %s", p.path(), dep)
+			}
+		}
+	}
+}
+
+func TestOnlyDoorKeepersImportCgo(t *testing.T) {
+	for _, p := range allPackages(t) {
+		if slices.Contains(p.Imports, module+"/cgo") {
+			assert.Contains(t, doorKeepers, p.path())
+		}
+	}
+}
+
+func TestOnlyTestsImportTestPackages(t *testing.T) {
+	for _, p := range allPackages(t) {
+		for _, path := range p.Imports {
+			assert.NotContains(t, path, "stretchr/testify", p.path())
+			assert.NotEqual(t, module+"/torch/torchtest", path, p.path())
+		}
+	}
+}
+
+func TestOnlyCgoSpeaksC(t *testing.T) {
+	for _, p := range allPackages(t) {
+		if p.path() == "cgo" {
+			assert.NotEmpty(t, p.CgoFiles)
+			continue
+		}
+		assert.Empty(t, p.CgoFiles, "package %s imports C", p.path())
+	}
+}
