@@ -1,0 +1,131 @@
+package cgo
+
+import (
+	"math"
+)
+
+// Tags of a boxed value on the wire; shim/boxed.cc has the same.
+const (
+	boxNone = iota
+	boxTensor
+	boxInt
+	boxFloat
+	boxBool
+	boxComplex
+	boxString
+	boxList
+	boxDType
+	boxDevice
+	boxLayout
+	boxFormat
+	boxGenerator
+	boxTuple
+)
+
+// BoxNone adds None to a boxed call.
+func (c *Call) BoxNone() { c.put(boxNone) }
+
+// BoxTensor adds a tensor.
+func (c *Call) BoxTensor(h *Handle) { c.put(boxTensor); c.Tensor(h) }
+
+// BoxInt adds an int.
+func (c *Call) BoxInt(v int64) { c.put(boxInt); c.put(uint64(v)) }
+
+// BoxFloat adds a float.
+func (c *Call) BoxFloat(v float64) { c.put(boxFloat); c.Float(v) }
+
+// BoxBool adds a bool.
+func (c *Call) BoxBool(v bool) { c.put(boxBool); c.Bool(v) }
+
+// BoxComplex adds a complex number.
+func (c *Call) BoxComplex(v complex128) {
+	c.put(boxComplex)
+	c.Float(real(v))
+	c.Float(imag(v))
+}
+
+// BoxStr adds a string.
+func (c *Call) BoxStr(s string) { c.put(boxString); c.Str(s) }
+
+// BoxList announces n boxed values that make up a list.
+func (c *Call) BoxList(n int) { c.put(boxList); c.put(uint64(n)) }
+
+// BoxDType, BoxDevice, BoxLayout and BoxFormat add an enumerator.
+func (c *Call) BoxDType(code int64) { c.put(boxDType); c.Code(code) }
+
+// BoxDevice adds a device.
+func (c *Call) BoxDevice(code int64) { c.put(boxDevice); c.Code(code) }
+
+// BoxLayout adds a layout.
+func (c *Call) BoxLayout(code int64) { c.put(boxLayout); c.Code(code) }
+
+// BoxFormat adds a memory format.
+func (c *Call) BoxFormat(code int64) { c.put(boxFormat); c.Code(code) }
+
+// BoxGenerator adds a generator.
+func (c *Call) BoxGenerator(h *Handle) { c.put(boxGenerator); c.Object(h) }
+
+// Tuple is a result of several values, told apart from a list of them.
+type Tuple []any
+
+// Boxed takes the results of a boxed call: nil, *Handle, int64, float64, bool,
+// complex128, string, []any or Tuple each.
+func (c *Call) Boxed() []any {
+	r := boxReader{words: c.Words(1), scope: c.frame.scope}
+	return r.values(c.IntResult(0))
+}
+
+type boxReader struct {
+	words []uint64
+	scope uint64
+}
+
+func (r *boxReader) next() uint64 {
+	w := r.words[0]
+	r.words = r.words[1:]
+	return w
+}
+
+func (r *boxReader) values(n int) []any {
+	list := make([]any, n)
+	for i := range list {
+		list[i] = r.value()
+	}
+	return list
+}
+
+func (r *boxReader) value() any {
+	switch r.next() {
+	case boxTensor:
+		return adopt(r.next(), r.scope)
+	case boxInt:
+		return int64(r.next())
+	case boxFloat:
+		return math.Float64frombits(r.next())
+	case boxBool:
+		return r.next() != 0
+	case boxComplex:
+		re := math.Float64frombits(r.next())
+		return complex(re, math.Float64frombits(r.next()))
+	case boxString:
+		return r.text(int(r.next()))
+	case boxList:
+		return r.values(int(r.next()))
+	case boxTuple:
+		return Tuple(r.values(int(r.next())))
+	default:
+		return nil
+	}
+}
+
+func (r *boxReader) text(n int) string {
+	text := make([]byte, 0, n+7)
+	for len(text) < n {
+		w := r.next()
+		for range 8 {
+			text = append(text, byte(w))
+			w >>= 8
+		}
+	}
+	return string(text[:n])
+}

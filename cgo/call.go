@@ -1,0 +1,367 @@
+package cgo
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Words and pins that fit into a Call itself; longer argument lists go to the heap.
+const (
+	inlineWords = 20
+	inlinePins  = 4
+	frameOut    = 10
+)
+
+// none is the word for an argument that was not given.
+const none = ^uint64(0)
+
+// frame mirrors tg_frame in shim/torchgo.h.
+type frame struct {
+	kind  uint32
+	code  int32
+	flags uint32
+	count uint32
+	scope uint64
+	msg   uint64
+	more  uint64
+	out   [frameOut]uint64
+}
+
+const (
+	flagWarned   = 1
+	flagPressure = 2
+)
+
+// Call is one trip through the door. The zero value is ready for Begin; a Call lives on
+// the stack of the function that makes it and is used once.
+type Call struct {
+	op       Op
+	n        int32 // words written so far
+	pins     int32
+	closed   bool // an argument was closed
+	words    [inlineWords]uint64
+	long     []uint64 // all words, once they no longer fit
+	pinned   [inlinePins]*Handle
+	morePins []*Handle
+	frame    frame
+}
+
+// Begin starts a call of op. Arguments follow in the order of its schema.
+func (c *Call) Begin(op Op) { c.op = op }
+
+func (c *Call) put(w uint64) {
+	if c.n < inlineWords {
+		c.words[c.n] = w
+		c.n++
+		return
+	}
+	c.spill(w)
+}
+
+//go:noinline
+func (c *Call) spill(w uint64) {
+	if c.long == nil {
+		c.long = append(make([]uint64, 0, 4*inlineWords), c.words[:]...)
+	}
+	c.long = append(c.long, w)
+}
+
+// Tensor adds a tensor, or nothing for nil: the undefined tensor, None.
+func (c *Call) Tensor(h *Handle) {
+	if h == nil {
+		c.put(0)
+		return
+	}
+	if !h.pin() {
+		c.closed = true
+		c.put(0)
+		return
+	}
+	if c.pins < inlinePins {
+		c.pinned[c.pins] = h
+		c.pins++
+	} else {
+		c.morePins = append(c.morePins, h)
+	}
+	c.put(uint64(h.impl.Load()))
+}
+
+// Object adds any other object that a handle owns, a generator for example.
+func (c *Call) Object(h *Handle) { c.Tensor(h) }
+
+// List announces n tensors.
+func (c *Call) List(n int) { c.put(uint64(n)) }
+
+// Int adds an int or a SymInt.
+func (c *Call) Int(v int) { c.put(uint64(v)) }
+
+// Word adds 64 bits as they are.
+func (c *Call) Word(v uint64) { c.put(v) }
+
+// Code adds an enumerator: a dtype, layout, memory format or device; -1 is "none".
+func (c *Call) Code(v int64) { c.put(uint64(v)) }
+
+// OptInt adds an optional int.
+func (c *Call) OptInt(v *int) {
+	if v == nil {
+		c.put(0)
+		c.put(0)
+		return
+	}
+	c.put(1)
+	c.put(uint64(*v))
+}
+
+// Float adds a float.
+func (c *Call) Float(v float64) { c.put(math.Float64bits(v)) }
+
+// OptFloat adds an optional float.
+func (c *Call) OptFloat(v *float64) {
+	if v == nil {
+		c.put(0)
+		c.put(0)
+		return
+	}
+	c.put(1)
+	c.put(math.Float64bits(*v))
+}
+
+// Bool adds a bool.
+func (c *Call) Bool(v bool) {
+	if v {
+		c.put(1)
+	} else {
+		c.put(0)
+	}
+}
+
+// OptBool adds an optional bool.
+func (c *Call) OptBool(v *bool) {
+	if v == nil {
+		c.put(none)
+		return
+	}
+	c.Bool(*v)
+}
+
+// Ints adds a list of ints.
+func (c *Call) Ints(v []int) {
+	c.put(uint64(len(v)))
+	for _, i := range v {
+		c.put(uint64(i))
+	}
+}
+
+// OptInts adds an optional list of ints: nil is none, an empty list is a list.
+func (c *Call) OptInts(v []int) {
+	if v == nil {
+		c.put(none)
+		return
+	}
+	c.Ints(v)
+}
+
+// Floats adds a list of floats.
+func (c *Call) Floats(v []float64) {
+	c.put(uint64(len(v)))
+	for _, f := range v {
+		c.Float(f)
+	}
+}
+
+// OptFloats adds an optional list of floats: nil is none.
+func (c *Call) OptFloats(v []float64) {
+	if v == nil {
+		c.put(none)
+		return
+	}
+	c.Floats(v)
+}
+
+// Bools adds a list of bools.
+func (c *Call) Bools(v []bool) {
+	c.put(uint64(len(v)))
+	for _, b := range v {
+		c.Bool(b)
+	}
+}
+
+// Str adds a string.
+func (c *Call) Str(s string) {
+	c.put(uint64(len(s)))
+	for len(s) > 0 {
+		var w [8]byte
+		n := copy(w[:], s)
+		c.put(*(*uint64)(unsafe.Pointer(&w)))
+		s = s[n:]
+	}
+}
+
+// OptStr adds an optional string.
+func (c *Call) OptStr(s *string) {
+	if s == nil {
+		c.put(none)
+		return
+	}
+	c.Str(*s)
+}
+
+// Tags of a scalar, as in shim/wire.h.
+const (
+	tagNone = iota
+	tagFloat
+	tagInt
+	tagBool
+	tagComplex
+)
+
+// NoScalar adds an optional number that was not given.
+func (c *Call) NoScalar() { c.put(tagNone) }
+
+// ScalarInt, ScalarFloat, ScalarBool and ScalarComplex add a number.
+func (c *Call) ScalarInt(v int64) { c.put(tagInt); c.put(uint64(v)) }
+
+// ScalarFloat adds a floating-point number.
+func (c *Call) ScalarFloat(v float64) { c.put(tagFloat); c.Float(v) }
+
+// ScalarBool adds a boolean.
+func (c *Call) ScalarBool(v bool) { c.put(tagBool); c.Bool(v) }
+
+// ScalarComplex adds a complex number.
+func (c *Call) ScalarComplex(v complex128) {
+	c.put(tagComplex)
+	c.Float(real(v))
+	c.Float(imag(v))
+}
+
+// Run passes the call through the door. After an error the call holds no results.
+func (c *Call) Run() *Error { return c.run(nil) }
+
+// RunData is Run for the few entries that read or write a block of memory.
+func (c *Call) RunData(data unsafe.Pointer) *Error { return c.run(data) }
+
+func (c *Call) run(data unsafe.Pointer) *Error {
+	if c.closed || !loaded.Load() {
+		if err := c.refuse(); err != nil {
+			return err
+		}
+	}
+	words := &c.words[0]
+	if c.long != nil {
+		words = &c.long[0]
+	}
+	if data == nil {
+		door(c.op, words, &c.frame)
+	} else {
+		doorData(c.op, words, data, &c.frame)
+	}
+	var err *Error
+	if c.frame.kind != 0 || c.frame.flags != 0 || garbage.pending.Load() {
+		err = c.attend(words, data)
+	}
+	c.unpin()
+	return err
+}
+
+// refuse answers for a call that must not be made, or opens the library for the first.
+//
+//go:noinline
+func (c *Call) refuse() *Error {
+	if c.closed {
+		defer c.unpin()
+		return &Error{Op: c.op.String(), Kind: KindClosed, Msg: "a tensor was used after it had been closed, or after the Scope that it belonged to had ended", Args: c.describe()}
+	}
+	if err := Load(); err != nil {
+		c.unpin()
+		return &Error{Op: c.op.String(), Kind: KindLibrary, Msg: err.Error()}
+	}
+	return nil
+}
+
+// attend sees to what came home with the results: an error, warnings, memory that
+// waits to be freed, pressure.
+//
+//go:noinline
+func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
+	if c.frame.kind == uint32(KindOutOfMemory) && c.op.functional() {
+		takeString(c.frame.msg, -1)
+		Collect()
+		c.frame = frame{}
+		if data == nil {
+			door(c.op, words, &c.frame)
+		} else {
+			doorData(c.op, words, data, &c.frame)
+		}
+	}
+	if c.frame.flags&flagWarned != 0 {
+		deliverWarnings()
+	}
+	if c.frame.kind != 0 {
+		return c.error()
+	}
+	garbage.drain()
+	if c.frame.flags&flagPressure != 0 {
+		relieve()
+	}
+	return nil
+}
+
+func (c *Call) unpin() {
+	for i := range c.pins {
+		c.pinned[i].unpin()
+	}
+	for _, h := range c.morePins {
+		h.unpin()
+	}
+}
+
+// Handle takes result i, a tensor; nil where it is undefined. It belongs to the thread's
+// scope, or to the garbage collector.
+func (c *Call) Handle(i int) *Handle { return adopt(c.frame.out[i], c.frame.scope) }
+
+// Unscoped takes result i out of every scope.
+func (c *Call) Unscoped(i int) *Handle { return adopt(c.frame.out[i], 0) }
+
+// Handles takes a list of tensors whose length is result i.
+func (c *Call) Handles(i int) []*Handle {
+	words := c.Words(i)
+	list := make([]*Handle, len(words))
+	for j, w := range words {
+		list[j] = adopt(w, c.frame.scope)
+	}
+	return list
+}
+
+// Words takes a list of words whose length is result i.
+func (c *Call) Words(i int) []uint64 {
+	return takeWords(c.frame.more, int(c.frame.out[i]))
+}
+
+// Text takes a string whose length is result i.
+func (c *Call) Text(i int) string { return takeString(c.frame.more, int(c.frame.out[i])) }
+
+// IntResult is result i as an int.
+func (c *Call) IntResult(i int) int { return int(c.frame.out[i]) }
+
+// WordResult is result i as it came.
+func (c *Call) WordResult(i int) uint64 { return c.frame.out[i] }
+
+// FloatResult is result i as a float.
+func (c *Call) FloatResult(i int) float64 { return math.Float64frombits(c.frame.out[i]) }
+
+// BoolResult is result i as a bool.
+func (c *Call) BoolResult(i int) bool { return c.frame.out[i] != 0 }
+
+// ScalarResult is the number in results i to i+2: an int64, float64, bool or complex128.
+func (c *Call) ScalarResult(i int) any {
+	switch v := c.frame.out[i+1]; c.frame.out[i] {
+	case tagFloat:
+		return math.Float64frombits(v)
+	case tagInt:
+		return int64(v)
+	case tagBool:
+		return v != 0
+	default:
+		return complex(math.Float64frombits(v), math.Float64frombits(c.frame.out[i+2]))
+	}
+}

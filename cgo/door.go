@@ -1,0 +1,131 @@
+//go:build cgo
+
+package cgo
+
+/*
+#cgo LDFLAGS: -ldl
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include "shim/torchgo.h"
+
+static const tg_api* api;
+
+static inline void door(uint32_t op, const uint64_t* words, tg_frame* f) { api->call(op, words, f); }
+static inline void door_data(uint32_t op, const uint64_t* words, void* data, tg_frame* f) { api->call_data(op, words, data, f); }
+static inline void door_free(uint64_t p) { free((void*)p); }
+
+static const char* library_open(const char* path, int lazy, int global) {
+	int flags = (lazy ? RTLD_LAZY : RTLD_NOW) | (global ? RTLD_GLOBAL : RTLD_LOCAL);
+	return dlopen(path, flags) ? NULL : dlerror();
+}
+
+static const char* shim_open(const char* path, tg_api* out) {
+	void* lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!lib) return dlerror();
+	tg_open_fn fn = (tg_open_fn)dlsym(lib, "tg_open");
+	if (!fn) return dlerror();
+	api = fn();
+	*out = *api;
+	return NULL;
+}
+
+static uint64_t abi_version(void) {
+	uint64_t (*fn)(void) = (uint64_t (*)(void))dlsym(RTLD_DEFAULT, "aoti_torch_abi_version");
+	return fn ? fn() : 0;
+}
+
+#cgo noescape door
+#cgo nocallback door
+#cgo noescape door_data
+#cgo nocallback door_data
+#cgo nocallback door_free
+*/
+import "C"
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// The Go mirror of the frame must lie over the C one.
+const _ = -uint(unsafe.Sizeof(frame{}) - C.sizeof_tg_frame)
+
+func door(op Op, words *uint64, f *frame) {
+	C.door(C.uint32_t(op), (*C.uint64_t)(unsafe.Pointer(words)), (*C.tg_frame)(unsafe.Pointer(f)))
+}
+
+// doorData passes bulk data along with the words. Go memory may move out of C's reach
+// once the call ends; no entry keeps the pointer.
+func doorData(op Op, words *uint64, data unsafe.Pointer, f *frame) {
+	C.door_data(C.uint32_t(op), (*C.uint64_t)(unsafe.Pointer(words)), data, (*C.tg_frame)(unsafe.Pointer(f)))
+}
+
+// takeString copies n bytes (all up to a zero byte if n < 0) out of a malloc'ed block
+// and frees it.
+func takeString(p uint64, n int) string {
+	if p == 0 {
+		return ""
+	}
+	defer C.door_free(C.uint64_t(p))
+	text := *(**C.char)(unsafe.Pointer(&p))
+	if n < 0 {
+		return C.GoString(text)
+	}
+	return C.GoStringN(text, C.int(n))
+}
+
+// takeWords copies n words out of a malloc'ed block and frees it.
+func takeWords(p uint64, n int) []uint64 {
+	if p == 0 {
+		return nil
+	}
+	defer C.door_free(C.uint64_t(p))
+	words := make([]uint64, n)
+	copy(words, unsafe.Slice(*(**uint64)(unsafe.Pointer(&p)), n))
+	return words
+}
+
+// openLibrary loads a shared library for the rest of the process's life.
+func openLibrary(path string, lazy, global bool) error {
+	p := C.CString(path)
+	defer C.free(unsafe.Pointer(p))
+	return loadError(C.library_open(p, flag(lazy), flag(global)))
+}
+
+// openShim loads our own library and takes over its table.
+func openShim(path string) (shimInfo, error) {
+	p := C.CString(path)
+	defer C.free(unsafe.Pointer(p))
+	var table C.tg_api
+	if err := loadError(C.shim_open(p, &table)); err != nil {
+		return shimInfo{}, err
+	}
+	return shimInfo{
+		abi:          int(table.abi),
+		torchVersion: int(table.torch_version),
+		opsHash:      uint64(table.ops_hash),
+	}, nil
+}
+
+// loadedTorch is the version of the libtorch in the process as major*100+minor, or 0.
+func loadedTorch() int {
+	v := uint64(C.abi_version())
+	return int(v>>56)*100 + int(v>>48&0xff)
+}
+
+func loadError(text *C.char) error {
+	if text == nil {
+		return nil
+	}
+	return errors.New(C.GoString(text))
+}
+
+func flag(b bool) C.int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+const abiVersion = C.TG_ABI

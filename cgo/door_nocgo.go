@@ -1,0 +1,21 @@
+//go:build !cgo
+
+package cgo
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// Built without cgo the package compiles, and [Load] says why nothing works.
+var errNoCgo = errors.New("this program was built with CGO_ENABLED=0; build it with cgo and a C compiler")
+
+const abiVersion = 0
+
+func door(Op, *uint64, *frame)                         { panic(errNoCgo) }
+func doorData(Op, *uint64, unsafe.Pointer, *frame)     { panic(errNoCgo) }
+func takeString(uint64, int) string                    { return "" }
+func takeWords(uint64, int) []uint64                   { return nil }
+func openLibrary(path string, lazy, global bool) error { return errNoCgo }
+func openShim(string) (shimInfo, error)                { return shimInfo{}, errNoCgo }
+func loadedTorch() int                                 { return 0 }

@@ -1,0 +1,144 @@
+package cgo
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what sort of failure an [Error] is.
+type Kind int
+
+// The first twelve are tg_kind in shim/torchgo.h; the rest arise on the Go side.
+const (
+	KindNone Kind = iota
+	KindGeneric
+	KindOutOfMemory
+	KindAccelerator
+	KindIndex
+	KindValue
+	KindType
+	KindNotImplemented
+	KindLinAlg
+	KindDist
+	KindStd
+	KindUnknown
+	KindClosed
+	KindLibrary
+	KindNoCUDA
+)
+
+// Error is a failure of one call.
+type Error struct {
+	Op   string   // the operator's name: "add.Tensor"
+	Kind Kind     // what sort of failure
+	Code int      // the device runtime's error code, for KindAccelerator
+	Msg  string   // libtorch's own words
+	Args []string // the tensors among the arguments: "float32[2, 3]", "float32[2, 3] on cuda:0"
+}
+
+func (e *Error) Error() string {
+	text := e.Op + ": " + e.Msg
+	if len(e.Args) > 0 {
+		text += " (with " + strings.Join(e.Args, ", ") + ")"
+	}
+	return text
+}
+
+func (c *Call) error() *Error {
+	e := &Error{
+		Op:   c.op.String(),
+		Kind: Kind(c.frame.kind),
+		Code: int(c.frame.code),
+		Msg:  takeString(c.frame.msg, -1),
+		Args: c.describe(),
+	}
+	if e.Kind == KindNotImplemented {
+		e.explainBackend()
+	}
+	return e
+}
+
+// explainBackend shortens what libtorch says where a backend has no kernel: two screens of
+// registrations. Where that backend is CUDA and CUDA was not loaded, that is the news.
+func (e *Error) explainBackend() {
+	short, _, found := strings.Cut(e.Msg, ". This could be because")
+	if !found {
+		return
+	}
+	e.Msg = short
+	if strings.HasSuffix(short, "'CUDA' backend") && noCUDA != nil {
+		e.Kind, e.Msg = KindNoCUDA, "CUDA is not available: "+noCUDA.Error()
+	}
+}
+
+// describe says in a few words what each tensor argument is. Handles of other objects,
+// which only hand-written entries take, cannot be described and are left out.
+func (c *Call) describe() []string {
+	if c.op < opsByHand {
+		return nil
+	}
+	handles := append(c.pinned[:c.pins:c.pins], c.morePins...)
+	const many = 8
+	var list []string
+	for _, h := range handles[:min(len(handles), many)] {
+		if text := describe(h); text != "" {
+			list = append(list, text)
+		}
+	}
+	if len(handles) > many {
+		list = append(list, "…")
+	}
+	return list
+}
+
+func describe(h *Handle) string {
+	var c Call
+	c.Begin(OpDescribe)
+	c.put(uint64(h.impl.Load())) // pinned by the call that failed
+	door(c.op, &c.words[0], &c.frame)
+	if c.frame.kind != 0 {
+		takeString(c.frame.msg, -1)
+		return ""
+	}
+	dtype, device := c.frame.out[0], c.frame.out[1]
+	var s Call
+	s.Begin(OpSizes)
+	s.put(uint64(h.impl.Load()))
+	door(s.op, &s.words[0], &s.frame)
+	text := DTypeName(int(dtype)) + strings.ReplaceAll(fmt.Sprint(s.Words(0)), " ", ", ")
+	if name := DeviceName(device); name != "cpu" {
+		text += " on " + name
+	}
+	return text
+}
+
+var dtypeNames = [...]string{
+	"uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+	"complex32", "complex64", "complex128", "bool", "qint8", "quint8", "qint32", "bfloat16",
+	"quint4x2", "quint2x4", "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16",
+	"float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16", "uint32", "uint64",
+}
+
+// DTypeName is PyTorch's name of the c10::ScalarType with that number.
+func DTypeName(code int) string {
+	if code >= 0 && code < len(dtypeNames) {
+		return dtypeNames[code]
+	}
+	return fmt.Sprintf("dtype(%d)", code)
+}
+
+var deviceNames = map[uint64]string{
+	0: "cpu", 1: "cuda", 2: "mkldnn", 6: "hip", 9: "xla", 12: "xpu", 13: "mps", 14: "meta", 15: "hpu", 18: "mtia",
+}
+
+// DeviceName is PyTorch's name of the device with that wire number: "cpu", "cuda:0".
+func DeviceName(word uint64) string {
+	name, ok := deviceNames[word>>8]
+	if !ok {
+		name = fmt.Sprintf("device(%d)", word>>8)
+	}
+	if index := int8(word); index >= 0 && name != "cpu" && name != "meta" {
+		return fmt.Sprintf("%s:%d", name, index)
+	}
+	return name
+}

@@ -1,0 +1,129 @@
+package cgo
+
+import (
+	"math"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Handle owns one reference to a C++ object: a tensor or a generator.
+type Handle struct {
+	impl atomic.Uintptr // the object; 0 once it was given back
+	uses atomic.Int32   // calls in flight; negative from the moment of closing
+	net  bool           // the garbage collector watches it: it is the head of a netted
+}
+
+// closedMark makes uses negative and leaves room for the calls in flight.
+const closedMark = math.MinInt32
+
+// netted is a handle outside all scopes, freed at the latest by the garbage collector.
+type netted struct {
+	Handle
+	cleanup runtime.Cleanup
+}
+
+var netLive, netMade atomic.Int64
+
+// adopt takes over a reference that came through the door.
+func adopt(impl, scope uint64) *Handle {
+	if impl == 0 {
+		return nil
+	}
+	if scope != 0 {
+		return scopeAt(scope).add(uintptr(impl))
+	}
+	return newNetted(uintptr(impl))
+}
+
+//go:noinline
+func newNetted(impl uintptr) *Handle {
+	h := &netted{Handle: Handle{net: true}}
+	h.impl.Store(impl)
+	h.cleanup = runtime.AddCleanup(h, garbage.add, impl)
+	netLive.Add(1)
+	netMade.Add(1)
+	trace(&h.Handle)
+	return &h.Handle
+}
+
+// pin holds the object for the duration of a call; false if the handle is closed.
+func (h *Handle) pin() bool {
+	if h.uses.Add(1) > 0 {
+		return true
+	}
+	h.unpin()
+	return false
+}
+
+// unpin ends a call's use. The last call out of a handle that was closed meanwhile
+// gives the object back.
+func (h *Handle) unpin() {
+	if h.uses.Add(-1) == closedMark {
+		h.release()
+	}
+}
+
+// Close gives the object back, at once or when the calls that use it have ended. Closing
+// nil or a second time does nothing.
+func (h *Handle) Close() {
+	if h != nil && h.close() {
+		h.release()
+	}
+}
+
+// close marks the handle; true if no call is using it, so that it can be released now.
+func (h *Handle) close() bool {
+	for {
+		uses := h.uses.Load()
+		if uses < 0 {
+			return false
+		}
+		if h.uses.CompareAndSwap(uses, uses+closedMark) {
+			return uses == 0
+		}
+	}
+}
+
+// take empties the handle; 0 if someone else did.
+func (h *Handle) take() uintptr {
+	impl := h.impl.Swap(0)
+	if impl != 0 && h.net {
+		(*netted)(unsafe.Pointer(h)).cleanup.Stop()
+		netLive.Add(-1)
+	}
+	if impl != 0 {
+		untrace(h)
+	}
+	return impl
+}
+
+func (h *Handle) release() {
+	if impl := h.take(); impl != 0 {
+		freeWords([]uint64{uint64(impl)})
+	}
+}
+
+// Closed tells whether the handle was closed.
+func (h *Handle) Closed() bool { return h.uses.Load() < 0 }
+
+// Scoped tells whether the handle belongs to a scope.
+func (h *Handle) Scoped() bool { return !h.net }
+
+// freeWords gives back objects, all in one call.
+func freeWords(impls []uint64) {
+	if len(impls) == 0 {
+		return
+	}
+	var c Call
+	c.Begin(OpFree)
+	c.List(len(impls))
+	for _, w := range impls {
+		c.put(w)
+	}
+	words := &c.words[0]
+	if c.long != nil {
+		words = &c.long[0]
+	}
+	door(c.op, words, &c.frame) // freeing has no errors and must not drain in turn
+}

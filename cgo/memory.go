@@ -1,0 +1,143 @@
+package cgo
+
+import (
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Go's collector sees a handle of a few bytes where libtorch holds megabytes. The shim
+// counts libtorch's live bytes, and when they pass a mark, calls come home with a flag:
+// then the garbage is collected and the mark set a little above what is really in use.
+const (
+	initialLimit = 64 << 20
+	headroom     = 32 << 20
+	growth       = 8 // the mark lies headroom, or an 8th if that is more, above live bytes
+)
+
+// garbage holds objects whose handles the collector found dead. Cleanups run on threads
+// of the runtime's choosing, so they only leave a note; the next call frees.
+var garbage trash
+
+type trash struct {
+	pending atomic.Bool
+	mu      sync.Mutex
+	impls   []uint64
+}
+
+func (g *trash) add(impl uintptr) {
+	g.mu.Lock()
+	g.impls = append(g.impls, uint64(impl))
+	g.mu.Unlock()
+	netLive.Add(-1)
+	g.pending.Store(true)
+}
+
+func (g *trash) drain() {
+	if !g.pending.Load() {
+		return
+	}
+	g.mu.Lock()
+	impls := g.impls
+	g.impls = nil
+	g.pending.Store(false)
+	g.mu.Unlock()
+	freeWords(impls)
+}
+
+// Collect runs the garbage collector, waits for the cleanups it queued, and frees what
+// they left.
+func Collect() {
+	const patience = 100 * time.Millisecond
+	done := make(chan struct{})
+	runtime.AddCleanup(new(sentinel), func(done chan struct{}) { close(done) }, done)
+	runtime.GC()
+	select {
+	case <-done:
+	case <-time.After(patience):
+	}
+	garbage.drain()
+}
+
+// sentinel is garbage from birth: when its cleanup runs, the collector's round is over.
+type sentinel struct {
+	_ *byte
+	_ [2]uint64
+}
+
+var pressure struct {
+	mu   sync.Mutex
+	made int64 // handles made outside scopes at the last collection
+}
+
+// relieve collects because libtorch's memory passed the mark. Where nothing was made
+// outside scopes since the last time, a collection cannot help: only the mark moves.
+func relieve() {
+	if !pressure.mu.TryLock() {
+		return // another goroutine is at it
+	}
+	defer pressure.mu.Unlock()
+	if made := netMade.Load(); made != pressure.made {
+		pressure.made = made
+		Collect()
+	}
+	live := HostBytes()
+	setLimit(live + max(headroom, live/growth))
+}
+
+func setLimit(bytes int64) {
+	var c Call
+	c.Begin(OpLimit)
+	c.put(uint64(bytes))
+	door(c.op, &c.words[0], &c.frame)
+}
+
+// HostBytes counts the bytes of host memory that libtorch has handed out, whoever holds
+// them.
+func HostBytes() int64 {
+	var c Call
+	c.Begin(OpHostMemory)
+	door(c.op, &c.words[0], &c.frame)
+	return int64(c.frame.out[0])
+}
+
+// Live counts the open handles: those of scopes, and those outside.
+func Live() (scoped, unscoped int) {
+	scopes.mu.Lock()
+	last := scopes.next
+	scopes.mu.Unlock()
+	for id := uint64(1); id <= last; id++ {
+		scoped += scopeAt(id).live()
+	}
+	return scoped, int(netLive.Load())
+}
+
+var warningHandler atomic.Pointer[func(string)]
+
+// OnWarning sets who is told of libtorch's warnings; nil restores the default, which
+// logs each text once.
+func OnWarning(fn func(text string)) {
+	if fn == nil {
+		warningHandler.Store(nil)
+		return
+	}
+	warningHandler.Store(&fn)
+}
+
+func deliverWarnings() {
+	var c Call
+	c.Begin(OpWarnings)
+	door(c.op, &c.words[0], &c.frame)
+	for text := range strings.SplitSeq(strings.TrimSuffix(c.Text(0), "\x00"), "\x00") {
+		if fn := warningHandler.Load(); fn != nil {
+			(*fn)(text)
+		} else if _, seen := warned.LoadOrStore(text, true); !seen && text != "" {
+			slog.Warn("torch: " + text)
+		}
+	}
+}
+
+var warned sync.Map

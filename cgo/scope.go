@@ -1,0 +1,211 @@
+package cgo
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// chunkSize is how many handles a scope makes room for at a time: one small allocation
+// that the collector need not look into.
+const chunkSize = 64
+
+// Scope owns the handles that its goroutine makes while it is open. The goroutine is
+// locked to its OS thread for that time, and the shim sends the thread's scope home with
+// every result: there is no lookup of "the current goroutine".
+type Scope struct {
+	id     uint64
+	parent *Scope
+	outer  uint64 // what the thread's scope was before
+	made   int
+	chunk  []Handle // being filled
+	mu     sync.Mutex
+	chunks [][]Handle
+	words  []uint64 // scratch of leave, kept for the next use
+}
+
+// Open scopes by id. A page never moves, so reading takes no lock.
+const pageSize = 1024
+
+var scopes struct {
+	pages [pageSize]atomic.Pointer[[pageSize]Scope]
+	mu    sync.Mutex
+	idle  []*Scope
+	next  uint64
+}
+
+func scopeAt(id uint64) *Scope {
+	return &scopes.pages[id/pageSize].Load()[id%pageSize]
+}
+
+// acquire takes an idle scope. Ids start at 1: 0 is "no scope".
+func acquire() *Scope {
+	scopes.mu.Lock()
+	defer scopes.mu.Unlock()
+	if n := len(scopes.idle); n > 0 {
+		s := scopes.idle[n-1]
+		scopes.idle = scopes.idle[:n-1]
+		return s
+	}
+	scopes.next++
+	id := scopes.next
+	page := &scopes.pages[id/pageSize]
+	if page.Load() == nil {
+		page.Store(new([pageSize]Scope))
+	}
+	s := scopeAt(id)
+	s.id = id
+	return s
+}
+
+// EnterScope locks the goroutine to its thread and opens a scope on it.
+func EnterScope() (*Scope, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	runtime.LockOSThread()
+	s := acquire()
+	s.outer = swapScope(s.id)
+	if s.outer != 0 {
+		s.parent = scopeAt(s.outer)
+	}
+	return s, nil
+}
+
+// Leave closes the scope and frees what is left in it, in one call.
+func (s *Scope) Leave() {
+	swapScope(s.outer)
+	s.free()
+	s.parent, s.outer, s.made = nil, 0, 0
+	scopes.mu.Lock()
+	scopes.idle = append(scopes.idle, s)
+	scopes.mu.Unlock()
+	runtime.UnlockOSThread()
+}
+
+// Suspend leaves all scopes for the duration of fn: what is made there belongs to the
+// garbage collector.
+func Suspend(fn func()) error {
+	if err := Load(); err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	outer := swapScope(0)
+	defer swapScope(outer)
+	fn()
+	return nil
+}
+
+func swapScope(id uint64) uint64 {
+	var c Call
+	c.Begin(OpScope)
+	c.put(id)
+	door(c.op, &c.words[0], &c.frame)
+	return c.frame.out[0]
+}
+
+// Made counts the handles made in the scope so far.
+func (s *Scope) Made() int { return s.made }
+
+// Parent is the scope around this one, or nil.
+func (s *Scope) Parent() *Scope { return s.parent }
+
+func (s *Scope) add(impl uintptr) *Handle {
+	if len(s.chunk) == cap(s.chunk) {
+		s.grow()
+	}
+	s.made++
+	s.chunk = s.chunk[:len(s.chunk)+1]
+	h := &s.chunk[len(s.chunk)-1]
+	h.impl.Store(impl)
+	trace(h)
+	return h
+}
+
+//go:noinline
+func (s *Scope) grow() {
+	chunk := make([]Handle, chunkSize)
+	s.mu.Lock()
+	s.chunks = append(s.chunks, chunk)
+	s.mu.Unlock()
+	s.chunk = chunk[:0]
+}
+
+// free closes every handle that is still open. The unused rest of the last chunk serves
+// the next scope; used handles are never handed out again, so a Tensor that outlived its
+// scope finds a closed handle, not someone else's.
+func (s *Scope) free() {
+	words := s.words[:0]
+	for _, chunk := range s.chunks {
+		for i := range chunk {
+			h := &chunk[i]
+			if h.impl.Load() == 0 {
+				continue
+			}
+			if h.close() {
+				if impl := h.take(); impl != 0 {
+					words = append(words, uint64(impl))
+				}
+			}
+		}
+	}
+	freeWords(words)
+	const keep = 4096
+	if cap(words) > keep {
+		words = nil
+	}
+	s.words = words
+	s.mu.Lock()
+	clear(s.chunks)
+	s.chunks = s.chunks[:0]
+	if len(s.chunk) < cap(s.chunk) {
+		rest := s.chunk[len(s.chunk):cap(s.chunk)]
+		s.chunks = append(s.chunks, rest)
+		s.chunk = rest[:0]
+	} else {
+		s.chunk = nil
+	}
+	s.mu.Unlock()
+}
+
+// live counts the open handles of the scope; any goroutine may ask.
+func (s *Scope) live() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, chunk := range s.chunks {
+		for i := range chunk {
+			if chunk[i].impl.Load() != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Duplicate returns another handle to the same object, in the scope of the caller.
+func (h *Handle) Duplicate() (*Handle, *Error) { return h.duplicate((*Call).Handle) }
+
+// Keep returns another handle to the same object that belongs to no scope.
+func (h *Handle) Keep() (*Handle, *Error) { return h.duplicate((*Call).Unscoped) }
+
+// MoveOut returns another handle to the same object that belongs to the scope around
+// the innermost one, or to none where there is none.
+func (h *Handle) MoveOut() (*Handle, *Error) {
+	return h.duplicate(func(c *Call, i int) *Handle {
+		if c.frame.scope == 0 {
+			return c.Handle(i)
+		}
+		return adopt(c.frame.out[i], scopeAt(c.frame.scope).outer)
+	})
+}
+
+func (h *Handle) duplicate(take func(*Call, int) *Handle) (*Handle, *Error) {
+	var c Call
+	c.Begin(OpDup)
+	c.Tensor(h)
+	if err := c.Run(); err != nil {
+		return nil, err
+	}
+	return take(&c, 0), nil
+}

@@ -1,0 +1,160 @@
+package torch
+
+import (
+	"strings"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Named is an argument of [Call] given by its name.
+type Named struct {
+	Name  string
+	Value any
+}
+
+// Arg names an argument for [Call].
+func Arg(name string, value any) Named { return Named{name, value} }
+
+// Call runs any operator of libtorch's dispatcher by name: those without a Go method, out
+// variants, and the operators of libraries loaded into the process. name is
+// "namespace::operator.overload" ("aten" where no namespace is said). Arguments are
+// positional, then named by [Arg]; the schema's defaults fill the rest.
+//
+//	out := torch.Call("aten::add.out", x, y, torch.Arg("out", z))
+//
+// A value is nil, a Tensor, a number, a bool, a string, a DType, Device, Layout,
+// MemoryFormat or *Generator, or a slice of these. Results are Tensor, int64, float64,
+// bool, complex128, string, []Tensor, []any or nil. Generated methods are faster.
+func Call(name string, args ...any) []any {
+	if !strings.Contains(name, "::") {
+		name = "aten::" + name
+	}
+	operator, overload, _ := strings.Cut(name, ".")
+	positional, named := split(args)
+	var c cgo.Call
+	c.Begin(cgo.OpBoxed)
+	c.Str(operator)
+	c.Str(overload)
+	c.List(len(positional))
+	for _, v := range positional {
+		box(&c, v)
+	}
+	c.List(len(named))
+	for _, n := range named {
+		c.Str(n.Name)
+		box(&c, n.Value)
+	}
+	done(&c)
+	results := c.Boxed()
+	for i, v := range results {
+		results[i] = unbox(v)
+	}
+	return results
+}
+
+func split(args []any) (positional []any, named []Named) {
+	for _, v := range args {
+		if n, ok := v.(Named); ok {
+			named = append(named, n)
+			continue
+		}
+		if len(named) > 0 {
+			throw("call", KindType, "a positional argument follows the named one %q", named[len(named)-1].Name)
+		}
+		positional = append(positional, v)
+	}
+	return positional, named
+}
+
+func box(c *cgo.Call, v any) {
+	switch v := v.(type) {
+	case nil:
+		c.BoxNone()
+	case Tensor:
+		c.BoxTensor(v.h)
+	case int:
+		c.BoxInt(int64(v))
+	case int64:
+		c.BoxInt(v)
+	case float64:
+		c.BoxFloat(v)
+	case float32:
+		c.BoxFloat(float64(v))
+	case bool:
+		c.BoxBool(v)
+	case complex128:
+		c.BoxComplex(v)
+	case string:
+		c.BoxStr(v)
+	case DType:
+		c.BoxDType(v.code())
+	case Device:
+		c.BoxDevice(v.code())
+	case Layout:
+		c.BoxLayout(v.code())
+	case MemoryFormat:
+		c.BoxFormat(v.code())
+	case *Generator:
+		boxGenerator(c, v)
+	case []Tensor:
+		boxList(c, v)
+	case []int:
+		boxList(c, v)
+	case []float64:
+		boxList(c, v)
+	case []bool:
+		boxList(c, v)
+	case []any:
+		boxList(c, v)
+	default:
+		throw("call", KindType, "a value of type %T cannot be passed to an operator", v)
+	}
+}
+
+func boxGenerator(c *cgo.Call, g *Generator) {
+	if g == nil {
+		c.BoxNone()
+		return
+	}
+	c.BoxGenerator(g.h)
+}
+
+func boxList[T any](c *cgo.Call, list []T) {
+	c.BoxList(len(list))
+	for _, v := range list {
+		box(c, v)
+	}
+}
+
+func unbox(v any) any {
+	switch v := v.(type) {
+	case *cgo.Handle:
+		return Tensor{v}
+	case cgo.Tuple:
+		return unboxAll(v)
+	case []any:
+		return unboxList(v)
+	default:
+		return v
+	}
+}
+
+func unboxAll(list []any) []any {
+	for i, v := range list {
+		list[i] = unbox(v)
+	}
+	return list
+}
+
+// unboxList gives a list of tensors its own type.
+func unboxList(list []any) any {
+	ts := make([]Tensor, 0, len(list))
+	for _, v := range list {
+		h, ok := v.(*cgo.Handle)
+		if !ok {
+			return unboxAll(list)
+		}
+		ts = append(ts, Tensor{h})
+	}
+	return ts
+}

@@ -1,0 +1,134 @@
+package torch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Device is where a tensor lives. Devices compare with ==; the zero Device means "not
+// given": the CPU, or the device of the input.
+type Device uint32
+
+// DeviceType is a kind of device, numbered as in libtorch.
+type DeviceType uint8
+
+// The device types that this module speaks of by name.
+const (
+	DeviceCPU  DeviceType = 0
+	DeviceCUDA DeviceType = 1
+	DeviceXPU  DeviceType = 12
+	DeviceMPS  DeviceType = 13
+	DeviceMeta DeviceType = 14
+)
+
+const noIndex = 0xff
+
+const (
+	// CPU is the host.
+	CPU Device = 1 + Device(DeviceCPU)<<8 + noIndex
+	// Meta holds no data: operations compute only shapes and dtypes.
+	Meta Device = 1 + Device(DeviceMeta)<<8 + noIndex
+)
+
+// CUDA is the i-th CUDA device, counted from 0. It need not exist to be named.
+func CUDA(i int) Device { return NewDevice(DeviceCUDA, i) }
+
+// NewDevice is device i of a type; -1 stands for the type's current device.
+func NewDevice(t DeviceType, i int) Device {
+	return 1 + Device(t)<<8 + Device(uint8(int8(i)))
+}
+
+// The word of the wire is one less, so that "none" is all ones.
+func (d Device) code() int64 { return int64(d) - 1 }
+
+func deviceOf(word uint64) Device { return Device(word + 1) }
+
+// Type is the kind of device.
+func (d Device) Type() DeviceType { return DeviceType((d - 1) >> 8) }
+
+// Index is the device's number among those of its type, or -1 where none is said.
+func (d Device) Index() int { return int(int8(d - 1)) }
+
+// IsCPU tells whether d is the host.
+func (d Device) IsCPU() bool { return d != 0 && d.Type() == DeviceCPU }
+
+// IsCUDA tells whether d is a CUDA device.
+func (d Device) IsCUDA() bool { return d != 0 && d.Type() == DeviceCUDA }
+
+// String is PyTorch's name: "cpu", "cuda:0".
+func (d Device) String() string {
+	if d == 0 {
+		return "default device"
+	}
+	return cgo.DeviceName(uint64(d - 1))
+}
+
+// ParseDevice reads PyTorch's name of a device: "cpu", "cuda", "cuda:1", "meta".
+func ParseDevice(name string) (Device, error) {
+	kind, number, numbered := strings.Cut(name, ":")
+	t, ok := map[string]DeviceType{"cpu": DeviceCPU, "cuda": DeviceCUDA, "xpu": DeviceXPU, "mps": DeviceMPS, "meta": DeviceMeta}[kind]
+	if !ok {
+		return 0, fmt.Errorf("torch: %q is not a device; expected cpu, cuda or cuda:N", name)
+	}
+	if !numbered {
+		return NewDevice(t, -1), nil
+	}
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 0 || i > 127 {
+		return 0, fmt.Errorf("torch: %q is not a device: %q is not a device number", name, number)
+	}
+	return NewDevice(t, i), nil
+}
+
+// DefaultDevice is the first CUDA device where there is one that can be used, else the
+// CPU.
+func DefaultDevice() Device {
+	if DeviceCount(DeviceCUDA) > 0 {
+		return CUDA(0)
+	}
+	return CPU
+}
+
+// DeviceCount counts the usable devices of a type: 0 where the type is not there at all,
+// 1 for the CPU.
+func DeviceCount(t DeviceType) int {
+	if t == DeviceCUDA && cgo.CUDAError() != nil {
+		return 0
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpDeviceCount)
+	c.Code(NewDevice(t, -1).code())
+	return resultInt(&c)
+}
+
+// CheckDevice says whether tensors can be put on d: an error tells what is missing and is
+// [ErrNoCUDA] where that is CUDA.
+func CheckDevice(d Device) error {
+	switch {
+	case d.IsCPU() || d == Meta || d == 0:
+		return Load()
+	case d.IsCUDA():
+		if err := cgo.CUDAError(); err != nil {
+			return fmt.Errorf("torch: device %v: %w: %w", d, ErrNoCUDA, err)
+		}
+	}
+	n := DeviceCount(d.Type())
+	if n == 0 && d.IsCUDA() {
+		return fmt.Errorf("torch: device %v: %w: the driver reports no device", d, ErrNoCUDA)
+	}
+	if d.Index() >= n {
+		return fmt.Errorf("torch: device %v does not exist; there are %d of its type", d, n)
+	}
+	return nil
+}
+
+// Synchronize waits until all work submitted to the device is done.
+func Synchronize(d Device) {
+	var c cgo.Call
+	c.Begin(cgo.OpSynchronize)
+	c.Code(d.code())
+	done(&c)
+}

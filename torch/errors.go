@@ -1,0 +1,112 @@
+package torch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Kind says what sort of failure an [Error] is.
+type Kind = cgo.Kind
+
+// The kinds of failure.
+const (
+	KindGeneric        = cgo.KindGeneric        // shapes that do not fit and other broken preconditions
+	KindOutOfMemory    = cgo.KindOutOfMemory    // host or device memory is exhausted
+	KindAccelerator    = cgo.KindAccelerator    // the device runtime failed; see Error.Code
+	KindIndex          = cgo.KindIndex          // an index or a dimension out of range
+	KindValue          = cgo.KindValue          // a value that is not allowed
+	KindType           = cgo.KindType           // a dtype or a kind of argument that is not allowed
+	KindNotImplemented = cgo.KindNotImplemented // no kernel for this dtype, device or version
+	KindLinAlg         = cgo.KindLinAlg         // a matrix without the property it needs
+	KindDist           = cgo.KindDist           // distributed communication failed
+	KindClosed         = cgo.KindClosed         // a tensor was used after Close or after its Scope
+	KindLibrary        = cgo.KindLibrary        // libtorch could not be loaded
+	KindNoCUDA         = cgo.KindNoCUDA         // a CUDA device was asked for where there is none
+)
+
+// Sentinels for errors.Is: each matches every *[Error] of its kind.
+var (
+	ErrOutOfMemory    = errors.New("out of memory")
+	ErrAccelerator    = errors.New("the accelerator failed")
+	ErrIndex          = errors.New("index out of range")
+	ErrValue          = errors.New("value not allowed")
+	ErrType           = errors.New("type not allowed")
+	ErrNotImplemented = errors.New("not implemented")
+	ErrLinAlg         = errors.New("linear algebra failed")
+	ErrDist           = errors.New("distributed communication failed")
+	ErrClosed         = errors.New("tensor was closed")
+	ErrLibrary        = errors.New("libtorch could not be loaded")
+	ErrNoCUDA         = errors.New("CUDA is not available")
+)
+
+var sentinels = map[Kind]error{
+	KindOutOfMemory: ErrOutOfMemory, KindAccelerator: ErrAccelerator, KindIndex: ErrIndex, KindValue: ErrValue,
+	KindType: ErrType, KindNotImplemented: ErrNotImplemented, KindLinAlg: ErrLinAlg, KindDist: ErrDist,
+	KindClosed: ErrClosed, KindLibrary: ErrLibrary,
+	KindNoCUDA: ErrNoCUDA,
+}
+
+// Error is what tensor operations panic with, and nothing else. [Try] turns it into an
+// error value.
+type Error struct {
+	Op   string   // the operator: "mm", "add.Tensor"
+	Kind Kind     // what sort of failure
+	Code int      // the device runtime's error code, for KindAccelerator
+	Msg  string   // libtorch's own words
+	Args []string // the tensors among the arguments: "float32[2, 3] on cuda:0"
+}
+
+func newError(e *cgo.Error) *Error {
+	return &Error{Op: e.Op, Kind: e.Kind, Code: e.Code, Msg: e.Msg, Args: e.Args}
+}
+
+// Error is one line: the operator, libtorch's words and the tensors involved.
+func (e *Error) Error() string {
+	if e.Kind == KindLibrary {
+		return e.Msg // says itself that it is ours, and belongs to no operator
+	}
+	text := "torch: " + e.Op + ": " + strings.TrimSpace(e.Msg)
+	if len(e.Args) > 0 {
+		text += " (with " + strings.Join(e.Args, ", ") + ")"
+	}
+	return text
+}
+
+// Is matches the sentinel of the error's kind.
+func (e *Error) Is(target error) bool { return target != nil && sentinels[e.Kind] == target }
+
+// throw panics with an error that arose on the Go side.
+func throw(op string, kind Kind, format string, args ...any) {
+	panic(&Error{Op: op, Kind: kind, Msg: fmt.Sprintf(format, args...)})
+}
+
+// Throw panics with an *[Error]: for packages that extend this one and find an argument
+// wanting, so that [Try] treats their complaints like libtorch's.
+func Throw(op string, kind Kind, format string, args ...any) { throw(op, kind, format, args...) }
+
+// Try runs fn and returns the *[Error] that a tensor operation in it panicked with, or
+// nil. Any other panic passes through. It is the one place where the module recovers.
+//
+//	err := torch.Try(func() { y = x.MatMul(w) })
+func Try(fn func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Error:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	fn()
+	return nil
+}
+
+// Try1 is [Try] for a function with a result.
+func Try1[T any](fn func() T) (v T, err error) {
+	err = Try(func() { v = fn() })
+	return v, err
+}

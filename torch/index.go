@@ -1,0 +1,217 @@
+package torch
+
+import (
+	"iter"
+	"math"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// What [Tensor.Index] understands besides numbers, tensors and nil.
+type (
+	// SliceRange takes every Step-th element from Start up to, not including, Stop along
+	// one dimension. Make it with [Slice].
+	SliceRange struct{ Start, Stop, Step int }
+	dots       struct{}
+)
+
+// All takes a whole dimension, as ":" does in Python.
+var All = SliceRange{0, math.MaxInt, 1}
+
+// Ellipsis stands for as many whole dimensions as are left over, as "..." does in Python.
+var Ellipsis dots
+
+// Slice is the range of an index: Slice(stop), Slice(start, stop) or Slice(start, stop,
+// step). Negative positions count from the end; [End] is the end itself. The step must be
+// positive.
+func Slice(bounds ...int) SliceRange {
+	s := All
+	switch len(bounds) {
+	case 1:
+		s.Stop = bounds[0]
+	case 2:
+		s.Start, s.Stop = bounds[0], bounds[1]
+	case 3:
+		s.Start, s.Stop, s.Step = bounds[0], bounds[1], bounds[2]
+	default:
+		throw("slice", KindIndex, "a slice has 1 to 3 bounds, got %d", len(bounds))
+	}
+	return s
+}
+
+// End is the end of a dimension in [Slice].
+const End = math.MaxInt
+
+// Index selects part of t, one index per dimension, as t[...] does in Python:
+//
+//	x.Index(0)                          // the first row
+//	x.Index(torch.All, torch.Slice(2))  // the first two columns
+//	x.Index(torch.Ellipsis, nil)        // with a new last dimension
+//	x.Index(x.GtScalar(0))              // the positive elements
+//	x.Index([]int{2, 0})                // rows 2 and 0
+//
+// An index is an int (which removes the dimension), a [SliceRange], nil (a new dimension
+// of size 1), [Ellipsis], a bool, a []int or []bool, or a tensor of integers or booleans.
+// Numbers, ranges, nil and Ellipsis give a view of t; tensors and lists a copy.
+func (t Tensor) Index(indices ...any) Tensor {
+	view, picks := t.narrow(indices)
+	if picks == nil {
+		return view
+	}
+	return view.indexTensor(picks)
+}
+
+// SetIndex overwrites the selected part of t with value, a tensor that broadcasts to it or
+// a number.
+func (t Tensor) SetIndex(value any, indices ...any) {
+	t.assign(value, false, indices)
+}
+
+// AddIndex adds value to the selected part of t; an element that is selected several times
+// gets it each time.
+func (t Tensor) AddIndex(value any, indices ...any) {
+	t.assign(value, true, indices)
+}
+
+func (t Tensor) assign(value any, accumulate bool, indices []any) {
+	view, picks := t.narrow(indices)
+	v, ok := value.(Tensor)
+	if !ok {
+		v = TensorOptions{DType: t.DType(), Device: t.Device()}.Full(nil, value)
+	}
+	switch {
+	case picks != nil:
+		view.indexPut(picks, v.To(t.DType()), accumulate)
+	case accumulate:
+		view.AddInPlace(v)
+	default:
+		view.CopyInPlace(v)
+	}
+}
+
+// narrow applies the indices that give views; what remains are the tensors to pick by, one
+// per dimension of the view (undefined: all), or nil if there are none.
+func (t Tensor) narrow(indices []any) (view Tensor, picks []Tensor) {
+	view = t
+	dim, picking := 0, false
+	skip := t.Dim() - consumed(indices)
+	if skip < 0 {
+		throw("index", KindIndex, "too many indices: a tensor of %d dimensions has no room for %d", t.Dim(), t.Dim()-skip)
+	}
+	for _, index := range indices {
+		switch i := index.(type) {
+		case int:
+			view = view.Select(dim, i)
+			continue
+		case SliceRange:
+			if i.Step <= 0 {
+				throw("index", KindValue, "the step of a slice must be positive, got %d", i.Step)
+			}
+			if i != All {
+				view = view.slice(dim, i)
+			}
+			picks = append(picks, Tensor{})
+		case nil:
+			view = view.Unsqueeze(dim)
+			picks = append(picks, Tensor{})
+		case dots:
+			for range skip {
+				picks = append(picks, Tensor{})
+			}
+			dim += skip
+			continue
+		default:
+			pick := asPick(i).To(t.Device())
+			if pick.DType() == Bool && pick.Dim() == 0 {
+				view, pick = view.Unsqueeze(dim), pick.Unsqueeze(0) // all or nothing of a new dimension
+			}
+			picks = append(picks, pick)
+			dim += max(0, width(pick)-1)
+			picking = true
+		}
+		dim++
+	}
+	if !picking {
+		return view, nil
+	}
+	return view, picks
+}
+
+// consumed counts the dimensions that the indices use up.
+func consumed(indices []any) (n int) {
+	for _, index := range indices {
+		switch i := index.(type) {
+		case nil, dots, bool:
+		case Tensor:
+			n += width(i)
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// width is how many dimensions a picking tensor uses up: a mask one for each of its own.
+func width(pick Tensor) int {
+	if pick.DType() == Bool || pick.DType() == Uint8 {
+		return pick.Dim()
+	}
+	return 1
+}
+
+func asPick(index any) Tensor {
+	switch i := index.(type) {
+	case Tensor:
+		return i
+	case []int:
+		return FromSlice(i)
+	case []int64:
+		return FromSlice(i)
+	case []bool:
+		return FromSlice(i)
+	case bool:
+		return FromValue(i)
+	}
+	throw("index", KindType, "an index is an int, a Slice, nil, Ellipsis, a bool, a list or a tensor; got %T", index)
+	return Tensor{}
+}
+
+func (t Tensor) slice(dim int, r SliceRange) Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpSliceTensor)
+	putTensor(&c, t)
+	c.Int(dim)
+	c.OptInt(&r.Start)
+	c.OptInt(&r.Stop)
+	c.Int(r.Step)
+	return result1(&c)
+}
+
+func (t Tensor) indexTensor(picks []Tensor) Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpIndexTensor)
+	putTensor(&c, t)
+	putTensors(&c, picks)
+	return result1(&c)
+}
+
+func (t Tensor) indexPut(picks []Tensor, value Tensor, accumulate bool) {
+	var c cgo.Call
+	c.Begin(cgo.OpIndexPutInPlace)
+	putTensor(&c, t)
+	putTensors(&c, picks)
+	putTensor(&c, value)
+	c.Bool(accumulate)
+	done(&c)
+}
+
+// Rows ranges over the first dimension of t: each index with its part of t, a view.
+func (t Tensor) Rows() iter.Seq2[int, Tensor] {
+	return func(yield func(int, Tensor) bool) {
+		for i := range t.Size(0) {
+			if !yield(i, t.Select(0, i)) {
+				return
+			}
+		}
+	}
+}

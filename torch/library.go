@@ -1,0 +1,65 @@
+package torch
+
+import (
+	"strings"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Load opens libtorch. The first operation does so by itself and panics where it fails;
+// a program that wants to report the failure calls Load first. The error names the paths
+// that were tried and what to run.
+func Load() error { return cgo.Load() }
+
+// Version is the version of libtorch: "2.11.0".
+func Version() string { return text(cgo.OpTorchVersion) }
+
+// Config describes how libtorch was built and how its threads are set up.
+func Config() string { return text(cgo.OpShowConfig) }
+
+// Operators lists every operator that libtorch's dispatcher knows, as "aten::add.Tensor",
+// those of libraries loaded later included.
+func Operators() []string { return strings.Fields(text(cgo.OpListOperators)) }
+
+func text(op cgo.Op) string {
+	var c cgo.Call
+	c.Begin(op)
+	done(&c)
+	return c.Text(0)
+}
+
+// OnWarning sets who is told of libtorch's warnings. The default logs each text once, by
+// slog; nil restores it. fn may be called from any goroutine.
+func OnWarning(fn func(text string)) { cgo.OnWarning(fn) }
+
+// SetNumThreads sets how many threads one operation on the CPU may use. It holds for all
+// goroutines from their next operation on.
+func SetNumThreads(n int) {
+	var c cgo.Call
+	c.Begin(cgo.OpSetThreads)
+	c.Int(n)
+	done(&c)
+}
+
+// NumThreads is how many threads one operation on the CPU may use.
+func NumThreads() int {
+	var c cgo.Call
+	c.Begin(cgo.OpGetThreads)
+	return resultInt(&c)
+}
+
+// SetNumInteropThreads sets the size of the pool that TorchScript forks into. It can be
+// set once, before the first use.
+func SetNumInteropThreads(n int) {
+	var c cgo.Call
+	c.Begin(cgo.OpSetInteropThreads)
+	c.Int(n)
+	done(&c)
+}
+
+// NumInteropThreads is the size of the pool that TorchScript forks into.
+func NumInteropThreads() int {
+	var c cgo.Call
+	c.Begin(cgo.OpGetInteropThreads)
+	return resultInt(&c)
+}

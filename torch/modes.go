@@ -1,0 +1,123 @@
+package torch
+
+import (
+	"runtime"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Modes belong to OS threads in libtorch. Here a mode is a function that runs another:
+// it locks the goroutine to its thread, sets the mode, and puts back what was there, also
+// when the function panics. There is no switch to forget.
+
+// NoGrad runs fn without recording operations for [Tensor.Backward].
+func NoGrad(fn func()) { withGrad(false, fn) }
+
+// EnableGrad runs fn with recording switched on again, inside [NoGrad].
+func EnableGrad(fn func()) { withGrad(true, fn) }
+
+func withGrad(on bool, fn func()) {
+	within(fn, func(c *cgo.Call) {
+		c.Begin(cgo.OpEnterGrad)
+		c.Bool(on)
+	})
+}
+
+// Inference runs fn in inference mode: faster than [NoGrad], and the tensors made in it
+// can never take part in autograd.
+func Inference(fn func()) {
+	within(fn, func(c *cgo.Call) {
+		c.Begin(cgo.OpEnterInference)
+		c.Bool(true)
+	})
+}
+
+// AutocastMode is one setting of automatic mixed precision. Package amp is the friendlier
+// way to it.
+type AutocastMode struct {
+	Device  Device // whose operations are cast
+	Enabled bool
+	DType   DType // what they are cast to; default: the device's (bfloat16 on CPU, float16 on CUDA)
+	NoCache bool  // cast weights anew at every use
+}
+
+// WithAutocast runs fn in that mode.
+func WithAutocast(m AutocastMode, fn func()) {
+	within(fn, func(c *cgo.Call) {
+		c.Begin(cgo.OpEnterAutocast)
+		c.Code(m.Device.code())
+		c.Bool(m.Enabled)
+		c.Code(m.DType.code())
+		c.Bool(!m.NoCache)
+	})
+}
+
+// WithDevice runs fn with d as the current device of its type.
+func WithDevice(d Device, fn func()) {
+	within(fn, func(c *cgo.Call) {
+		c.Begin(cgo.OpEnterDevice)
+		c.Code(d.code())
+	})
+}
+
+// within runs fn between entering a guard and leaving it.
+func within(fn func(), enter func(*cgo.Call)) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var c cgo.Call
+	enter(&c)
+	done(&c)
+	guard := c.WordResult(0)
+	defer func() {
+		var c cgo.Call
+		c.Begin(cgo.OpLeave)
+		c.Word(guard)
+		done(&c)
+	}()
+	fn()
+}
+
+// IsGradEnabled tells whether operations are being recorded for Backward here.
+func IsGradEnabled() bool {
+	var c cgo.Call
+	c.Begin(cgo.OpIsGradEnabled)
+	return resultBool(&c)
+}
+
+// IsInference tells whether the caller runs inside [Inference].
+func IsInference() bool {
+	var c cgo.Call
+	c.Begin(cgo.OpIsInference)
+	return resultBool(&c)
+}
+
+// Autocasting is the autocast mode that holds here for a device.
+func Autocasting(d Device) AutocastMode {
+	var c cgo.Call
+	c.Begin(cgo.OpAutocastState)
+	c.Code(d.code())
+	done(&c)
+	return AutocastMode{Device: d, Enabled: c.BoolResult(0), DType: dtypeOf(c.WordResult(1)), NoCache: !c.BoolResult(2)}
+}
+
+// Go starts fn in a goroutine that inherits the caller's modes: gradients, inference,
+// autocast. A plain go statement starts with the defaults. Scopes are not inherited, and a
+// panic in fn ends the program as it does in any goroutine: wrap the work in [Try].
+func Go(fn func()) {
+	var c cgo.Call
+	c.Begin(cgo.OpCaptureModes)
+	done(&c)
+	modes := c.WordResult(0)
+	go func() {
+		defer func() {
+			var c cgo.Call
+			c.Begin(cgo.OpFreeModes)
+			c.Word(modes)
+			done(&c)
+		}()
+		within(fn, func(c *cgo.Call) {
+			c.Begin(cgo.OpEnterModes)
+			c.Word(modes)
+		})
+	}()
+}

@@ -1,0 +1,109 @@
+package torch
+
+import (
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Scope runs fn and frees every tensor that was made in it, all at once, when fn returns
+// or panics. It is the way to write a training step, a request, a benchmark: nothing in
+// the body needs to be closed.
+//
+//	torch.Scope(func() {
+//		loss := F.CrossEntropy(model.Forward(x), y, nil)
+//		loss.Backward()
+//		opt.Step()
+//		total += loss.Float64()
+//	})
+//
+// What must outlive the scope leaves it by [Tensor.Keep] or [Tensor.MoveOut], or is born
+// outside by [Unscoped]. Scopes nest. The goroutine stays on one OS thread for the
+// duration of fn, which also keeps the order of gradient sums, hence their last bits,
+// the same from run to run. A goroutine started inside is not part of the scope.
+func Scope(fn func()) {
+	s, err := cgo.EnterScope()
+	if err != nil {
+		panic(&Error{Op: "scope", Kind: KindLibrary, Msg: err.Error()})
+	}
+	defer s.Leave()
+	fn()
+}
+
+// Scope1 is [Scope] for a function that makes one tensor: the result moves out to the
+// scope around, everything else is freed.
+//
+//	mean := torch.Scope1(func() torch.Tensor { return x.Mul(x).Mean().Sqrt() })
+func Scope1(fn func() Tensor) Tensor {
+	var result Tensor
+	Scope(func() { result = fn().MoveOut() })
+	return result
+}
+
+// Unscoped runs fn outside of all scopes: tensors made in it live until they are closed
+// or collected. Parameters, optimizer state and caches are made so, whoever asks for them
+// first.
+func Unscoped(fn func()) {
+	if err := cgo.Suspend(fn); err != nil {
+		panic(&Error{Op: "unscoped", Kind: KindLibrary, Msg: err.Error()})
+	}
+}
+
+// Keep returns the same tensor under a new handle that no scope owns; it lives until it
+// is closed or collected. t itself still ends with its scope.
+func (t Tensor) Keep() Tensor { return t.again((*cgo.Handle).Keep) }
+
+// MoveOut returns the same tensor under a new handle that belongs to the scope around
+// the innermost one. Outside of scopes it is a second handle to t.
+func (t Tensor) MoveOut() Tensor { return t.again((*cgo.Handle).MoveOut) }
+
+// Alias returns the same tensor under another handle: closing one leaves the other.
+func (t Tensor) Alias() Tensor { return t.again((*cgo.Handle).Duplicate) }
+
+func (t Tensor) again(how func(*cgo.Handle) (*cgo.Handle, *cgo.Error)) Tensor {
+	if !t.Defined() {
+		return t
+	}
+	h, err := how(t.h)
+	if err != nil {
+		panic(newError(err))
+	}
+	return Tensor{h}
+}
+
+// Close closes several tensors; undefined and closed ones are passed over.
+func Close(list ...Tensor) {
+	for _, t := range list {
+		t.Close()
+	}
+}
+
+// MemoryStats counts what this process holds of libtorch's.
+type MemoryStats struct {
+	Scoped    int   // open tensors that belong to scopes
+	Unscoped  int   // open tensors and generators that do not
+	HostBytes int64 // live bytes from libtorch's CPU allocator, whoever holds them
+}
+
+// Live is the number of open handles.
+func (s MemoryStats) Live() int { return s.Scoped + s.Unscoped }
+
+// Stats counts the live handles and bytes. Memory that the garbage collector has not
+// looked at yet is counted as live; [GC] makes it look.
+func Stats() MemoryStats {
+	if err := Load(); err != nil {
+		return MemoryStats{}
+	}
+	scoped, unscoped := cgo.Live()
+	return MemoryStats{Scoped: scoped, Unscoped: unscoped, HostBytes: cgo.HostBytes()}
+}
+
+// GC runs Go's garbage collector and frees the tensors it found dead. Programs need not
+// call it: it happens by itself when libtorch's memory grows.
+func GC() {
+	if Load() == nil {
+		cgo.Collect()
+	}
+}
+
+// LiveOrigins says where each open tensor was made, one stack each, in a program built
+// with -tags torchdebug; otherwise it is empty.
+func LiveOrigins() []string { return cgo.Origins() }

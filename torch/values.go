@@ -1,0 +1,258 @@
+package torch
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// F16 is a half-precision number as its bits: the Go value of [Float16].
+type F16 uint16
+
+// BF16 is the upper half of a float32: the Go value of [BFloat16].
+type BF16 uint16
+
+// Element is a Go type whose values a tensor can be made of and turned back into. An int
+// becomes an int64.
+type Element interface {
+	bool | uint8 | int8 | int16 | int32 | int64 | int | uint16 | uint32 | uint64 |
+		float32 | float64 | complex64 | complex128 | F16 | BF16
+}
+
+// DTypeOf is the dtype of tensors made of T.
+func DTypeOf[T Element]() DType {
+	var v T
+	switch any(v).(type) {
+	case bool:
+		return Bool
+	case uint8:
+		return Uint8
+	case int8:
+		return Int8
+	case int16:
+		return Int16
+	case int32:
+		return Int32
+	case int64, int:
+		return Int64
+	case uint16:
+		return Uint16
+	case uint32:
+		return Uint32
+	case uint64:
+		return Uint64
+	case float32:
+		return Float32
+	case float64:
+		return Float64
+	case complex64:
+		return Complex64
+	case complex128:
+		return Complex128
+	case F16:
+		return Float16
+	default:
+		return BFloat16
+	}
+}
+
+// FromSlice makes a CPU tensor with a copy of the values, in row-major order. Without a
+// shape it has one dimension. The shape must have room for exactly len(values) elements;
+// one size may be -1, to be worked out.
+//
+//	x := torch.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+func FromSlice[T Element](values []T, shape ...int) Tensor {
+	if len(shape) == 0 {
+		shape = []int{len(values)}
+	}
+	return fromBytes(unsafe.Pointer(unsafe.SliceData(values)), len(values), DTypeOf[T](), shape)
+}
+
+// FromValue makes a CPU tensor without dimensions: one number.
+func FromValue[T Element](v T) Tensor {
+	return fromBytes(unsafe.Pointer(&v), 1, DTypeOf[T](), nil)
+}
+
+// FromBytes makes a CPU tensor of any dtype from the bytes of its elements, in row-major
+// order and the machine's byte order.
+func FromBytes(data []byte, dtype DType, shape ...int) Tensor {
+	size := dtype.Size()
+	if len(data)%size != 0 {
+		throw("from_bytes", KindValue, "%d bytes are not a whole number of %v elements", len(data), dtype)
+	}
+	return fromBytes(unsafe.Pointer(unsafe.SliceData(data)), len(data)/size, dtype, shape)
+}
+
+func fromBytes(data unsafe.Pointer, n int, dtype DType, shape []int) Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpFromBytes)
+	c.Code(dtype.code())
+	c.Ints(complete(shape, n))
+	c.Int(n * dtype.Size())
+	if err := c.RunData(data); err != nil {
+		panic(newError(err))
+	}
+	return Tensor{c.Handle(0)}
+}
+
+// complete works out a size of -1 and checks that the shape has room for n elements.
+func complete(shape []int, n int) []int {
+	unknown, known := -1, 1
+	for i, size := range shape {
+		switch {
+		case size == -1 && unknown < 0:
+			unknown = i
+		case size < 0:
+			throw("from_slice", KindValue, "shape %v has a negative size", shape)
+		case size > 0 && known > math.MaxInt/size:
+			throw("from_slice", KindValue, "shape %v is too large", shape)
+		default:
+			known *= size
+		}
+	}
+	if unknown >= 0 && known > 0 && n%known == 0 {
+		shape = append([]int(nil), shape...)
+		shape[unknown] = n / known
+		return shape
+	}
+	if unknown >= 0 || known != n {
+		throw("from_slice", KindValue, "%d values do not fill shape %v", n, shape)
+	}
+	return shape
+}
+
+// Values returns the elements of t in row-major order, converted to T as [Tensor.To]
+// converts. It waits for the device and copies.
+func Values[T Element](t Tensor) []T {
+	values := make([]T, t.NumEl())
+	Scope(func() {
+		t := t
+		if from, to := t.DType(), DTypeOf[T](); from != to {
+			if from.IsComplex() && !to.IsComplex() {
+				throw("values", KindType, "complex numbers cannot be read as %v", to)
+			}
+			t = t.Detach().To(to)
+		}
+		t.read(unsafe.Pointer(unsafe.SliceData(values)), len(values)*DTypeOf[T]().Size())
+	})
+	return values
+}
+
+// Bytes returns the elements of t as they are in memory, in row-major order.
+func (t Tensor) Bytes() []byte {
+	data := make([]byte, t.NumEl()*t.ElementSize())
+	t.read(unsafe.Pointer(unsafe.SliceData(data)), len(data))
+	return data
+}
+
+func (t Tensor) read(data unsafe.Pointer, n int) {
+	var c cgo.Call
+	c.Begin(cgo.OpToBytes)
+	putTensor(&c, t)
+	c.Int(n)
+	if err := c.RunData(data); err != nil {
+		panic(newError(err))
+	}
+}
+
+// Fill overwrites t, a contiguous CPU tensor, with values of its dtype. It allocates
+// nothing: buffers that are filled again and again are made once.
+func Fill[T Element](t Tensor, values []T) {
+	if want := t.DType(); want != DTypeOf[T]() {
+		throw("fill", KindType, "a tensor of %v cannot be filled with values of %v", want, DTypeOf[T]())
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpOverwrite)
+	putTensor(&c, t)
+	c.Int(len(values) * DTypeOf[T]().Size())
+	if err := c.RunData(unsafe.Pointer(unsafe.SliceData(values))); err != nil {
+		panic(newError(err))
+	}
+}
+
+// Item is the value of a tensor with one element: an int64, float64, bool or complex128.
+// It waits for the device.
+func (t Tensor) Item() Scalar {
+	var c cgo.Call
+	c.Begin(cgo.OpItem)
+	putTensor(&c, t)
+	return resultScalar(&c)
+}
+
+// Float64 is the value of a tensor with one real element.
+func (t Tensor) Float64() float64 {
+	switch v := t.Item().(type) {
+	case float64:
+		return v
+	case int64:
+		return float64(v)
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	default:
+		throw("item", KindType, "a complex number cannot be read as a float64")
+		return 0
+	}
+}
+
+// Int is the value of a tensor with one integer or boolean element.
+func (t Tensor) Int() int {
+	switch v := t.Item().(type) {
+	case int64:
+		return int(v)
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	default:
+		throw("item", KindType, "a value of dtype %v cannot be read as an int", t.DType())
+		return 0
+	}
+}
+
+// Float32 widens the number.
+func (b BF16) Float32() float32 { return math.Float32frombits(uint32(b) << 16) }
+
+// ToBF16 rounds to the nearest bfloat16, ties to even.
+func ToBF16(f float32) BF16 {
+	bits := math.Float32bits(f)
+	if f != f {
+		return BF16(bits>>16 | 0x40) // stay a NaN
+	}
+	return BF16((bits + 0x7fff + bits>>16&1) >> 16)
+}
+
+// Float32 widens the number.
+func (h F16) Float32() float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&0x1f), uint32(h&0x3ff)
+	switch exponent {
+	case 0: // zero or subnormal: fraction * 2^-24
+		f := float32(fraction) * (1.0 / (1 << 24))
+		return math.Float32frombits(math.Float32bits(f) | sign)
+	case 0x1f:
+		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}
+
+// ToF16 rounds to the nearest half-precision number, ties to even; what is too large
+// becomes infinite.
+func ToF16(f float32) F16 {
+	bits := math.Float32bits(f)
+	sign := F16(bits >> 16 & 0x8000)
+	abs := bits &^ (1 << 31)
+	switch {
+	case abs > 0xff<<23:
+		return sign | 0x7e00
+	case abs >= 0x477ff000: // rounds past the largest half
+		return sign | 0x7c00
+	case abs < 0x38800000: // subnormal in half precision: adding 1/2 shifts the bits into place
+		return sign | F16(math.Float32bits(math.Float32frombits(abs)+0.5)-math.Float32bits(0.5))
+	}
+	abs += 0xfff + abs>>13&1
+	return sign | F16((abs-(127-15)<<23)>>13)
+}
