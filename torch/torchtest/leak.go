@@ -1,0 +1,55 @@
+package torchtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// NoLeaks fails the test, when it ends, unless as many tensors are open and as many bytes
+// of host memory in use as now. Tensors without a Close are fine as long as nothing refers
+// to them: the garbage collector gets its chance first.
+//
+// Call it first, in tests that do not run in parallel with others. Cleanups registered
+// after it run before it looks.
+func NoLeaks(t testing.TB) {
+	t.Helper()
+	before := settle(torch.MemoryStats{})
+	t.Cleanup(func() {
+		if after := settle(before); after.Live() != before.Live() || after.HostBytes != before.HostBytes {
+			t.Errorf("open tensors: %d before, %d after; bytes of host memory: %d before, %d after%s",
+				before.Live(), after.Live(), before.HostBytes, after.HostBytes, origins())
+		}
+	})
+}
+
+// settle collects garbage until the counts are as wanted, or no longer fall. One round may
+// not do: what the first frees may have kept something else alive.
+func settle(want torch.MemoryStats) torch.MemoryStats {
+	const rounds, pause = 10, 5 * time.Millisecond
+	torch.GC()
+	stats := torch.Stats()
+	for range rounds {
+		if stats.Live() == want.Live() && stats.HostBytes == want.HostBytes {
+			break
+		}
+		time.Sleep(pause)
+		torch.GC()
+		next := torch.Stats()
+		if want == (torch.MemoryStats{}) && next == stats {
+			break
+		}
+		stats = next
+	}
+	return stats
+}
+
+func origins() string {
+	list := torch.LiveOrigins()
+	if len(list) == 0 {
+		return "\nbuild with -tags torchdebug to see where the open tensors were made"
+	}
+	return "\nopen tensors were made at\n" + strings.Join(list, "\n")
+}
