@@ -205,7 +205,7 @@ func EyeM(n, m int) Tensor {
 	return TensorOptions{}.EyeM(n, m)
 }
 
-// FFTFreq calls aten::fft_fftfreq. It may be followed by d (default 1.0).
+// FFTFreq calls aten::fft_fftfreq. It may be followed by d (default 1).
 //
 //	fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) FFTFreq(n int, d ...float64) Tensor {
@@ -222,7 +222,7 @@ func FFTFreq(n int, d ...float64) Tensor {
 	return TensorOptions{}.FFTFreq(n, d...)
 }
 
-// RFFTFreq calls aten::fft_rfftfreq. It may be followed by d (default 1.0).
+// RFFTFreq calls aten::fft_rfftfreq. It may be followed by d (default 1).
 //
 //	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RFFTFreq(n int, d ...float64) Tensor {
@@ -428,7 +428,7 @@ func Linspace(start, end Scalar, steps int) Tensor {
 	return TensorOptions{}.Linspace(start, end, steps)
 }
 
-// Logspace calls aten::logspace. It may be followed by base (default 10.0).
+// Logspace calls aten::logspace. It may be followed by base (default 10).
 //
 //	logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Logspace(start, end Scalar, steps int, base ...float64) Tensor {

@@ -40,7 +40,7 @@ func AdaptiveAvgPool3d(x Tensor, outputSize ...int) Tensor {
 // AdaptiveMaxPool1d calls aten::adaptive_max_pool1d.
 //
 //	adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
-func AdaptiveMaxPool1d(x Tensor, outputSize ...int) (Tensor, Tensor) {
+func AdaptiveMaxPool1d(x Tensor, outputSize ...int) (values, indices Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool1d)
 	putTensor(&c, x)
@@ -51,7 +51,7 @@ func AdaptiveMaxPool1d(x Tensor, outputSize ...int) (Tensor, Tensor) {
 // AdaptiveMaxPool2d calls aten::adaptive_max_pool2d.
 //
 //	adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
-func AdaptiveMaxPool2d(x Tensor, outputSize ...int) (Tensor, Tensor) {
+func AdaptiveMaxPool2d(x Tensor, outputSize ...int) (values, indices Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool2d)
 	putTensor(&c, x)
@@ -62,7 +62,7 @@ func AdaptiveMaxPool2d(x Tensor, outputSize ...int) (Tensor, Tensor) {
 // AdaptiveMaxPool3d calls aten::adaptive_max_pool3d.
 //
 //	adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
-func AdaptiveMaxPool3d(x Tensor, outputSize ...int) (Tensor, Tensor) {
+func AdaptiveMaxPool3d(x Tensor, outputSize ...int) (values, indices Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAdaptiveMaxPool3d)
 	putTensor(&c, x)
@@ -277,7 +277,7 @@ func BAddBMMDType(x, batch1, batch2 Tensor, outDType DType, opts ...BAddBMMOptio
 // BatchNorm calls aten::batch_norm.
 //
 //	batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor
-func BatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64, cudnnEnabled bool) Tensor {
+func BatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBatchNorm)
 	putTensor(&c, input)
@@ -288,7 +288,7 @@ func BatchNorm(input, weight, bias, runningMean, runningVar Tensor, training boo
 	c.Bool(training)
 	c.Float(momentum)
 	c.Float(eps)
-	c.Bool(cudnnEnabled)
+	c.Bool(true)
 	return result1(&c)
 }
 
@@ -522,7 +522,7 @@ func CDist(x1, x2 Tensor, opts ...CDistOptions) Tensor {
 	return result1(&c)
 }
 
-// CELU calls aten::celu. It may be followed by alpha (default 1.0).
+// CELU calls aten::celu. It may be followed by alpha (default 1).
 //
 //	celu(Tensor self, Scalar alpha=1.0) -> Tensor
 func CELU(x Tensor, alpha ...Scalar) Tensor {
@@ -534,7 +534,7 @@ func CELU(x Tensor, alpha ...Scalar) Tensor {
 }
 
 // CELUInPlace calls aten::celu_. It overwrites x and returns it. It may be followed by alpha
-// (default 1.0).
+// (default 1).
 //
 //	celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 func CELUInPlace(x Tensor, alpha ...Scalar) Tensor {
@@ -673,11 +673,11 @@ func Conv1d(input, weight Tensor, opts ...Conv1dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv1dMode calls aten::conv1d.padding.
+// Conv1dPadding calls aten::conv1d.padding.
 //
 //	conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1] dilation=1, SymInt groups=1) -> Tensor
-func Conv1dMode(input, weight Tensor, opts ...Conv1dModeOptions) Tensor {
-	var o Conv1dModeOptions
+func Conv1dPadding(input, weight Tensor, opts ...Conv1dPaddingOptions) Tensor {
+	var o Conv1dPaddingOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -713,11 +713,11 @@ func Conv2d(input, weight Tensor, opts ...Conv2dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv2dMode calls aten::conv2d.padding.
+// Conv2dPadding calls aten::conv2d.padding.
 //
 //	conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", SymInt[2] dilation=1, SymInt groups=1) -> Tensor
-func Conv2dMode(input, weight Tensor, opts ...Conv2dModeOptions) Tensor {
-	var o Conv2dModeOptions
+func Conv2dPadding(input, weight Tensor, opts ...Conv2dPaddingOptions) Tensor {
+	var o Conv2dPaddingOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -753,11 +753,11 @@ func Conv3d(input, weight Tensor, opts ...Conv3dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv3dMode calls aten::conv3d.padding.
+// Conv3dPadding calls aten::conv3d.padding.
 //
 //	conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3] dilation=1, SymInt groups=1) -> Tensor
-func Conv3dMode(input, weight Tensor, opts ...Conv3dModeOptions) Tensor {
-	var o Conv3dModeOptions
+func Conv3dPadding(input, weight Tensor, opts ...Conv3dPaddingOptions) Tensor {
+	var o Conv3dPaddingOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -1096,7 +1096,7 @@ func Embedding(weight, indices Tensor, opts ...EmbeddingOptions) Tensor {
 // EmbeddingBag calls aten::embedding_bag.
 //
 //	embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
-func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) (Tensor, Tensor, Tensor, Tensor) {
+func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) (output, offset2bag, bagSize, maxIndices Tensor) {
 	var o EmbeddingBagOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -1117,7 +1117,7 @@ func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) 
 // EmbeddingBagPaddingIdx calls aten::embedding_bag.padding_idx.
 //
 //	embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)
-func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights Tensor, includeLastOffset bool, paddingIdx *int) (Tensor, Tensor, Tensor, Tensor) {
+func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBagPaddingIdx)
 	putTensor(&c, weight)
@@ -1236,7 +1236,7 @@ func FloatPowerScalarTensor(x Scalar, exponent Tensor) Tensor {
 // FractionalMaxPool2d calls aten::fractional_max_pool2d.
 //
 //	fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
-func FractionalMaxPool2d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (Tensor, Tensor) {
+func FractionalMaxPool2d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (values, indices Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpFractionalMaxPool2d)
 	putTensor(&c, x)
@@ -1249,7 +1249,7 @@ func FractionalMaxPool2d(x Tensor, kernelSize, outputSize []int, randomSamples T
 // FractionalMaxPool3d calls aten::fractional_max_pool3d.
 //
 //	fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
-func FractionalMaxPool3d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (Tensor, Tensor) {
+func FractionalMaxPool3d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (values, indices Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpFractionalMaxPool3d)
 	putTensor(&c, x)
@@ -1516,7 +1516,7 @@ func GroupNorm(input Tensor, numGroups int, opts ...GroupNormOptions) Tensor {
 // GRUPacked calls aten::gru.data.
 //
 //	gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
-func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (Tensor, Tensor) {
+func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpGRUData)
 	putTensor(&c, data)
@@ -1534,7 +1534,7 @@ func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, num
 // GRU calls aten::gru.input.
 //
 //	gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
-func GRU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (Tensor, Tensor) {
+func GRU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpGRUInput)
 	putTensor(&c, input)
@@ -1761,7 +1761,7 @@ func Im2Col(x Tensor, kernelSize, dilation, padding, stride []int) Tensor {
 // InstanceNorm calls aten::instance_norm.
 //
 //	instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor
-func InstanceNorm(input, weight, bias, runningMean, runningVar Tensor, useInputStats bool, momentum, eps float64, cudnnEnabled bool) Tensor {
+func InstanceNorm(input, weight, bias, runningMean, runningVar Tensor, useInputStats bool, momentum, eps float64) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpInstanceNorm)
 	putTensor(&c, input)
@@ -1772,7 +1772,7 @@ func InstanceNorm(input, weight, bias, runningMean, runningVar Tensor, useInputS
 	c.Bool(useInputStats)
 	c.Float(momentum)
 	c.Float(eps)
-	c.Bool(cudnnEnabled)
+	c.Bool(true)
 	return result1(&c)
 }
 
@@ -2029,7 +2029,7 @@ func LogspaceTensor(start, end Tensor, steps int, base float64, opts ...TensorOp
 // LSTMPacked calls aten::lstm.data.
 //
 //	lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)
-func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (Tensor, Tensor, Tensor) {
+func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden, cell Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMData)
 	putTensor(&c, data)
@@ -2047,7 +2047,7 @@ func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, nu
 // LSTM calls aten::lstm.input.
 //
 //	lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)
-func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (Tensor, Tensor, Tensor) {
+func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden, cell Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMInput)
 	putTensor(&c, input)
@@ -2065,7 +2065,7 @@ func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, drop
 // LSTMCell calls aten::lstm_cell.
 //
 //	lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)
-func LSTMCell(input Tensor, hx []Tensor, wIH, wHH Tensor, opts ...LSTMCellOptions) (Tensor, Tensor) {
+func LSTMCell(input Tensor, hx []Tensor, wIH, wHH Tensor, opts ...LSTMCellOptions) (hidden, cell Tensor) {
 	var o LSTMCellOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -2093,8 +2093,8 @@ func LUUnpack(luData, luPivots Tensor, opts ...LUUnpackOptions) (p, l, u Tensor)
 	c.Begin(cgo.OpLUUnpack)
 	putTensor(&c, luData)
 	putTensor(&c, luPivots)
-	c.Bool(!o.NoUnpackData)
-	c.Bool(!o.NoUnpackPivots)
+	c.Bool(!o.NoData)
+	c.Bool(!o.NoPivots)
 	return result3(&c)
 }
 
@@ -2138,7 +2138,7 @@ func MaxPool1d(x Tensor, kernelSize []int, opts ...MaxPool1dOptions) Tensor {
 // MaxPool1dWithIndices calls aten::max_pool1d_with_indices.
 //
 //	max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
-func MaxPool1dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool1dWithIndicesOptions) (Tensor, Tensor) {
+func MaxPool1dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool1dWithIndicesOptions) (values, indices Tensor) {
 	var o MaxPool1dWithIndicesOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -2176,7 +2176,7 @@ func MaxPool2d(x Tensor, kernelSize []int, opts ...MaxPool2dOptions) Tensor {
 // MaxPool2dWithIndices calls aten::max_pool2d_with_indices.
 //
 //	max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
-func MaxPool2dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool2dWithIndicesOptions) (Tensor, Tensor) {
+func MaxPool2dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool2dWithIndicesOptions) (values, indices Tensor) {
 	var o MaxPool2dWithIndicesOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -2214,7 +2214,7 @@ func MaxPool3d(x Tensor, kernelSize []int, opts ...MaxPool3dOptions) Tensor {
 // MaxPool3dWithIndices calls aten::max_pool3d_with_indices.
 //
 //	max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
-func MaxPool3dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool3dWithIndicesOptions) (Tensor, Tensor) {
+func MaxPool3dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool3dWithIndicesOptions) (values, indices Tensor) {
 	var o MaxPool3dWithIndicesOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -2357,7 +2357,7 @@ func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
 // NativeBatchNorm calls aten::native_batch_norm.
 //
 //	native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) (Tensor, Tensor, Tensor) {
+func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) (output, saveMean, saveInvStd Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeBatchNorm)
 	putTensor(&c, input)
@@ -2374,7 +2374,7 @@ func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, traini
 // NativeDropout calls aten::native_dropout.
 //
 //	native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
-func NativeDropout(input Tensor, p float64, train bool) (Tensor, Tensor) {
+func NativeDropout(input Tensor, p float64, train bool) (output, mask Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeDropout)
 	putTensor(&c, input)
@@ -2386,7 +2386,7 @@ func NativeDropout(input Tensor, p float64, train bool) (Tensor, Tensor) {
 // NativeGroupNorm calls aten::native_group_norm.
 //
 //	native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)
-func NativeGroupNorm(input, weight, bias Tensor, n, channels, hxw, group int, eps float64) (Tensor, Tensor, Tensor) {
+func NativeGroupNorm(input, weight, bias Tensor, n, channels, hxw, group int, eps float64) (output, mean, rstd Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeGroupNorm)
 	putTensor(&c, input)
@@ -2403,7 +2403,7 @@ func NativeGroupNorm(input, weight, bias Tensor, n, channels, hxw, group int, ep
 // NativeLayerNorm calls aten::native_layer_norm.
 //
 //	native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)
-func NativeLayerNorm(input Tensor, normalizedShape []int, weight, bias Tensor, eps float64) (Tensor, Tensor, Tensor) {
+func NativeLayerNorm(input Tensor, normalizedShape []int, weight, bias Tensor, eps float64) (output, mean, rstd Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpNativeLayerNorm)
 	putTensor(&c, input)
@@ -2492,19 +2492,15 @@ func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
 	return result1(&c)
 }
 
-// NormalTensorFloat calls aten::normal.Tensor_float.
+// NormalTensorFloat calls aten::normal.Tensor_float. It may be followed by generator.
 //
 //	normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
-func NormalTensorFloat(mean Tensor, opts ...NormalTensorFloatOptions) Tensor {
-	var o NormalTensorFloatOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNormalTensorFloat)
 	putTensor(&c, mean)
-	c.Float(orFloat(o.Std, 1))
-	putGenerator(&c, o.Generator)
+	c.Float(std)
+	putGenerator(&c, first(generator))
 	return result1(&c)
 }
 
@@ -2520,20 +2516,16 @@ func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor
 	return result1(&c)
 }
 
-// NormalFunctional calls aten::normal_functional.
+// NormalFunctional calls aten::normal_functional. It may be followed by generator.
 //
 //	normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-func NormalFunctional(x Tensor, opts ...NormalFunctionalOptions) Tensor {
-	var o NormalFunctionalOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func NormalFunctional(x Tensor, mean, std float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNormalFunctional)
 	putTensor(&c, x)
-	c.Float(o.Mean)
-	c.Float(orFloat(o.Std, 1))
-	putGenerator(&c, o.Generator)
+	c.Float(mean)
+	c.Float(std)
+	putGenerator(&c, first(generator))
 	return result1(&c)
 }
 
@@ -3035,7 +3027,7 @@ func RMSNorm(input Tensor, normalizedShape []int, opts ...RMSNormOptions) Tensor
 // RNNReLUPacked calls aten::rnn_relu.data.
 //
 //	rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
-func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (Tensor, Tensor) {
+func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUData)
 	putTensor(&c, data)
@@ -3053,7 +3045,7 @@ func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 // RNNReLU calls aten::rnn_relu.input.
 //
 //	rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
-func RNNReLU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (Tensor, Tensor) {
+func RNNReLU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUInput)
 	putTensor(&c, input)
@@ -3090,7 +3082,7 @@ func RNNReLUCell(input, hx, wIH, wHH Tensor, opts ...RNNReLUCellOptions) Tensor 
 // RNNTanhPacked calls aten::rnn_tanh.data.
 //
 //	rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
-func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (Tensor, Tensor) {
+func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhData)
 	putTensor(&c, data)
@@ -3108,7 +3100,7 @@ func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 // RNNTanh calls aten::rnn_tanh.input.
 //
 //	rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
-func RNNTanh(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (Tensor, Tensor) {
+func RNNTanh(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhInput)
 	putTensor(&c, input)
@@ -3189,15 +3181,19 @@ func RReLUInPlace(x Tensor, opts ...RReLUOptions) Tensor {
 	return x
 }
 
-// RSubScalar calls aten::rsub.Scalar. It may be followed by alpha (default 1).
+// RSubScalar calls aten::rsub.Scalar.
 //
 //	rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-func RSubScalar(x Tensor, other Scalar, alpha ...Scalar) Tensor {
+func RSubScalar(x Tensor, other Scalar, opts ...RSubOptions) Tensor {
+	var o RSubOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpRSubScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	return result1(&c)
 }
 
@@ -3234,7 +3230,7 @@ func ScaledDotProductAttention(query, key, value Tensor, opts ...ScaledDotProduc
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.OptFloat(o.Scale)
-	c.Bool(o.EnableGqa)
+	c.Bool(o.EnableGQA)
 	return result1(&c)
 }
 
@@ -3638,7 +3634,7 @@ func Stack(tensors []Tensor, dim ...int) Tensor {
 // StdMeanAll calls aten::std_mean.
 //
 //	std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
-func StdMeanAll(x Tensor, opts ...StdMeanAllOptions) (Tensor, Tensor) {
+func StdMeanAll(x Tensor, opts ...StdMeanAllOptions) (std, mean Tensor) {
 	var o StdMeanAllOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -3650,11 +3646,11 @@ func StdMeanAll(x Tensor, opts ...StdMeanAllOptions) (Tensor, Tensor) {
 	return result2(&c)
 }
 
-// StdMeanCorrection calls aten::std_mean.correction.
+// StdMean calls aten::std_mean.correction.
 //
 //	std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-func StdMeanCorrection(x Tensor, opts ...StdMeanCorrectionOptions) (Tensor, Tensor) {
-	var o StdMeanCorrectionOptions
+func StdMean(x Tensor, opts ...StdMeanOptions) (std, mean Tensor) {
+	var o StdMeanOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -3670,7 +3666,7 @@ func StdMeanCorrection(x Tensor, opts ...StdMeanCorrectionOptions) (Tensor, Tens
 // StdMeanDim calls aten::std_mean.dim.
 //
 //	std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
-func StdMeanDim(x Tensor, dim []int, opts ...StdMeanDimOptions) (Tensor, Tensor) {
+func StdMeanDim(x Tensor, dim []int, opts ...StdMeanDimOptions) (std, mean Tensor) {
 	var o StdMeanDimOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -3821,7 +3817,7 @@ func UnflattenDenseTensors(flat Tensor, tensors ...Tensor) []Tensor {
 // UniqueConsecutive calls aten::unique_consecutive.
 //
 //	unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)
-func UniqueConsecutive(x Tensor, opts ...UniqueConsecutiveOptions) (Tensor, Tensor, Tensor) {
+func UniqueConsecutive(x Tensor, opts ...UniqueConsecutiveOptions) (values, inverse, counts Tensor) {
 	var o UniqueConsecutiveOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -3835,10 +3831,27 @@ func UniqueConsecutive(x Tensor, opts ...UniqueConsecutiveOptions) (Tensor, Tens
 	return result3(&c)
 }
 
+// UniqueConsecutiveDim calls aten::unique_consecutive.
+//
+//	unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)
+func UniqueConsecutiveDim(x Tensor, dim int, opts ...UniqueConsecutiveDimOptions) (values, inverse, counts Tensor) {
+	var o UniqueConsecutiveDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUniqueConsecutive)
+	putTensor(&c, x)
+	c.Bool(o.ReturnInverse)
+	c.Bool(o.ReturnCounts)
+	c.OptInt(&dim)
+	return result3(&c)
+}
+
 // UniqueDim calls aten::unique_dim.
 //
 //	unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
-func UniqueDim(x Tensor, dim int, opts ...UniqueDimOptions) (Tensor, Tensor, Tensor) {
+func UniqueDim(x Tensor, dim int, opts ...UniqueDimOptions) (values, inverse, counts Tensor) {
 	var o UniqueDimOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -3856,7 +3869,7 @@ func UniqueDim(x Tensor, dim int, opts ...UniqueDimOptions) (Tensor, Tensor, Ten
 // UniqueDimConsecutive calls aten::unique_dim_consecutive.
 //
 //	unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
-func UniqueDimConsecutive(x Tensor, dim int, opts ...UniqueDimConsecutiveOptions) (Tensor, Tensor, Tensor) {
+func UniqueDimConsecutive(x Tensor, dim int, opts ...UniqueDimConsecutiveOptions) (values, inverse, counts Tensor) {
 	var o UniqueDimConsecutiveOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -4092,7 +4105,7 @@ func Vander(x Tensor, opts ...VanderOptions) Tensor {
 // VarMeanAll calls aten::var_mean.
 //
 //	var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
-func VarMeanAll(x Tensor, opts ...VarMeanAllOptions) (Tensor, Tensor) {
+func VarMeanAll(x Tensor, opts ...VarMeanAllOptions) (variance, mean Tensor) {
 	var o VarMeanAllOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -4104,11 +4117,11 @@ func VarMeanAll(x Tensor, opts ...VarMeanAllOptions) (Tensor, Tensor) {
 	return result2(&c)
 }
 
-// VarMeanCorrection calls aten::var_mean.correction.
+// VarMean calls aten::var_mean.correction.
 //
 //	var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-func VarMeanCorrection(x Tensor, opts ...VarMeanCorrectionOptions) (Tensor, Tensor) {
-	var o VarMeanCorrectionOptions
+func VarMean(x Tensor, opts ...VarMeanOptions) (variance, mean Tensor) {
+	var o VarMeanOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -4124,7 +4137,7 @@ func VarMeanCorrection(x Tensor, opts ...VarMeanCorrectionOptions) (Tensor, Tens
 // VarMeanDim calls aten::var_mean.dim.
 //
 //	var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
-func VarMeanDim(x Tensor, dim []int, opts ...VarMeanDimOptions) (Tensor, Tensor) {
+func VarMeanDim(x Tensor, dim []int, opts ...VarMeanDimOptions) (variance, mean Tensor) {
 	var o VarMeanDimOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -4214,10 +4227,10 @@ func WhereScalarTensor(condition Tensor, x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// WhereSelf calls aten::where.self.
+// Where calls aten::where.self.
 //
 //	where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-func WhereSelf(condition, x, other Tensor) Tensor {
+func Where(condition, x, other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpWhereSelf)
 	putTensor(&c, condition)

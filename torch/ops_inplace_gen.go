@@ -48,16 +48,19 @@ func (x Tensor) AcoshInPlace() Tensor {
 	return x
 }
 
-// AddScalarInPlace calls aten::add_.Scalar. It overwrites x and returns it. It may be followed by
-// alpha (default 1).
+// AddScalarInPlace calls aten::add_.Scalar. It overwrites x and returns it.
 //
 //	add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-func (x Tensor) AddScalarInPlace(other Scalar, alpha ...Scalar) Tensor {
+func (x Tensor) AddScalarInPlace(other Scalar, opts ...AddOptions) Tensor {
+	var o AddOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddInPlaceScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
 	return x
 }
@@ -373,19 +376,16 @@ func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor
 	return x
 }
 
-// BernoulliInPlace calls aten::bernoulli_.float. It overwrites x and returns it.
+// BernoulliInPlace calls aten::bernoulli_.float. It overwrites x and returns it. It may be
+// followed by generator.
 //
 //	bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) BernoulliInPlace(opts ...BernoulliOptions) Tensor {
-	var o BernoulliOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func (x Tensor) BernoulliInPlace(p float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliInPlaceFloat)
 	putTensor(&c, x)
-	c.Float(orFloat(o.P, 0.5))
-	putGenerator(&c, o.Generator)
+	c.Float(p)
+	putGenerator(&c, first(generator))
 	done(&c)
 	return x
 }
@@ -524,20 +524,17 @@ func (x Tensor) BitwiseXorInPlace(other Tensor) Tensor {
 	return x
 }
 
-// CauchyInPlace calls aten::cauchy_. It overwrites x and returns it.
+// CauchyInPlace calls aten::cauchy_. It overwrites x and returns it. It may be followed by
+// generator.
 //
 //	cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) CauchyInPlace(opts ...CauchyOptions) Tensor {
-	var o CauchyOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCauchyInPlace)
 	putTensor(&c, x)
-	c.Float(o.Median)
-	c.Float(orFloat(o.Sigma, 1))
-	putGenerator(&c, o.Generator)
+	c.Float(median)
+	c.Float(sigma)
+	putGenerator(&c, first(generator))
 	done(&c)
 	return x
 }
@@ -977,19 +974,16 @@ func (x Tensor) Expm1InPlace() Tensor {
 	return x
 }
 
-// ExponentialInPlace calls aten::exponential_. It overwrites x and returns it.
+// ExponentialInPlace calls aten::exponential_. It overwrites x and returns it. It may be followed
+// by generator.
 //
 //	exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) ExponentialInPlace(opts ...ExponentialOptions) Tensor {
-	var o ExponentialOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func (x Tensor) ExponentialInPlace(lambda float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpExponentialInPlace)
 	putTensor(&c, x)
-	c.Float(orFloat(o.Lambda, 1))
-	putGenerator(&c, o.Generator)
+	c.Float(lambda)
+	putGenerator(&c, first(generator))
 	done(&c)
 	return x
 }
@@ -1046,10 +1040,10 @@ func (x Tensor) FixInPlace() Tensor {
 	return x
 }
 
-// FloatPowerScalarTensorInPlace calls aten::float_power_.Scalar. It overwrites x and returns it.
+// FloatPowerScalarInPlace calls aten::float_power_.Scalar. It overwrites x and returns it.
 //
 //	float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
-func (x Tensor) FloatPowerScalarTensorInPlace(exponent Scalar) Tensor {
+func (x Tensor) FloatPowerScalarInPlace(exponent Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFloatPowerInPlaceScalar)
 	putTensor(&c, x)
@@ -1093,10 +1087,10 @@ func (x Tensor) FloorDivideScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// FloorDivideTensorInPlace calls aten::floor_divide_.Tensor. It overwrites x and returns it.
+// FloorDivideInPlace calls aten::floor_divide_.Tensor. It overwrites x and returns it.
 //
 //	floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-func (x Tensor) FloorDivideTensorInPlace(other Tensor) Tensor {
+func (x Tensor) FloorDivideInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFloorDivideInPlaceTensor)
 	putTensor(&c, x)
@@ -1597,20 +1591,17 @@ func (x Tensor) LogInPlace() Tensor {
 	return x
 }
 
-// LogNormalInPlace calls aten::log_normal_. It overwrites x and returns it.
+// LogNormalInPlace calls aten::log_normal_. It overwrites x and returns it. It may be followed by
+// generator.
 //
 //	log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) LogNormalInPlace(opts ...LogNormalOptions) Tensor {
-	var o LogNormalOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogNormalInPlace)
 	putTensor(&c, x)
-	c.Float(orFloat(o.Mean, 1))
-	c.Float(orFloat(o.Std, 2))
-	putGenerator(&c, o.Generator)
+	c.Float(mean)
+	c.Float(std)
+	putGenerator(&c, first(generator))
 	done(&c)
 	return x
 }
@@ -1873,20 +1864,17 @@ func (x Tensor) NextafterInPlace(other Tensor) Tensor {
 	return x
 }
 
-// NormalInPlace calls aten::normal_. It overwrites x and returns it.
+// NormalInPlace calls aten::normal_. It overwrites x and returns it. It may be followed by
+// generator.
 //
 //	normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) NormalInPlace(opts ...NormalOptions) Tensor {
-	var o NormalOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func (x Tensor) NormalInPlace(mean, std float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNormalInPlace)
 	putTensor(&c, x)
-	c.Float(o.Mean)
-	c.Float(orFloat(o.Std, 1))
-	putGenerator(&c, o.Generator)
+	c.Float(mean)
+	c.Float(std)
+	putGenerator(&c, first(generator))
 	done(&c)
 	return x
 }
@@ -1927,10 +1915,10 @@ func (x Tensor) PolygammaInPlace(n int) Tensor {
 	return x
 }
 
-// PowScalarTensorInPlace calls aten::pow_.Scalar. It overwrites x and returns it.
+// PowScalarInPlace calls aten::pow_.Scalar. It overwrites x and returns it.
 //
 //	pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
-func (x Tensor) PowScalarTensorInPlace(exponent Scalar) Tensor {
+func (x Tensor) PowScalarInPlace(exponent Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpPowInPlaceScalar)
 	putTensor(&c, x)
@@ -2398,16 +2386,19 @@ func (x Tensor) SqueezeDimsInPlace(dim ...int) Tensor {
 	return x
 }
 
-// SubScalarInPlace calls aten::sub_.Scalar. It overwrites x and returns it. It may be followed by
-// alpha (default 1).
+// SubScalarInPlace calls aten::sub_.Scalar. It overwrites x and returns it.
 //
 //	sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-func (x Tensor) SubScalarInPlace(other Scalar, alpha ...Scalar) Tensor {
+func (x Tensor) SubScalarInPlace(other Scalar, opts ...SubOptions) Tensor {
+	var o SubOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubInPlaceScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
 	return x
 }
@@ -2429,16 +2420,19 @@ func (x Tensor) SubInPlace(other Tensor, opts ...SubOptions) Tensor {
 	return x
 }
 
-// SubtractScalarInPlace calls aten::subtract_.Scalar. It overwrites x and returns it. It may be
-// followed by alpha (default 1).
+// SubtractScalarInPlace calls aten::subtract_.Scalar. It overwrites x and returns it.
 //
 //	subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-func (x Tensor) SubtractScalarInPlace(other Scalar, alpha ...Scalar) Tensor {
+func (x Tensor) SubtractScalarInPlace(other Scalar, opts ...SubtractOptions) Tensor {
+	var o SubtractOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubtractInPlaceScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
 	return x
 }
@@ -2593,20 +2587,17 @@ func (x Tensor) TruncInPlace() Tensor {
 	return x
 }
 
-// UniformInPlace calls aten::uniform_. It overwrites x and returns it.
+// UniformInPlace calls aten::uniform_. It overwrites x and returns it. It may be followed by
+// generator.
 //
 //	uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) UniformInPlace(opts ...UniformOptions) Tensor {
-	var o UniformOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func (x Tensor) UniformInPlace(from, to float64, generator ...*Generator) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUniformInPlace)
 	putTensor(&c, x)
-	c.Float(o.From)
-	c.Float(orFloat(o.To, 1))
-	putGenerator(&c, o.Generator)
+	c.Float(from)
+	c.Float(to)
+	putGenerator(&c, first(generator))
 	done(&c)
 	return x
 }

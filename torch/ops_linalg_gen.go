@@ -4,24 +4,6 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// LinalgPowsum calls aten::linalg__powsum.
-//
-//	linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func LinalgPowsum(x Tensor, opts ...LinalgPowsumOptions) Tensor {
-	var o LinalgPowsumOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpLinalgPowsum)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Ord, 2))
-	c.OptInts(o.Dim)
-	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
-	return result1(&c)
-}
-
 // LinalgCholesky calls aten::linalg_cholesky.
 //
 //	linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
@@ -256,7 +238,7 @@ func LinalgLstsq(x, b Tensor, opts ...LinalgLstsqOptions) (solution, residuals, 
 	c.Begin(cgo.OpLinalgLstsq)
 	putTensor(&c, x)
 	putTensor(&c, b)
-	c.OptFloat(o.Rcond)
+	c.OptFloat(o.RCond)
 	putOptStr(&c, o.Driver)
 	return result4(&c)
 }
@@ -346,11 +328,11 @@ func LinalgMatrixExp(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// MatrixNormOrd calls aten::linalg_matrix_norm.
+// LinalgMatrixNorm calls aten::linalg_matrix_norm.
 //
 //	linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func MatrixNormOrd(x Tensor, ord Scalar, opts ...MatrixNormOrdOptions) Tensor {
-	var o MatrixNormOrdOptions
+func LinalgMatrixNorm(x Tensor, ord Scalar, opts ...LinalgMatrixNormOptions) Tensor {
+	var o LinalgMatrixNormOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -393,11 +375,11 @@ func LinalgMatrixPower(x Tensor, n int) Tensor {
 	return result1(&c)
 }
 
-// LinalgMatrixRank calls aten::linalg_matrix_rank.
+// LinalgMatrixRankTol calls aten::linalg_matrix_rank.
 //
 //	linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
-func LinalgMatrixRank(x Tensor, tol float64, opts ...LinalgMatrixRankOptions) Tensor {
-	var o LinalgMatrixRankOptions
+func LinalgMatrixRankTol(x Tensor, tol float64, opts ...LinalgMatrixRankTolOptions) Tensor {
+	var o LinalgMatrixRankTolOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -409,19 +391,19 @@ func LinalgMatrixRank(x Tensor, tol float64, opts ...LinalgMatrixRankOptions) Te
 	return result1(&c)
 }
 
-// LinalgMatrixRankTol calls aten::linalg_matrix_rank.atol_rtol_float.
+// LinalgMatrixRank calls aten::linalg_matrix_rank.atol_rtol_float.
 //
 //	linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
-func LinalgMatrixRankTol(x Tensor, opts ...LinalgMatrixRankTolOptions) Tensor {
-	var o LinalgMatrixRankTolOptions
+func LinalgMatrixRank(x Tensor, opts ...LinalgMatrixRankOptions) Tensor {
+	var o LinalgMatrixRankOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpLinalgMatrixRankAtolRtolFloat)
+	c.Begin(cgo.OpLinalgMatrixRankATolRTolFloat)
 	putTensor(&c, x)
-	c.OptFloat(o.Atol)
-	c.OptFloat(o.Rtol)
+	c.OptFloat(o.ATol)
+	c.OptFloat(o.RTol)
 	c.Bool(o.Hermitian)
 	return result1(&c)
 }
@@ -435,10 +417,10 @@ func LinalgMatrixRankTensor(input Tensor, opts ...LinalgMatrixRankTensorOptions)
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpLinalgMatrixRankAtolRtolTensor)
+	c.Begin(cgo.OpLinalgMatrixRankATolRTolTensor)
 	putTensor(&c, input)
-	putTensor(&c, o.Atol)
-	putTensor(&c, o.Rtol)
+	putTensor(&c, o.ATol)
+	putTensor(&c, o.RTol)
 	c.Bool(o.Hermitian)
 	return result1(&c)
 }
@@ -446,8 +428,8 @@ func LinalgMatrixRankTensor(input Tensor, opts ...LinalgMatrixRankTensorOptions)
 // LinalgMatrixRankTolTensor calls aten::linalg_matrix_rank.tol_tensor.
 //
 //	linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
-func LinalgMatrixRankTolTensor(input, tol Tensor, opts ...LinalgMatrixRankOptions) Tensor {
-	var o LinalgMatrixRankOptions
+func LinalgMatrixRankTolTensor(input, tol Tensor, opts ...LinalgMatrixRankTolOptions) Tensor {
+	var o LinalgMatrixRankTolOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -505,11 +487,11 @@ func LinalgNormStr(x Tensor, ord string, opts ...LinalgNormStrOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgPinv calls aten::linalg_pinv.
+// LinalgPinvRCond calls aten::linalg_pinv.
 //
 //	linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
-func LinalgPinv(x Tensor, rcond float64, opts ...LinalgPinvOptions) Tensor {
-	var o LinalgPinvOptions
+func LinalgPinvRCond(x Tensor, rcond float64, opts ...LinalgPinvRCondOptions) Tensor {
+	var o LinalgPinvRCondOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -521,19 +503,19 @@ func LinalgPinv(x Tensor, rcond float64, opts ...LinalgPinvOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgPinvTol calls aten::linalg_pinv.atol_rtol_float.
+// LinalgPinv calls aten::linalg_pinv.atol_rtol_float.
 //
 //	linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
-func LinalgPinvTol(x Tensor, opts ...LinalgPinvTolOptions) Tensor {
-	var o LinalgPinvTolOptions
+func LinalgPinv(x Tensor, opts ...LinalgPinvOptions) Tensor {
+	var o LinalgPinvOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpLinalgPinvAtolRtolFloat)
+	c.Begin(cgo.OpLinalgPinvATolRTolFloat)
 	putTensor(&c, x)
-	c.OptFloat(o.Atol)
-	c.OptFloat(o.Rtol)
+	c.OptFloat(o.ATol)
+	c.OptFloat(o.RTol)
 	c.Bool(o.Hermitian)
 	return result1(&c)
 }
@@ -547,10 +529,10 @@ func LinalgPinvTensor(x Tensor, opts ...LinalgPinvTensorOptions) Tensor {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpLinalgPinvAtolRtolTensor)
+	c.Begin(cgo.OpLinalgPinvATolRTolTensor)
 	putTensor(&c, x)
-	putTensor(&c, o.Atol)
-	putTensor(&c, o.Rtol)
+	putTensor(&c, o.ATol)
+	putTensor(&c, o.RTol)
 	c.Bool(o.Hermitian)
 	return result1(&c)
 }
@@ -558,13 +540,13 @@ func LinalgPinvTensor(x Tensor, opts ...LinalgPinvTensorOptions) Tensor {
 // LinalgPinvRCondTensor calls aten::linalg_pinv.rcond_tensor.
 //
 //	linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
-func LinalgPinvRCondTensor(x, rcond Tensor, opts ...LinalgPinvOptions) Tensor {
-	var o LinalgPinvOptions
+func LinalgPinvRCondTensor(x, rcond Tensor, opts ...LinalgPinvRCondOptions) Tensor {
+	var o LinalgPinvRCondOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpLinalgPinvRcondTensor)
+	c.Begin(cgo.OpLinalgPinvRCondTensor)
 	putTensor(&c, x)
 	putTensor(&c, rcond)
 	c.Bool(o.Hermitian)

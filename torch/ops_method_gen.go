@@ -4,6 +4,23 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
+// Unique calls aten::_unique2.
+//
+//	_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
+func (x Tensor) Unique(opts ...UniqueOptions) (values, inverse, counts Tensor) {
+	var o UniqueOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpAtenUnique2)
+	putTensor(&c, x)
+	c.Bool(!o.Unsorted)
+	c.Bool(o.ReturnInverse)
+	c.Bool(o.ReturnCounts)
+	return result3(&c)
+}
+
 // Abs calls aten::abs.
 //
 //	abs(Tensor self) -> Tensor
@@ -44,15 +61,19 @@ func (x Tensor) Acosh() Tensor {
 	return result1(&c)
 }
 
-// AddScalar calls aten::add.Scalar. It may be followed by alpha (default 1).
+// AddScalar calls aten::add.Scalar.
 //
 //	add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-func (x Tensor) AddScalar(other Scalar, alpha ...Scalar) Tensor {
+func (x Tensor) AddScalar(other Scalar, opts ...AddOptions) Tensor {
+	var o AddOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	return result1(&c)
 }
 
@@ -228,15 +249,15 @@ func (x Tensor) AllDim(dim int, opts ...AllDimOptions) Tensor {
 // AllDims calls aten::all.dims.
 //
 //	all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) AllDims(opts ...AllDimsOptions) Tensor {
-	var o AllDimsOptions
+func (x Tensor) AllDims(dim []int, opts ...AllDimOptions) Tensor {
+	var o AllDimOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAllDims)
 	putTensor(&c, x)
-	c.OptInts(o.Dim)
+	c.OptInts(dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
@@ -253,8 +274,8 @@ func (x Tensor) AllClose(other Tensor, opts ...AllCloseOptions) bool {
 	c.Begin(cgo.OpAllClose)
 	putTensor(&c, x)
 	putTensor(&c, other)
-	c.Float(orFloat(o.Rtol, 1e-05))
-	c.Float(orFloat(o.Atol, 1e-08))
+	c.Float(orFloat(o.RTol, 1e-05))
+	c.Float(orFloat(o.ATol, 1e-08))
 	c.Bool(o.EqualNaN)
 	return resultBool(&c)
 }
@@ -275,6 +296,22 @@ func (x Tensor) AMax(opts ...AMaxOptions) Tensor {
 	return result1(&c)
 }
 
+// AMaxDim calls aten::amax.
+//
+//	amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+func (x Tensor) AMaxDim(dim []int, opts ...AMaxDimOptions) Tensor {
+	var o AMaxDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpAMax)
+	putTensor(&c, x)
+	c.Ints(dim)
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
 // AMin calls aten::amin.
 //
 //	amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
@@ -291,6 +328,22 @@ func (x Tensor) AMin(opts ...AMinOptions) Tensor {
 	return result1(&c)
 }
 
+// AMinDim calls aten::amin.
+//
+//	amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+func (x Tensor) AMinDim(dim []int, opts ...AMinDimOptions) Tensor {
+	var o AMinDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpAMin)
+	putTensor(&c, x)
+	c.Ints(dim)
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
 // AMinMax calls aten::aminmax.
 //
 //	aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -303,6 +356,22 @@ func (x Tensor) AMinMax(opts ...AMinMaxOptions) (minimum, maximum Tensor) {
 	c.Begin(cgo.OpAMinMax)
 	putTensor(&c, x)
 	c.OptInt(o.Dim)
+	c.Bool(o.KeepDim)
+	return result2(&c)
+}
+
+// AMinMaxDim calls aten::aminmax.
+//
+//	aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
+func (x Tensor) AMinMaxDim(dim int, opts ...AMinMaxDimOptions) (minimum, maximum Tensor) {
+	var o AMinMaxDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpAMinMax)
+	putTensor(&c, x)
+	c.OptInt(&dim)
 	c.Bool(o.KeepDim)
 	return result2(&c)
 }
@@ -346,15 +415,15 @@ func (x Tensor) AnyDim(dim int, opts ...AnyDimOptions) Tensor {
 // AnyDims calls aten::any.dims.
 //
 //	any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) AnyDims(opts ...AnyDimsOptions) Tensor {
-	var o AnyDimsOptions
+func (x Tensor) AnyDims(dim []int, opts ...AnyDimOptions) Tensor {
+	var o AnyDimOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAnyDims)
 	putTensor(&c, x)
-	c.OptInts(o.Dim)
+	c.OptInts(dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
@@ -446,6 +515,22 @@ func (x Tensor) ArgMax(opts ...ArgMaxOptions) Tensor {
 	return result1(&c)
 }
 
+// ArgMaxDim calls aten::argmax.
+//
+//	argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+func (x Tensor) ArgMaxDim(dim int, opts ...ArgMaxDimOptions) Tensor {
+	var o ArgMaxDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpArgMax)
+	putTensor(&c, x)
+	c.OptInt(&dim)
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
 // ArgMin calls aten::argmin.
 //
 //	argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
@@ -458,6 +543,22 @@ func (x Tensor) ArgMin(opts ...ArgMinOptions) Tensor {
 	c.Begin(cgo.OpArgMin)
 	putTensor(&c, x)
 	c.OptInt(o.Dim)
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
+// ArgMinDim calls aten::argmin.
+//
+//	argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+func (x Tensor) ArgMinDim(dim int, opts ...ArgMinDimOptions) Tensor {
+	var o ArgMinDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpArgMin)
+	putTensor(&c, x)
+	c.OptInt(&dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
@@ -481,7 +582,7 @@ func (x Tensor) ArgSort(opts ...ArgSortOptions) Tensor {
 // ArgSortStable calls aten::argsort.stable.
 //
 //	argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
-func (x Tensor) ArgSortStable(stable bool, opts ...ArgSortOptions) Tensor {
+func (x Tensor) ArgSortStable(opts ...ArgSortOptions) Tensor {
 	var o ArgSortOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -489,7 +590,7 @@ func (x Tensor) ArgSortStable(stable bool, opts ...ArgSortOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArgSortStable)
 	putTensor(&c, x)
-	c.Bool(stable)
+	c.Bool(true)
 	c.Int(orInt(o.Dim, -1))
 	c.Bool(o.Descending)
 	return result1(&c)
@@ -636,7 +737,7 @@ func (x Tensor) BinCount(opts ...BinCountOptions) Tensor {
 	c.Begin(cgo.OpBinCount)
 	putTensor(&c, x)
 	putTensor(&c, o.Weights)
-	c.Int(o.Minlength)
+	c.Int(o.MinLength)
 	return result1(&c)
 }
 
@@ -1078,14 +1179,14 @@ func (x Tensor) Cosh() Tensor {
 	return result1(&c)
 }
 
-// CountNonzero calls aten::count_nonzero. It may be followed by dim.
+// CountNonzero calls aten::count_nonzero.
 //
 //	count_nonzero(Tensor self, int? dim=None) -> Tensor
-func (x Tensor) CountNonzero(dim ...int) Tensor {
+func (x Tensor) CountNonzero() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCountNonzero)
 	putTensor(&c, x)
-	c.OptInt(only(dim))
+	c.OptInt(nil)
 	return result1(&c)
 }
 
@@ -1112,8 +1213,8 @@ func (x Tensor) Cov(opts ...CovOptions) Tensor {
 	c.Begin(cgo.OpCov)
 	putTensor(&c, x)
 	c.Int(orInt(o.Correction, 1))
-	putTensor(&c, o.Fweights)
-	putTensor(&c, o.Aweights)
+	putTensor(&c, o.FWeights)
+	putTensor(&c, o.AWeights)
 	return result1(&c)
 }
 
@@ -1240,13 +1341,13 @@ func (x Tensor) Diag(diagonal ...int) Tensor {
 // dim1 (default -2), dim2 (default -1).
 //
 //	diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
-func (x Tensor) DiagEmbed(offsetDim1Dim2 ...int) Tensor {
+func (x Tensor) DiagEmbed(offsetDims ...int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDiagEmbed)
 	putTensor(&c, x)
-	c.Int(optInt(offsetDim1Dim2, 0, 3, 0))
-	c.Int(optInt(offsetDim1Dim2, 1, 3, -2))
-	c.Int(optInt(offsetDim1Dim2, 2, 3, -1))
+	c.Int(optInt(offsetDims, 0, 3, 0))
+	c.Int(optInt(offsetDims, 1, 3, -2))
+	c.Int(optInt(offsetDims, 2, 3, -1))
 	return result1(&c)
 }
 
@@ -1265,13 +1366,13 @@ func (x Tensor) DiagFlat(offset ...int) Tensor {
 // (default 0), dim2 (default 1).
 //
 //	diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
-func (x Tensor) Diagonal(offsetDim1Dim2 ...int) Tensor {
+func (x Tensor) Diagonal(offsetDims ...int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonal)
 	putTensor(&c, x)
-	c.Int(optInt(offsetDim1Dim2, 0, 3, 0))
-	c.Int(optInt(offsetDim1Dim2, 1, 3, 0))
-	c.Int(optInt(offsetDim1Dim2, 2, 3, 1))
+	c.Int(optInt(offsetDims, 0, 3, 0))
+	c.Int(optInt(offsetDims, 1, 3, 0))
+	c.Int(optInt(offsetDims, 2, 3, 1))
 	return result1(&c)
 }
 
@@ -1279,14 +1380,14 @@ func (x Tensor) Diagonal(offsetDim1Dim2 ...int) Tensor {
 // (default 0), dim1 (default 0), dim2 (default 1).
 //
 //	diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-func (x Tensor) DiagonalScatter(src Tensor, offsetDim1Dim2 ...int) Tensor {
+func (x Tensor) DiagonalScatter(src Tensor, offsetDims ...int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonalScatter)
 	putTensor(&c, x)
 	putTensor(&c, src)
-	c.Int(optInt(offsetDim1Dim2, 0, 3, 0))
-	c.Int(optInt(offsetDim1Dim2, 1, 3, 0))
-	c.Int(optInt(offsetDim1Dim2, 2, 3, 1))
+	c.Int(optInt(offsetDims, 0, 3, 0))
+	c.Int(optInt(offsetDims, 1, 3, 0))
+	c.Int(optInt(offsetDims, 2, 3, 1))
 	return result1(&c)
 }
 
@@ -1607,12 +1708,12 @@ func (x Tensor) Fix() Tensor {
 // 0), endDim (default -1).
 //
 //	flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)
-func (x Tensor) Flatten(startDimEndDim ...int) Tensor {
+func (x Tensor) Flatten(dims ...int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFlattenUsingInts)
 	putTensor(&c, x)
-	c.Int(optInt(startDimEndDim, 0, 2, 0))
-	c.Int(optInt(startDimEndDim, 1, 2, -1))
+	c.Int(optInt(dims, 0, 2, 0))
+	c.Int(optInt(dims, 1, 2, -1))
 	return result1(&c)
 }
 
@@ -2289,8 +2390,8 @@ func (x Tensor) IsClose(other Tensor, opts ...IsCloseOptions) Tensor {
 	c.Begin(cgo.OpIsClose)
 	putTensor(&c, x)
 	putTensor(&c, other)
-	c.Float(orFloat(o.Rtol, 1e-05))
-	c.Float(orFloat(o.Atol, 1e-08))
+	c.Float(orFloat(o.RTol, 1e-05))
+	c.Float(orFloat(o.ATol, 1e-08))
 	c.Bool(o.EqualNaN)
 	return result1(&c)
 }
@@ -2417,10 +2518,10 @@ func (x Tensor) LCM(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LdexpTensor calls aten::ldexp.Tensor.
+// Ldexp calls aten::ldexp.Tensor.
 //
 //	ldexp.Tensor(Tensor self, Tensor other) -> Tensor
-func (x Tensor) LdexpTensor(other Tensor) Tensor {
+func (x Tensor) Ldexp(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLdexpTensor)
 	putTensor(&c, x)
@@ -3025,10 +3126,10 @@ func (x Tensor) MoveAxis(source, destination int) Tensor {
 	return result1(&c)
 }
 
-// MoveAxisDims calls aten::moveaxis.intlist.
+// MoveAxes calls aten::moveaxis.intlist.
 //
 //	moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
-func (x Tensor) MoveAxisDims(source, destination []int) Tensor {
+func (x Tensor) MoveAxes(source, destination []int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMoveAxisIntlist)
 	putTensor(&c, x)
@@ -3049,10 +3150,10 @@ func (x Tensor) MoveDim(source, destination int) Tensor {
 	return result1(&c)
 }
 
-// MoveDimDims calls aten::movedim.intlist.
+// MoveDims calls aten::movedim.intlist.
 //
 //	movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
-func (x Tensor) MoveDimDims(source, destination []int) Tensor {
+func (x Tensor) MoveDims(source, destination []int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMoveDimIntlist)
 	putTensor(&c, x)
@@ -3188,6 +3289,23 @@ func (x Tensor) NaNMean(opts ...NaNMeanOptions) Tensor {
 	return result1(&c)
 }
 
+// NaNMeanDim calls aten::nanmean.
+//
+//	nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+func (x Tensor) NaNMeanDim(dim []int, opts ...NaNMeanDimOptions) Tensor {
+	var o NaNMeanDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpNaNMean)
+	putTensor(&c, x)
+	c.OptInts(dim)
+	c.Bool(o.KeepDim)
+	c.Code(o.Dtype.code())
+	return result1(&c)
+}
+
 // NaNMedian calls aten::nanmedian.
 //
 //	nanmedian(Tensor self) -> Tensor
@@ -3262,6 +3380,23 @@ func (x Tensor) NaNSum(opts ...NaNSumOptions) Tensor {
 	c.Begin(cgo.OpNaNSum)
 	putTensor(&c, x)
 	c.OptInts(o.Dim)
+	c.Bool(o.KeepDim)
+	c.Code(o.Dtype.code())
+	return result1(&c)
+}
+
+// NaNSumDim calls aten::nansum.
+//
+//	nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+func (x Tensor) NaNSumDim(dim []int, opts ...NaNSumDimOptions) Tensor {
+	var o NaNSumDimOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpNaNSum)
+	putTensor(&c, x)
+	c.OptInts(dim)
 	c.Bool(o.KeepDim)
 	c.Code(o.Dtype.code())
 	return result1(&c)
@@ -4307,7 +4442,7 @@ func (x Tensor) Sort(opts ...SortOptions) (values, indices Tensor) {
 // SortStable calls aten::sort.stable.
 //
 //	sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-func (x Tensor) SortStable(stable bool, opts ...SortOptions) (values, indices Tensor) {
+func (x Tensor) SortStable(opts ...SortOptions) (values, indices Tensor) {
 	var o SortOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -4315,7 +4450,7 @@ func (x Tensor) SortStable(stable bool, opts ...SortOptions) (values, indices Te
 	var c cgo.Call
 	c.Begin(cgo.OpSortStable)
 	putTensor(&c, x)
-	c.Bool(stable)
+	c.Bool(true)
 	c.Int(orInt(o.Dim, -1))
 	c.Bool(o.Descending)
 	return result2(&c)
@@ -4445,11 +4580,11 @@ func (x Tensor) StdAll(opts ...StdAllOptions) Tensor {
 	return result1(&c)
 }
 
-// StdCorrection calls aten::std.correction.
+// Std calls aten::std.correction.
 //
 //	std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-func (x Tensor) StdCorrection(opts ...StdCorrectionOptions) Tensor {
-	var o StdCorrectionOptions
+func (x Tensor) Std(opts ...StdOptions) Tensor {
+	var o StdOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -4525,15 +4660,19 @@ func (x Tensor) STFTCenter(nFFT int, opts ...STFTCenterOptions) Tensor {
 	return result1(&c)
 }
 
-// SubScalar calls aten::sub.Scalar. It may be followed by alpha (default 1).
+// SubScalar calls aten::sub.Scalar.
 //
 //	sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-func (x Tensor) SubScalar(other Scalar, alpha ...Scalar) Tensor {
+func (x Tensor) SubScalar(other Scalar, opts ...SubOptions) Tensor {
+	var o SubOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	return result1(&c)
 }
 
@@ -4553,15 +4692,19 @@ func (x Tensor) Sub(other Tensor, opts ...SubOptions) Tensor {
 	return result1(&c)
 }
 
-// SubtractScalar calls aten::subtract.Scalar. It may be followed by alpha (default 1).
+// SubtractScalar calls aten::subtract.Scalar.
 //
 //	subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-func (x Tensor) SubtractScalar(other Scalar, alpha ...Scalar) Tensor {
+func (x Tensor) SubtractScalar(other Scalar, opts ...SubtractOptions) Tensor {
+	var o SubtractOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubtractScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	return result1(&c)
 }
 
@@ -4632,7 +4775,7 @@ func (x Tensor) SVD(opts ...SVDOptions) (u, s, v Tensor) {
 	c.Begin(cgo.OpSVD)
 	putTensor(&c, x)
 	c.Bool(!o.Full)
-	c.Bool(!o.NoComputeUv)
+	c.Bool(!o.NoUV)
 	return result3(&c)
 }
 
@@ -4891,10 +5034,10 @@ func (x Tensor) Trace() Tensor {
 	return result1(&c)
 }
 
-// TransposeInt calls aten::transpose.int.
+// Transpose calls aten::transpose.int.
 //
 //	transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
-func (x Tensor) TransposeInt(dim0, dim1 int) Tensor {
+func (x Tensor) Transpose(dim0, dim1 int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTransposeInt)
 	putTensor(&c, x)
@@ -5058,11 +5201,11 @@ func (x Tensor) VarAll(opts ...VarAllOptions) Tensor {
 	return result1(&c)
 }
 
-// VarCorrection calls aten::var.correction.
+// Var calls aten::var.correction.
 //
 //	var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-func (x Tensor) VarCorrection(opts ...VarCorrectionOptions) Tensor {
-	var o VarCorrectionOptions
+func (x Tensor) Var(opts ...VarOptions) Tensor {
+	var o VarOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}

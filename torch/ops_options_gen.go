@@ -2,7 +2,15 @@
 
 package torch
 
-// AddOptions are the optional arguments of [Tensor.Add] and [Tensor.AddInPlace].
+// UniqueOptions are the optional arguments of [Tensor.Unique].
+type UniqueOptions struct {
+	Unsorted      bool // sorted=False; default true
+	ReturnInverse bool
+	ReturnCounts  bool
+}
+
+// AddOptions are the optional arguments of [Tensor.AddScalar], [Tensor.Add],
+// [Tensor.AddScalarInPlace] and [Tensor.AddInPlace].
 type AddOptions struct {
 	Alpha Scalar // default 1
 }
@@ -42,85 +50,98 @@ type AddROptions struct {
 	Alpha Scalar // default 1
 }
 
-// AllDimOptions are the optional arguments of [Tensor.AllDim].
+// AllDimOptions are the optional arguments of [Tensor.AllDim] and [Tensor.AllDims].
 type AllDimOptions struct {
-	KeepDim bool // default false
-}
-
-// AllDimsOptions are the optional arguments of [Tensor.AllDims].
-type AllDimsOptions struct {
-	Dim     []int
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // AllCloseOptions are the optional arguments of [Tensor.AllClose].
 type AllCloseOptions struct {
-	Rtol     *float64 // default 1e-05
-	Atol     *float64 // default 1e-08
-	EqualNaN bool     // default false
+	RTol     *float64 // default 1e-05
+	ATol     *float64 // default 1e-08
+	EqualNaN bool
 }
 
 // AMaxOptions are the optional arguments of [Tensor.AMax].
 type AMaxOptions struct {
 	Dim     []int // default empty
-	KeepDim bool  // default false
+	KeepDim bool
+}
+
+// AMaxDimOptions are the optional arguments of [Tensor.AMaxDim].
+type AMaxDimOptions struct {
+	KeepDim bool
 }
 
 // AMinOptions are the optional arguments of [Tensor.AMin].
 type AMinOptions struct {
 	Dim     []int // default empty
-	KeepDim bool  // default false
+	KeepDim bool
+}
+
+// AMinDimOptions are the optional arguments of [Tensor.AMinDim].
+type AMinDimOptions struct {
+	KeepDim bool
 }
 
 // AMinMaxOptions are the optional arguments of [Tensor.AMinMax].
 type AMinMaxOptions struct {
 	Dim     *int
-	KeepDim bool // default false
+	KeepDim bool
 }
 
-// AnyDimOptions are the optional arguments of [Tensor.AnyDim].
+// AMinMaxDimOptions are the optional arguments of [Tensor.AMinMaxDim].
+type AMinMaxDimOptions struct {
+	KeepDim bool
+}
+
+// AnyDimOptions are the optional arguments of [Tensor.AnyDim] and [Tensor.AnyDims].
 type AnyDimOptions struct {
-	KeepDim bool // default false
-}
-
-// AnyDimsOptions are the optional arguments of [Tensor.AnyDims].
-type AnyDimsOptions struct {
-	Dim     []int
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // ArgMaxOptions are the optional arguments of [Tensor.ArgMax].
 type ArgMaxOptions struct {
 	Dim     *int
-	KeepDim bool // default false
+	KeepDim bool
+}
+
+// ArgMaxDimOptions are the optional arguments of [Tensor.ArgMaxDim].
+type ArgMaxDimOptions struct {
+	KeepDim bool
 }
 
 // ArgMinOptions are the optional arguments of [Tensor.ArgMin].
 type ArgMinOptions struct {
 	Dim     *int
-	KeepDim bool // default false
+	KeepDim bool
+}
+
+// ArgMinDimOptions are the optional arguments of [Tensor.ArgMinDim].
+type ArgMinDimOptions struct {
+	KeepDim bool
 }
 
 // ArgSortOptions are the optional arguments of [Tensor.ArgSort] and [Tensor.ArgSortStable].
 type ArgSortOptions struct {
 	Dim        *int // default -1
-	Descending bool // default false
+	Descending bool
 }
 
 // AvgPool1dOptions are the optional arguments of [AvgPool1d].
 type AvgPool1dOptions struct {
 	Stride          []int // default empty
 	Padding         []int // default [0]
-	CeilMode        bool  // default false
-	CountExcludePad bool  // count_include_pad=False; default true
+	CeilMode        bool
+	CountExcludePad bool // count_include_pad=False; default true
 }
 
 // AvgPool2dOptions are the optional arguments of [AvgPool2d].
 type AvgPool2dOptions struct {
 	Stride          []int // default empty
 	Padding         []int // default [0, 0]
-	CeilMode        bool  // default false
-	CountExcludePad bool  // count_include_pad=False; default true
+	CeilMode        bool
+	CountExcludePad bool // count_include_pad=False; default true
 	DivisorOverride *int
 }
 
@@ -128,8 +149,8 @@ type AvgPool2dOptions struct {
 type AvgPool3dOptions struct {
 	Stride          []int // default empty
 	Padding         []int // default [0, 0, 0]
-	CeilMode        bool  // default false
-	CountExcludePad bool  // count_include_pad=False; default true
+	CeilMode        bool
+	CountExcludePad bool // count_include_pad=False; default true
 	DivisorOverride *int
 }
 
@@ -138,12 +159,6 @@ type AvgPool3dOptions struct {
 type BAddBMMOptions struct {
 	Beta  Scalar // default 1
 	Alpha Scalar // default 1
-}
-
-// BernoulliOptions are the optional arguments of [Tensor.BernoulliInPlace].
-type BernoulliOptions struct {
-	P         *float64 // default 0.5
-	Generator *Generator
 }
 
 // BinaryCrossEntropyOptions are the optional arguments of [BinaryCrossEntropy].
@@ -163,20 +178,13 @@ type BinaryCrossEntropyWithLogitsOptions struct {
 // BinCountOptions are the optional arguments of [Tensor.BinCount].
 type BinCountOptions struct {
 	Weights   Tensor
-	Minlength int // default 0
+	MinLength int // default 0
 }
 
 // BucketizeOptions are the optional arguments of [BucketizeScalar] and [Bucketize].
 type BucketizeOptions struct {
-	OutInt32 bool // default false
-	Right    bool // default false
-}
-
-// CauchyOptions are the optional arguments of [Tensor.CauchyInPlace].
-type CauchyOptions struct {
-	Median    float64  // default 0
-	Sigma     *float64 // default 1
-	Generator *Generator
+	OutInt32 bool
+	Right    bool
 }
 
 // CDistOptions are the optional arguments of [CDist].
@@ -187,23 +195,23 @@ type CDistOptions struct {
 
 // CholeskyOptions are the optional arguments of [Tensor.Cholesky].
 type CholeskyOptions struct {
-	Upper bool // default false
+	Upper bool
 }
 
 // CholeskyInverseOptions are the optional arguments of [Tensor.CholeskyInverse].
 type CholeskyInverseOptions struct {
-	Upper bool // default false
+	Upper bool
 }
 
 // CholeskySolveOptions are the optional arguments of [Tensor.CholeskySolve].
 type CholeskySolveOptions struct {
-	Upper bool // default false
+	Upper bool
 }
 
 // CombinationsOptions are the optional arguments of [Combinations].
 type CombinationsOptions struct {
 	R               *int // default 2
-	WithReplacement bool // default false
+	WithReplacement bool
 }
 
 // Conv1dOptions are the optional arguments of [Conv1d].
@@ -215,8 +223,8 @@ type Conv1dOptions struct {
 	Groups   *int  // default 1
 }
 
-// Conv1dModeOptions are the optional arguments of [Conv1dMode].
-type Conv1dModeOptions struct {
+// Conv1dPaddingOptions are the optional arguments of [Conv1dPadding].
+type Conv1dPaddingOptions struct {
 	Bias     Tensor
 	Stride   []int  // default [1]
 	Padding  string // default "valid"
@@ -233,8 +241,8 @@ type Conv2dOptions struct {
 	Groups   *int  // default 1
 }
 
-// Conv2dModeOptions are the optional arguments of [Conv2dMode].
-type Conv2dModeOptions struct {
+// Conv2dPaddingOptions are the optional arguments of [Conv2dPadding].
+type Conv2dPaddingOptions struct {
 	Bias     Tensor
 	Stride   []int  // default [1, 1]
 	Padding  string // default "valid"
@@ -251,8 +259,8 @@ type Conv3dOptions struct {
 	Groups   *int  // default 1
 }
 
-// Conv3dModeOptions are the optional arguments of [Conv3dMode].
-type Conv3dModeOptions struct {
+// Conv3dPaddingOptions are the optional arguments of [Conv3dPadding].
+type Conv3dPaddingOptions struct {
 	Bias     Tensor
 	Stride   []int  // default [1, 1, 1]
 	Padding  string // default "valid"
@@ -292,12 +300,12 @@ type ConvTranspose3dOptions struct {
 
 // CopyOptions are the optional arguments of [Tensor.CopyInPlace].
 type CopyOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CosineEmbeddingLossOptions are the optional arguments of [CosineEmbeddingLoss].
 type CosineEmbeddingLossOptions struct {
-	Margin    float64   // default 0.0
+	Margin    float64   // default 0
 	Reduction Reduction // default ReductionMean
 }
 
@@ -310,8 +318,8 @@ type CosineSimilarityOptions struct {
 // CovOptions are the optional arguments of [Tensor.Cov].
 type CovOptions struct {
 	Correction *int // default 1
-	Fweights   Tensor
-	Aweights   Tensor
+	FWeights   Tensor
+	AWeights   Tensor
 }
 
 // CrossEntropyLossOptions are the optional arguments of [CrossEntropyLoss].
@@ -319,14 +327,14 @@ type CrossEntropyLossOptions struct {
 	Weight         Tensor
 	Reduction      Reduction // default ReductionMean
 	IgnoreIndex    *int      // default -100
-	LabelSmoothing float64   // default 0.0
+	LabelSmoothing float64   // default 0
 }
 
 // CTCLossOptions are the optional arguments of [CTCLoss] and [CTCLossTensor].
 type CTCLossOptions struct {
 	Blank        int       // default 0
 	Reduction    Reduction // default ReductionMean
-	ZeroInfinity bool      // default false
+	ZeroInfinity bool
 }
 
 // CumulativeTrapezoidOptions are the optional arguments of [CumulativeTrapezoid].
@@ -358,23 +366,17 @@ type ELUOptions struct {
 // EmbeddingOptions are the optional arguments of [Embedding].
 type EmbeddingOptions struct {
 	PaddingIdx      *int // default -1
-	ScaleGradByFreq bool // default false
-	Sparse          bool // default false
+	ScaleGradByFreq bool
+	Sparse          bool
 }
 
 // EmbeddingBagOptions are the optional arguments of [EmbeddingBag].
 type EmbeddingBagOptions struct {
-	ScaleGradByFreq   bool // default false
-	Mode              int  // default 0
-	Sparse            bool // default false
+	ScaleGradByFreq   bool
+	Mode              int // default 0
+	Sparse            bool
 	PerSampleWeights  Tensor
-	IncludeLastOffset bool // default false
-}
-
-// ExponentialOptions are the optional arguments of [Tensor.ExponentialInPlace].
-type ExponentialOptions struct {
-	Lambda    *float64 // default 1
-	Generator *Generator
+	IncludeLastOffset bool
 }
 
 // FFTOptions are the optional arguments of [FFT].
@@ -505,17 +507,17 @@ type RFFTNOptions struct {
 
 // FillDiagonalOptions are the optional arguments of [Tensor.FillDiagonalInPlace].
 type FillDiagonalOptions struct {
-	Wrap bool // default false
+	Wrap bool
 }
 
 // FrobeniusNormDimOptions are the optional arguments of [FrobeniusNormDim].
 type FrobeniusNormDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // GatherOptions are the optional arguments of [Tensor.Gather].
 type GatherOptions struct {
-	SparseGrad bool // default false
+	SparseGrad bool
 }
 
 // GELUOptions are the optional arguments of [GELU] and [GELUInPlace].
@@ -564,13 +566,13 @@ type HardtanhOptions struct {
 // HashTensorOptions are the optional arguments of [Tensor.HashTensor].
 type HashTensorOptions struct {
 	Dim     []int // default empty
-	KeepDim bool  // default false
-	Mode    int   // default 0
+	KeepDim bool
+	Mode    int // default 0
 }
 
 // HingeEmbeddingLossOptions are the optional arguments of [HingeEmbeddingLoss].
 type HingeEmbeddingLossOptions struct {
-	Margin    *float64  // default 1.0
+	Margin    *float64  // default 1
 	Reduction Reduction // default ReductionMean
 }
 
@@ -586,13 +588,13 @@ type HistogramOptions struct {
 	Bins    *int // default 100
 	Range   []float64
 	Weight  Tensor
-	Density bool // default false
+	Density bool
 }
 
 // HistogramBinsOptions are the optional arguments of [Tensor.HistogramBins].
 type HistogramBinsOptions struct {
 	Weight  Tensor
-	Density bool // default false
+	Density bool
 }
 
 // HistogramDDOptions are the optional arguments of [HistogramDD], [HistogramDDEdges] and
@@ -600,13 +602,13 @@ type HistogramBinsOptions struct {
 type HistogramDDOptions struct {
 	Range   []float64
 	Weight  Tensor
-	Density bool // default false
+	Density bool
 }
 
 // HuberLossOptions are the optional arguments of [HuberLoss].
 type HuberLossOptions struct {
 	Reduction Reduction // default ReductionMean
-	Delta     *float64  // default 1.0
+	Delta     *float64  // default 1
 }
 
 // IndexAddOptions are the optional arguments of [Tensor.IndexAdd] and [Tensor.IndexAddInPlace].
@@ -616,7 +618,7 @@ type IndexAddOptions struct {
 
 // IndexPutOptions are the optional arguments of [Tensor.IndexPut] and [Tensor.IndexPutInPlace].
 type IndexPutOptions struct {
-	Accumulate bool // default false
+	Accumulate bool
 }
 
 // IndexReduceOptions are the optional arguments of [Tensor.IndexReduce] and
@@ -627,15 +629,15 @@ type IndexReduceOptions struct {
 
 // IsCloseOptions are the optional arguments of [Tensor.IsClose].
 type IsCloseOptions struct {
-	Rtol     *float64 // default 1e-05
-	Atol     *float64 // default 1e-08
-	EqualNaN bool     // default false
+	RTol     *float64 // default 1e-05
+	ATol     *float64 // default 1e-08
+	EqualNaN bool
 }
 
 // IsInOptions are the optional arguments of [IsInScalarTensor], [IsInScalar] and [IsIn].
 type IsInOptions struct {
-	AssumeUnique bool // default false
-	Invert       bool // default false
+	AssumeUnique bool
+	Invert       bool
 }
 
 // ISTFTOptions are the optional arguments of [Tensor.ISTFT].
@@ -644,22 +646,22 @@ type ISTFTOptions struct {
 	WinLength     *int
 	Window        Tensor
 	NoCenter      bool // center=False; default true
-	Normalized    bool // default false
+	Normalized    bool
 	Onesided      *bool
 	Length        *int
-	ReturnComplex bool // default false
+	ReturnComplex bool
 }
 
 // KLDivOptions are the optional arguments of [KLDiv].
 type KLDivOptions struct {
 	Reduction Reduction // default ReductionMean
-	LogTarget bool      // default false
+	LogTarget bool
 }
 
 // KthValueOptions are the optional arguments of [Tensor.KthValue].
 type KthValueOptions struct {
 	Dim     *int // default -1
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // LayerNormOptions are the optional arguments of [LayerNorm].
@@ -669,23 +671,15 @@ type LayerNormOptions struct {
 	Eps    *float64 // default 1e-05
 }
 
-// LinalgPowsumOptions are the optional arguments of [LinalgPowsum].
-type LinalgPowsumOptions struct {
-	Ord     Scalar // default 2
-	Dim     []int
-	KeepDim bool // default false
-	Dtype   DType
-}
-
 // LinalgCholeskyOptions are the optional arguments of [LinalgCholesky].
 type LinalgCholeskyOptions struct {
-	Upper bool // default false
+	Upper bool
 }
 
 // LinalgCholeskyExOptions are the optional arguments of [LinalgCholeskyEx].
 type LinalgCholeskyExOptions struct {
-	Upper       bool // default false
-	CheckErrors bool // default false
+	Upper       bool
+	CheckErrors bool
 }
 
 // LinalgCrossOptions are the optional arguments of [LinalgCross].
@@ -702,28 +696,28 @@ type LinalgDiagonalOptions struct {
 
 // LinalgInvExOptions are the optional arguments of [LinalgInvEx].
 type LinalgInvExOptions struct {
-	CheckErrors bool // default false
+	CheckErrors bool
 }
 
 // LinalgLDLFactorOptions are the optional arguments of [LinalgLDLFactor].
 type LinalgLDLFactorOptions struct {
-	Hermitian bool // default false
+	Hermitian bool
 }
 
 // LinalgLDLFactorExOptions are the optional arguments of [LinalgLDLFactorEx].
 type LinalgLDLFactorExOptions struct {
-	Hermitian   bool // default false
-	CheckErrors bool // default false
+	Hermitian   bool
+	CheckErrors bool
 }
 
 // LinalgLDLSolveOptions are the optional arguments of [LinalgLDLSolve].
 type LinalgLDLSolveOptions struct {
-	Hermitian bool // default false
+	Hermitian bool
 }
 
 // LinalgLstsqOptions are the optional arguments of [LinalgLstsq].
 type LinalgLstsqOptions struct {
-	Rcond  *float64
+	RCond  *float64
 	Driver string
 }
 
@@ -740,19 +734,19 @@ type LinalgLUFactorOptions struct {
 // LinalgLUFactorExOptions are the optional arguments of [LinalgLUFactorEx].
 type LinalgLUFactorExOptions struct {
 	NoPivot     bool // pivot=False; default true
-	CheckErrors bool // default false
+	CheckErrors bool
 }
 
 // LinalgLUSolveOptions are the optional arguments of [LinalgLUSolve].
 type LinalgLUSolveOptions struct {
 	Right   bool // left=False; default true
-	Adjoint bool // default false
+	Adjoint bool
 }
 
-// MatrixNormOrdOptions are the optional arguments of [MatrixNormOrd].
-type MatrixNormOrdOptions struct {
+// LinalgMatrixNormOptions are the optional arguments of [LinalgMatrixNorm].
+type LinalgMatrixNormOptions struct {
 	Dim     []int // default [-2, -1]
-	KeepDim bool  // default false
+	KeepDim bool
 	Dtype   DType
 }
 
@@ -760,62 +754,63 @@ type MatrixNormOrdOptions struct {
 type LinalgMatrixNormStrOptions struct {
 	Ord     string // default "fro"
 	Dim     []int  // default [-2, -1]
-	KeepDim bool   // default false
+	KeepDim bool
 	Dtype   DType
 }
 
-// LinalgMatrixRankOptions are the optional arguments of [LinalgMatrixRank] and
+// LinalgMatrixRankTolOptions are the optional arguments of [LinalgMatrixRankTol] and
 // [LinalgMatrixRankTolTensor].
-type LinalgMatrixRankOptions struct {
-	Hermitian bool // default false
+type LinalgMatrixRankTolOptions struct {
+	Hermitian bool
 }
 
-// LinalgMatrixRankTolOptions are the optional arguments of [LinalgMatrixRankTol].
-type LinalgMatrixRankTolOptions struct {
-	Atol      *float64
-	Rtol      *float64
-	Hermitian bool // default false
+// LinalgMatrixRankOptions are the optional arguments of [LinalgMatrixRank].
+type LinalgMatrixRankOptions struct {
+	ATol      *float64
+	RTol      *float64
+	Hermitian bool
 }
 
 // LinalgMatrixRankTensorOptions are the optional arguments of [LinalgMatrixRankTensor].
 type LinalgMatrixRankTensorOptions struct {
-	Atol      Tensor
-	Rtol      Tensor
-	Hermitian bool // default false
+	ATol      Tensor
+	RTol      Tensor
+	Hermitian bool
 }
 
 // LinalgNormOptions are the optional arguments of [LinalgNorm].
 type LinalgNormOptions struct {
 	Ord     Scalar
 	Dim     []int
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   DType
 }
 
 // LinalgNormStrOptions are the optional arguments of [LinalgNormStr].
 type LinalgNormStrOptions struct {
 	Dim     []int
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   DType
 }
 
-// LinalgPinvOptions are the optional arguments of [LinalgPinv] and [LinalgPinvRCondTensor].
-type LinalgPinvOptions struct {
-	Hermitian bool // default false
+// LinalgPinvRCondOptions are the optional arguments of [LinalgPinvRCond] and
+// [LinalgPinvRCondTensor].
+type LinalgPinvRCondOptions struct {
+	Hermitian bool
 }
 
-// LinalgPinvTolOptions are the optional arguments of [LinalgPinvTol].
-type LinalgPinvTolOptions struct {
-	Atol      *float64
-	Rtol      *float64
-	Hermitian bool // default false
+// LinalgPinvOptions are the optional arguments of [LinalgPinv].
+type LinalgPinvOptions struct {
+	ATol      *float64
+	RTol      *float64
+	Hermitian bool
 }
 
 // LinalgPinvTensorOptions are the optional arguments of [LinalgPinvTensor].
 type LinalgPinvTensorOptions struct {
-	Atol      Tensor
-	Rtol      Tensor
-	Hermitian bool // default false
+	ATol      Tensor
+	RTol      Tensor
+	Hermitian bool
 }
 
 // LinalgSolveOptions are the optional arguments of [LinalgSolve].
@@ -826,13 +821,13 @@ type LinalgSolveOptions struct {
 // LinalgSolveExOptions are the optional arguments of [LinalgSolveEx].
 type LinalgSolveExOptions struct {
 	Right       bool // left=False; default true
-	CheckErrors bool // default false
+	CheckErrors bool
 }
 
 // LinalgSolveTriangularOptions are the optional arguments of [LinalgSolveTriangular].
 type LinalgSolveTriangularOptions struct {
 	Right         bool // left=False; default true
-	Unitriangular bool // default false
+	Unitriangular bool
 }
 
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
@@ -860,20 +855,13 @@ type LinalgVecDotOptions struct {
 type LinalgVectorNormOptions struct {
 	Ord     Scalar // default 2
 	Dim     []int
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   DType
-}
-
-// LogNormalOptions are the optional arguments of [Tensor.LogNormalInPlace].
-type LogNormalOptions struct {
-	Mean      *float64 // default 1
-	Std       *float64 // default 2
-	Generator *Generator
 }
 
 // LogSumExpOptions are the optional arguments of [Tensor.LogSumExp].
 type LogSumExpOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // LSTMCellOptions are the optional arguments of [LSTMCell].
@@ -884,19 +872,19 @@ type LSTMCellOptions struct {
 
 // LUUnpackOptions are the optional arguments of [LUUnpack].
 type LUUnpackOptions struct {
-	NoUnpackData   bool // unpack_data=False; default true
-	NoUnpackPivots bool // unpack_pivots=False; default true
+	NoData   bool // unpack_data=False; default true
+	NoPivots bool // unpack_pivots=False; default true
 }
 
 // MarginRankingLossOptions are the optional arguments of [MarginRankingLoss].
 type MarginRankingLossOptions struct {
-	Margin    float64   // default 0.0
+	Margin    float64   // default 0
 	Reduction Reduction // default ReductionMean
 }
 
 // MaxDimOptions are the optional arguments of [Tensor.MaxDim].
 type MaxDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // MaxPool1dOptions are the optional arguments of [MaxPool1d].
@@ -904,7 +892,7 @@ type MaxPool1dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0]
 	Dilation []int // default [1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MaxPool1dWithIndicesOptions are the optional arguments of [MaxPool1dWithIndices].
@@ -912,7 +900,7 @@ type MaxPool1dWithIndicesOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0]
 	Dilation []int // default [1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MaxPool2dOptions are the optional arguments of [MaxPool2d].
@@ -920,7 +908,7 @@ type MaxPool2dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MaxPool2dWithIndicesOptions are the optional arguments of [MaxPool2dWithIndices].
@@ -928,7 +916,7 @@ type MaxPool2dWithIndicesOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MaxPool3dOptions are the optional arguments of [MaxPool3d].
@@ -936,7 +924,7 @@ type MaxPool3dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MaxPool3dWithIndicesOptions are the optional arguments of [MaxPool3dWithIndices].
@@ -944,29 +932,29 @@ type MaxPool3dWithIndicesOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MeanDimOptions are the optional arguments of [Tensor.MeanDim].
 type MeanDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   DType
 }
 
 // MedianDimOptions are the optional arguments of [Tensor.MedianDim].
 type MedianDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // MinDimOptions are the optional arguments of [Tensor.MinDim].
 type MinDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // ModeOptions are the optional arguments of [Tensor.Mode].
 type ModeOptions struct {
 	Dim     *int // default -1
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // MultiMarginLossOptions are the optional arguments of [MultiMarginLoss].
@@ -979,7 +967,7 @@ type MultiMarginLossOptions struct {
 
 // MultinomialOptions are the optional arguments of [Tensor.Multinomial].
 type MultinomialOptions struct {
-	Replacement bool // default false
+	Replacement bool
 	Generator   *Generator
 }
 
@@ -993,27 +981,39 @@ type NaNToNumOptions struct {
 // NaNMeanOptions are the optional arguments of [Tensor.NaNMean].
 type NaNMeanOptions struct {
 	Dim     []int
-	KeepDim bool // default false
+	KeepDim bool
+	Dtype   DType
+}
+
+// NaNMeanDimOptions are the optional arguments of [Tensor.NaNMeanDim].
+type NaNMeanDimOptions struct {
+	KeepDim bool
 	Dtype   DType
 }
 
 // NaNMedianDimOptions are the optional arguments of [Tensor.NaNMedianDim].
 type NaNMedianDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // NaNQuantileOptions are the optional arguments of [Tensor.NaNQuantile] and
 // [Tensor.NaNQuantileScalar].
 type NaNQuantileOptions struct {
 	Dim           *int
-	KeepDim       bool   // default false
+	KeepDim       bool
 	Interpolation string // default "linear"
 }
 
 // NaNSumOptions are the optional arguments of [Tensor.NaNSum].
 type NaNSumOptions struct {
 	Dim     []int
-	KeepDim bool // default false
+	KeepDim bool
+	Dtype   DType
+}
+
+// NaNSumDimOptions are the optional arguments of [Tensor.NaNSumDim].
+type NaNSumDimOptions struct {
+	KeepDim bool
 	Dtype   DType
 }
 
@@ -1045,38 +1045,18 @@ type NonzeroStaticOptions struct {
 
 // NormDimOptions are the optional arguments of [Tensor.NormDim].
 type NormDimOptions struct {
-	KeepDim bool // default false
-}
-
-// NormalTensorFloatOptions are the optional arguments of [NormalTensorFloat].
-type NormalTensorFloatOptions struct {
-	Std       *float64 // default 1
-	Generator *Generator
-}
-
-// NormalOptions are the optional arguments of [Tensor.NormalInPlace].
-type NormalOptions struct {
-	Mean      float64  // default 0
-	Std       *float64 // default 1
-	Generator *Generator
-}
-
-// NormalFunctionalOptions are the optional arguments of [NormalFunctional].
-type NormalFunctionalOptions struct {
-	Mean      float64  // default 0
-	Std       *float64 // default 1
-	Generator *Generator
+	KeepDim bool
 }
 
 // NuclearNormOptions are the optional arguments of [NuclearNorm] and [NuclearNormDim].
 type NuclearNormOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // OrmqrOptions are the optional arguments of [Tensor.Ormqr].
 type OrmqrOptions struct {
 	Right     bool // left=False; default true
-	Transpose bool // default false
+	Transpose bool
 }
 
 // PadOptions are the optional arguments of [Pad].
@@ -1087,8 +1067,8 @@ type PadOptions struct {
 
 // PadSequenceOptions are the optional arguments of [PadSequence].
 type PadSequenceOptions struct {
-	BatchFirst   bool    // default false
-	PaddingValue float64 // default 0.0
+	BatchFirst   bool
+	PaddingValue float64 // default 0
 	PaddingSide  string  // default "right"
 }
 
@@ -1096,18 +1076,18 @@ type PadSequenceOptions struct {
 type PairwiseDistanceOptions struct {
 	P       *float64 // default 2
 	Eps     *float64 // default 1e-06
-	KeepDim bool     // default false
+	KeepDim bool
 }
 
 // ProdDimOptions are the optional arguments of [Tensor.ProdDim].
 type ProdDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   DType
 }
 
 // PutOptions are the optional arguments of [Tensor.Put] and [Tensor.PutInPlace].
 type PutOptions struct {
-	Accumulate bool // default false
+	Accumulate bool
 }
 
 // QROptions are the optional arguments of [Tensor.QR].
@@ -1118,7 +1098,7 @@ type QROptions struct {
 // QuantileOptions are the optional arguments of [Tensor.Quantile] and [Tensor.QuantileScalar].
 type QuantileOptions struct {
 	Dim           *int
-	KeepDim       bool   // default false
+	KeepDim       bool
 	Interpolation string // default "linear"
 }
 
@@ -1162,11 +1142,11 @@ type Rot90Options struct {
 type RReLUOptions struct {
 	Lower     Scalar // default 0.125
 	Upper     Scalar // default 0.3333333333333333
-	Training  bool   // default false
+	Training  bool
 	Generator *Generator
 }
 
-// RSubOptions are the optional arguments of [RSub].
+// RSubOptions are the optional arguments of [RSubScalar] and [RSub].
 type RSubOptions struct {
 	Alpha Scalar // default 1
 }
@@ -1174,10 +1154,10 @@ type RSubOptions struct {
 // ScaledDotProductAttentionOptions are the optional arguments of [ScaledDotProductAttention].
 type ScaledDotProductAttentionOptions struct {
 	AttnMask  Tensor
-	DropoutP  float64 // default 0.0
-	IsCausal  bool    // default false
+	DropoutP  float64 // default 0
+	IsCausal  bool
 	Scale     *float64
-	EnableGqa bool // default false
+	EnableGQA bool
 }
 
 // ScatterReduceOptions are the optional arguments of [Tensor.ScatterReduce] and
@@ -1188,8 +1168,8 @@ type ScatterReduceOptions struct {
 
 // SearchSortedOptions are the optional arguments of [SearchSortedScalar] and [SearchSorted].
 type SearchSortedOptions struct {
-	OutInt32 bool // default false
-	Right    bool // default false
+	OutInt32 bool
+	Right    bool
 	Side     string
 	Sorter   Tensor
 }
@@ -1199,8 +1179,8 @@ type SegmentReduceOptions struct {
 	Lengths Tensor
 	Indices Tensor
 	Offsets Tensor
-	Axis    int  // default 0
-	Unsafe  bool // default false
+	Axis    int // default 0
+	Unsafe  bool
 	Initial Scalar
 }
 
@@ -1223,7 +1203,7 @@ type SliceScatterOptions struct {
 // SmoothL1LossOptions are the optional arguments of [SmoothL1Loss].
 type SmoothL1LossOptions struct {
 	Reduction Reduction // default ReductionMean
-	Beta      *float64  // default 1.0
+	Beta      *float64  // default 1
 }
 
 // SoftplusOptions are the optional arguments of [Softplus].
@@ -1235,7 +1215,7 @@ type SoftplusOptions struct {
 // SortOptions are the optional arguments of [Tensor.Sort] and [Tensor.SortStable].
 type SortOptions struct {
 	Dim        *int // default -1
-	Descending bool // default false
+	Descending bool
 }
 
 // SparseSampledAddMMOptions are the optional arguments of [SparseSampledAddMM].
@@ -1246,7 +1226,7 @@ type SparseSampledAddMMOptions struct {
 
 // SpecialLogSumExpOptions are the optional arguments of [SpecialLogSumExp].
 type SpecialLogSumExpOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // SpecialRoundOptions are the optional arguments of [SpecialRound].
@@ -1259,17 +1239,17 @@ type StdAllOptions struct {
 	Biased bool // unbiased=False; default true
 }
 
-// StdCorrectionOptions are the optional arguments of [Tensor.StdCorrection].
-type StdCorrectionOptions struct {
+// StdOptions are the optional arguments of [Tensor.Std].
+type StdOptions struct {
 	Dim        []int
 	Correction Scalar
-	KeepDim    bool // default false
+	KeepDim    bool
 }
 
 // StdDimOptions are the optional arguments of [Tensor.StdDim].
 type StdDimOptions struct {
 	Biased  bool // unbiased=False; default true
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // StdMeanAllOptions are the optional arguments of [StdMeanAll].
@@ -1277,17 +1257,17 @@ type StdMeanAllOptions struct {
 	Biased bool // unbiased=False; default true
 }
 
-// StdMeanCorrectionOptions are the optional arguments of [StdMeanCorrection].
-type StdMeanCorrectionOptions struct {
+// StdMeanOptions are the optional arguments of [StdMean].
+type StdMeanOptions struct {
 	Dim        []int
 	Correction Scalar
-	KeepDim    bool // default false
+	KeepDim    bool
 }
 
 // StdMeanDimOptions are the optional arguments of [StdMeanDim].
 type StdMeanDimOptions struct {
 	Biased  bool // unbiased=False; default true
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // STFTOptions are the optional arguments of [Tensor.STFT].
@@ -1295,7 +1275,7 @@ type STFTOptions struct {
 	HopLength     *int
 	WinLength     *int
 	Window        Tensor
-	Normalized    bool // default false
+	Normalized    bool
 	Onesided      *bool
 	ReturnComplex *bool
 	AlignToWindow *bool
@@ -1308,32 +1288,34 @@ type STFTCenterOptions struct {
 	Window        Tensor
 	NoCenter      bool   // center=False; default true
 	PadMode       string // default "reflect"
-	Normalized    bool   // default false
+	Normalized    bool
 	Onesided      *bool
 	ReturnComplex *bool
 	AlignToWindow *bool
 }
 
-// SubOptions are the optional arguments of [Tensor.Sub] and [Tensor.SubInPlace].
+// SubOptions are the optional arguments of [Tensor.SubScalar], [Tensor.Sub],
+// [Tensor.SubScalarInPlace] and [Tensor.SubInPlace].
 type SubOptions struct {
 	Alpha Scalar // default 1
 }
 
-// SubtractOptions are the optional arguments of [Tensor.Subtract] and [Tensor.SubtractInPlace].
+// SubtractOptions are the optional arguments of [Tensor.SubtractScalar], [Tensor.Subtract],
+// [Tensor.SubtractScalarInPlace] and [Tensor.SubtractInPlace].
 type SubtractOptions struct {
 	Alpha Scalar // default 1
 }
 
 // SumDimOptions are the optional arguments of [Tensor.SumDim].
 type SumDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   DType
 }
 
 // SVDOptions are the optional arguments of [Tensor.SVD].
 type SVDOptions struct {
-	Full        bool // some=False; default true
-	NoComputeUv bool // compute_uv=False; default true
+	Full bool // some=False; default true
+	NoUV bool // compute_uv=False; default true
 }
 
 // ToDenseOptions are the optional arguments of [Tensor.ToDense].
@@ -1381,44 +1363,43 @@ type TrapzXOptions struct {
 // TriangularSolveOptions are the optional arguments of [Tensor.TriangularSolve].
 type TriangularSolveOptions struct {
 	Lower         bool // upper=False; default true
-	Transpose     bool // default false
-	Unitriangular bool // default false
+	Transpose     bool
+	Unitriangular bool
 }
 
 // TripletMarginLossOptions are the optional arguments of [TripletMarginLoss].
 type TripletMarginLossOptions struct {
-	Margin    *float64  // default 1.0
-	P         *float64  // default 2
-	Eps       *float64  // default 1e-06
-	Swap      bool      // default false
+	Margin    *float64 // default 1
+	P         *float64 // default 2
+	Eps       *float64 // default 1e-06
+	Swap      bool
 	Reduction Reduction // default ReductionMean
-}
-
-// UniformOptions are the optional arguments of [Tensor.UniformInPlace].
-type UniformOptions struct {
-	From      float64  // default 0
-	To        *float64 // default 1
-	Generator *Generator
 }
 
 // UniqueConsecutiveOptions are the optional arguments of [UniqueConsecutive].
 type UniqueConsecutiveOptions struct {
-	ReturnInverse bool // default false
-	ReturnCounts  bool // default false
+	ReturnInverse bool
+	ReturnCounts  bool
 	Dim           *int
+}
+
+// UniqueConsecutiveDimOptions are the optional arguments of [UniqueConsecutiveDim].
+type UniqueConsecutiveDimOptions struct {
+	ReturnInverse bool
+	ReturnCounts  bool
 }
 
 // UniqueDimOptions are the optional arguments of [UniqueDim].
 type UniqueDimOptions struct {
 	Unsorted      bool // sorted=False; default true
-	ReturnInverse bool // default false
-	ReturnCounts  bool // default false
+	ReturnInverse bool
+	ReturnCounts  bool
 }
 
 // UniqueDimConsecutiveOptions are the optional arguments of [UniqueDimConsecutive].
 type UniqueDimConsecutiveOptions struct {
-	ReturnInverse bool // default false
-	ReturnCounts  bool // default false
+	ReturnInverse bool
+	ReturnCounts  bool
 }
 
 // UpsampleBicubic2dOptions are the optional arguments of [UpsampleBicubic2d].
@@ -1456,7 +1437,7 @@ type UpsampleTrilinear3dOptions struct {
 // VanderOptions are the optional arguments of [Vander].
 type VanderOptions struct {
 	N          *int
-	Increasing bool // default false
+	Increasing bool
 }
 
 // VarAllOptions are the optional arguments of [Tensor.VarAll].
@@ -1464,17 +1445,17 @@ type VarAllOptions struct {
 	Biased bool // unbiased=False; default true
 }
 
-// VarCorrectionOptions are the optional arguments of [Tensor.VarCorrection].
-type VarCorrectionOptions struct {
+// VarOptions are the optional arguments of [Tensor.Var].
+type VarOptions struct {
 	Dim        []int
 	Correction Scalar
-	KeepDim    bool // default false
+	KeepDim    bool
 }
 
 // VarDimOptions are the optional arguments of [Tensor.VarDim].
 type VarDimOptions struct {
 	Biased  bool // unbiased=False; default true
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // VarMeanAllOptions are the optional arguments of [VarMeanAll].
@@ -1482,15 +1463,15 @@ type VarMeanAllOptions struct {
 	Biased bool // unbiased=False; default true
 }
 
-// VarMeanCorrectionOptions are the optional arguments of [VarMeanCorrection].
-type VarMeanCorrectionOptions struct {
+// VarMeanOptions are the optional arguments of [VarMean].
+type VarMeanOptions struct {
 	Dim        []int
 	Correction Scalar
-	KeepDim    bool // default false
+	KeepDim    bool
 }
 
 // VarMeanDimOptions are the optional arguments of [VarMeanDim].
 type VarMeanDimOptions struct {
 	Biased  bool // unbiased=False; default true
-	KeepDim bool // default false
+	KeepDim bool
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const shards = 6
+const shards = 4
 
 // cxxHeader is ops_gen.h: what the generated C++ files share.
 func cxxHeader() string {

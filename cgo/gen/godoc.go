@@ -26,12 +26,8 @@ func (t *Tables) sentence(f *Func) string {
 	if text, ok := t.Docs[o.Name()]; ok {
 		return f.Symbol + " " + text
 	}
-	plain := o.Stem()
-	if o.Overload != "" {
-		plain += "." + o.Overload
-	}
 	_, stem := t.Docs[o.Stem()]
-	_, full := t.Docs[plain]
+	_, full := t.Docs[o.plainName()]
 	if o.Inplace() && (stem || full) {
 		return fmt.Sprintf("%s is %s in place: it overwrites x and returns it.", f.Symbol, strings.TrimSuffix(f.Symbol, "InPlace"))
 	}

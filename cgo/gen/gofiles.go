@@ -38,7 +38,7 @@ func supportFile(pkg string) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// goForms builds the Go form of every operator of one place.
+// goForms builds the Go forms of all operators of one place.
 func goForms(door []*Op, place Place, t *Tables) ([]*Func, error) {
 	names, err := nameAll(door, place, t)
 	if err != nil {
@@ -47,27 +47,37 @@ func goForms(door []*Op, place Place, t *Tables) ([]*Func, error) {
 	var funcs []*Func
 	var problems []error
 	seen := map[string]string{}
+	add := func(o *Op, symbol, extra string) *Func {
+		f, err := build(o, symbol, extra, t)
+		if err != nil {
+			problems = append(problems, err)
+			return nil
+		}
+		if err := take(seen, f.key(), o.Name()); err != nil {
+			problems = append(problems, err)
+		}
+		funcs = append(funcs, f)
+		return f
+	}
 	for _, o := range door {
 		if o.Place != place || o.Fold != nil {
 			continue
 		}
-		f, err := build(o, names[o], t)
-		if err != nil {
-			problems = append(problems, err)
-			continue
+		o.Go = add(o, names[o], "")
+		if also := t.Also[o.Name()]; also != nil {
+			o.Also = add(o, also.symbol, also.arg)
 		}
-		key := f.Symbol
-		if f.Recv == "x" {
-			key = "Tensor." + key
-		}
-		if err := take(seen, key, o.Name()); err != nil {
-			problems = append(problems, err)
-		}
-		o.Go = f
-		funcs = append(funcs, f)
 	}
 	problems = append(problems, nameOptions(funcs, seen))
 	return funcs, errors.Join(problems...)
+}
+
+// key is the name that the form takes in its package.
+func (f *Func) key() string {
+	if f.Recv == "x" {
+		return "Tensor." + f.Symbol
+	}
+	return f.Symbol
 }
 
 // optionSet is an options struct and the functions that share it.
@@ -117,11 +127,7 @@ func (e *emitter) optionStructs(funcs []*Func) {
 		if users[f.Options] == nil {
 			order = append(order, f)
 		}
-		name := "[" + f.Symbol + "]"
-		if f.Recv == "x" {
-			name = "[Tensor." + f.Symbol + "]"
-		}
-		users[f.Options] = append(users[f.Options], name)
+		users[f.Options] = append(users[f.Options], "["+f.key()+"]")
 	}
 	for _, f := range order {
 		e.WriteByte('\n')

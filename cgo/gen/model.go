@@ -31,6 +31,7 @@ type Op struct {
 	Gone   string // first supported libtorch that lacks it, "" when all have it
 	Const  string // Go constant, OpAddTensor
 	Go     *Func  // its Go form; nil for Left, Hand and folded operators
+	Also   *Func  // a second Go form
 	Fold   *Op    // the same operator without its Generator, whose Go form serves this one too
 	Seeded *Op    // the reverse of Fold
 }
@@ -52,6 +53,14 @@ func (o *Op) Stem() string {
 		return strings.TrimSuffix(o.Base, "_")
 	}
 	return o.Base
+}
+
+// plainName is the full name of the form that is not in place.
+func (o *Op) plainName() string {
+	if o.Overload == "" {
+		return o.Stem()
+	}
+	return o.Stem() + "." + o.Overload
 }
 
 // Functional reports an operator that writes to none of its arguments.
@@ -121,7 +130,7 @@ func whyLeft(o *Op) string {
 
 // notPublic matches what PyTorch does not document for users: private
 // operators, gradients, the backends' own kernels, and copies of views.
-var notPublic = regexp.MustCompile(`^_|backward|^(mkldnn|miopen|mps|cudnn|fbgemm|quantize|quantized|q|thnn|linalg__)_|` +
+var notPublic = regexp.MustCompile(`^_|backward|^(mkldnn|miopen|mps|cudnn|fbgemm|quantize|quantized|q|thnn|linalg_)_|` +
 	`^(fake_quantize|fused_moving_avg|choose_qparams|empty_quantized|int_repr|qscheme|dequantize|to_mkldnn|is_vulkan)|` +
 	`_copy$|_overrideable$|^(slow_conv|conv_depthwise|lift|glu_jvp|native_norm|native_channel_shuffle|norm_except_dim)|` +
 	`^batch_norm_(stats|elemt|gather|update)|_loss(2d)?_forward$|^log_sigmoid_forward$|^rrelu_with_noise|^copy_sparse_to_sparse|` +
@@ -141,10 +150,9 @@ func arrange(ops []*Op, hand []string, t *Tables) (door, left []*Op, err error) 
 		case o.Why != "":
 			left = append(left, o)
 			continue
-		case t.Hand[o.Name()] != nil || t.Hand[o.Base+".*"] != nil:
-			o.Place = Hand
-			o.Why = cmp.Or(t.Hand[o.Name()], t.Hand[o.Base+".*"]).symbol
-		case isPublic(o) && !t.Private[o.Name()] && !t.Private[o.Base]:
+		case lookup(t.Hand, o) != nil:
+			o.Place, o.Why = Hand, lookup(t.Hand, o).symbol
+		case t.Public[o.Name()], isPublic(o) && !t.Private[o.Name()] && !t.Private[o.Base]:
 			o.Place = Public
 		default:
 			o.Place = Aten

@@ -63,13 +63,9 @@ func symbol(o *Op, t *Tables, overloads map[string][]string) string {
 	if s, ok := t.Symbols[o.Name()]; ok {
 		return s
 	}
-	name := o.Stem()
-	if o.Overload != "" {
-		name += "." + o.Overload
-	}
-	s, ok := t.Symbols[name]
+	s, ok := t.Symbols[o.plainName()]
 	if !ok {
-		s = t.stem(o.Stem()) + suffix(o, t, overloads[o.Stem()])
+		s = t.stem(o.Stem()) + suffix(o, t, overloads[o.Base])
 	}
 	if o.Inplace() {
 		s += "InPlace"
@@ -110,7 +106,7 @@ func nameAll(door []*Op, place Place, t *Tables) (map[*Op]string, error) {
 	overloads := map[string][]string{}
 	for _, o := range door {
 		if o.Place == place {
-			overloads[o.Stem()] = append(overloads[o.Stem()], o.Overload)
+			overloads[o.Base] = append(overloads[o.Base], o.Overload)
 		}
 	}
 	names := map[*Op]string{}

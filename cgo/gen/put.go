@@ -11,6 +11,8 @@ func (e *emitter) put(s *Slot) string {
 	switch s.Source {
 	case FromTensor:
 		return fmt.Sprintf("putOptions(&c, &o, %s)", enumCode(s.Arg))
+	case FromGiven:
+		return fmt.Sprintf("c.OptInt(&%s)", s.Expr)
 	case FromDefault:
 		return e.putDefault(s)
 	case FromInts:
@@ -121,15 +123,14 @@ func (e *emitter) putVariadic(s *Slot) string {
 	return e.putOr(s, zero())
 }
 
-// putDefault packs the default of an argument that Go does not offer.
+// putDefault packs the value of an argument that Go does not offer.
 func (e *emitter) putDefault(s *Slot) string {
-	if s.Default == "None" {
-		return map[bool]string{
-			true:  "c.OptInt(nil)",
-			false: "c.Code(-1)",
-		}[s.Type.Key() == "int?" || s.Type.Key() == "float?"]
-	}
-	if s.Type.Key() == "bool" {
+	switch key := s.Type.Key(); {
+	case s.Default == "None" && (key == "int?" || key == "float?"):
+		return "c.OptInt(nil)"
+	case s.Default == "None":
+		return "c.Code(-1)"
+	case s.Type.Base == "bool":
 		return fmt.Sprintf("c.Bool(%s)", strings.ToLower(s.Default))
 	}
 	return e.putValue(s, s.Default)

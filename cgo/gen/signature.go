@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ const (
 	FromVariadic               // the variadic parameter that holds the only option
 	FromInts                   // one of several variadic ints
 	FromTensor                 // dtype, layout, device, pin_memory of TensorOptions
-	FromDefault                // nowhere: it stays at the schema's default
+	FromDefault                // nowhere: it always has the same value
+	FromGiven                  // a required parameter for what the schema calls optional
 )
 
 // Slot is one argument on its way into the call.
@@ -46,14 +48,15 @@ type Func struct {
 	Tensor  bool    // takes ...TensorOptions
 	Notes   []string
 	Results []Param // names may be empty
+	extra   string
 }
 
 // factory reports a method of TensorOptions, which has a plain twin.
 func (f *Func) factory() bool { return f.Recv == "o" }
 
-// build works out the Go form of one operator.
-func build(o *Op, symbol string, t *Tables) (*Func, error) {
-	f := &Func{Op: o, Symbol: symbol}
+// build works out a Go form of an operator; extra is an option that it requires.
+func build(o *Op, symbol, extra string, t *Tables) (*Func, error) {
+	f := &Func{Op: o, Symbol: symbol, extra: extra}
 	if err := f.receiver(t); err != nil {
 		return nil, err
 	}
@@ -92,11 +95,12 @@ func (f *Func) receiver(t *Tables) error {
 func (f *Func) place(t *Tables) (optional []int, err error) {
 	o := f.Op
 	quartet := o.quartet()
-	lists := func(set map[string][]string, name string) bool {
-		return slices.Contains(set[o.Name()], name) || slices.Contains(set[o.Stem()], name)
-	}
+	required := append([]string{f.extra}, lookup(t.Require, o)...)
+	fixed, keyword := lookup(t.Fixed, o), lookup(t.Keyword, o)
 	for i := 0; i < len(o.Args); i++ {
 		a := o.Args[i]
+		a.KwOnly = a.KwOnly || slices.Contains(keyword, a.Name)
+		value, isFixed := fixed[a.Name]
 		s := Slot{Arg: a}
 		switch {
 		case quartetAt(o.Args, i):
@@ -104,11 +108,14 @@ func (f *Func) place(t *Tables) (optional []int, err error) {
 			i += len(quartetNames) - 1
 		case quartet && a.HasDefault && (a.Type.Base == "MemoryFormat" || a.Type.Base == "Generator"):
 			s.Source, s.Expr = FromField, "o."+t.camel(a.Name)
-		case lists(t.Fixed, a.Name):
-			s.Source = FromDefault
+		case isFixed:
+			s.Source, s.Default = FromDefault, cmp.Or(value, s.Default)
 		case a.Name == "self" && f.Recv == "x":
 			s.Expr = "x"
-		case !a.HasDefault || lists(t.Require, a.Name):
+		case !a.HasDefault || slices.Contains(required, a.Name):
+			if a.Name == f.extra && a.Type.Key() == "int?" {
+				s.Source = FromGiven
+			}
 			if err := f.param(&s, t); err != nil {
 				return nil, err
 			}
@@ -123,6 +130,9 @@ func (f *Func) place(t *Tables) (optional []int, err error) {
 
 func (f *Func) param(s *Slot, t *Tables) error {
 	typ, err := paramType(s.Arg)
+	if s.Source == FromGiven {
+		typ = "int"
+	}
 	s.Expr = t.lower(s.Name)
 	f.Params = append(f.Params, Param{s.Expr, typ})
 	return err
@@ -191,7 +201,9 @@ func (f *Func) variadicInts(optional []int, t *Tables) error {
 		s.Source, s.Index, s.Of = FromInts, n, len(optional)
 	}
 	param := unexport(strings.Join(names, ""))
-	if len(names) == 1 {
+	if tail := lookup(t.Tails, f.Op); tail != "" {
+		param = tail
+	} else if len(names) == 1 {
 		param = t.lower(f.Slots[optional[0]].Name)
 	}
 	for _, i := range optional {
@@ -271,7 +283,8 @@ func (f *Func) variadicList() {
 func (f *Func) last() *Param { return &f.Params[len(f.Params)-1] }
 
 func (f *Func) results(t *Tables) error {
-	for _, r := range f.Op.Returns {
+	names := lookup(t.Results, f.Op)
+	for i, r := range f.Op.Returns {
 		if r.Type.Mutable { // one of the arguments
 			continue
 		}
@@ -285,6 +298,9 @@ func (f *Func) results(t *Tables) error {
 		name := ""
 		if r.Name != "" {
 			name = t.lower(r.Name)
+		}
+		if i < len(names) {
+			name = names[i]
 		}
 		f.Results = append(f.Results, Param{name, typ})
 	}

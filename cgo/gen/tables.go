@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,22 +11,30 @@ import (
 	"strings"
 )
 
+// alsoForm is a second Go form of an operator, which requires one of its options.
+type alsoForm struct{ symbol, arg string }
+
 // handForm is the hand-written Go form that stands in for an operator.
 type handForm struct{ symbol string }
 
 // Tables holds the committed decisions: names.txt, docs.txt and versions.txt.
 type Tables struct {
-	Words    map[string]string   // relu → ReLU
-	Stems    map[string]string   // numpy_T → NumpyT: a whole base name
-	Suffixes map[string]string   // overload → suffix, "-" for none
-	Symbols  map[string]string   // pow.Scalar → PowScalarTensor: one overload
-	Params   map[string]string   // min → minimum: an argument's Go name
-	Inverted map[string]string   // largest → Smallest: the field for a bool that is true by default
-	AsFunc   map[string]bool     // operators that stay functions although the yaml offers a method
-	AsMethod map[string]bool     // the reverse
-	Private  map[string]bool     // goes to package aten
-	Require  map[string][]string // operator → arguments with defaults that Go always asks for
-	Fixed    map[string][]string // operator → arguments that stay at their default
+	Words    map[string]string            // relu → ReLU
+	Stems    map[string]string            // numpy_T → NumpyT: a whole base name
+	Suffixes map[string]string            // overload → suffix, "-" for none
+	Symbols  map[string]string            // pow.Scalar → PowScalarTensor: one overload
+	Params   map[string]string            // min → minimum: an argument's Go name
+	Inverted map[string]string            // largest → Smallest: the field for a bool that is true by default
+	AsFunc   map[string]bool              // operators that stay functions although the yaml offers a method
+	AsMethod map[string]bool              // the reverse
+	Private  map[string]bool              // goes to package aten
+	Public   map[string]bool              // goes to package torch
+	Require  map[string][]string          // operator → arguments with defaults that Go always asks for
+	Keyword  map[string][]string          // operator → arguments that need their name to be understood
+	Results  map[string][]string          // operator → names of its results
+	Tails    map[string]string            // operator → the name of its variadic ints
+	Fixed    map[string]map[string]string // operator → argument → the value it always has
+	Also     map[string]*alsoForm         // operator → a second Go form
 	Hand     map[string]*handForm
 	Docs     map[string]string // operator or base name → the rest of the first line
 	Gone     map[string]string // operator → first libtorch version without it
@@ -36,9 +45,10 @@ func readTables(dir string) (*Tables, error) {
 	t := &Tables{
 		Words: map[string]string{}, Stems: map[string]string{}, Suffixes: map[string]string{},
 		Symbols: map[string]string{}, Params: map[string]string{}, Inverted: map[string]string{},
-		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{},
-		Require: map[string][]string{}, Fixed: map[string][]string{}, Hand: map[string]*handForm{},
-		Docs: map[string]string{}, Gone: map[string]string{},
+		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{},
+		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
+		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{},
+		Hand: map[string]*handForm{}, Docs: map[string]string{}, Gone: map[string]string{},
 	}
 	files := []struct {
 		name string
@@ -78,34 +88,37 @@ func eachLine(path string, fn func(string) error) error {
 
 func (t *Tables) nameLine(line string) error {
 	f := strings.Fields(line)
+	kind, f := f[0], f[1:]
 	pairs := map[string]map[string]string{
-		"word": t.Words, "stem": t.Stems, "suffix": t.Suffixes,
-		"symbol": t.Symbols, "param": t.Params, "invert": t.Inverted,
+		"word": t.Words, "stem": t.Stems, "suffix": t.Suffixes, "symbol": t.Symbols,
+		"param": t.Params, "invert": t.Inverted, "tail": t.Tails,
 	}
-	switch kind := f[0]; kind {
-	case "word", "stem", "suffix", "symbol", "param", "invert":
-		if len(f) != 3 {
-			return fmt.Errorf("%q: want `%s from to`", line, kind)
+	sets := map[string]map[string]bool{
+		"function": t.AsFunc, "method": t.AsMethod, "private": t.Private, "public": t.Public,
+	}
+	lists := map[string]map[string][]string{"require": t.Require, "keyword": t.Keyword, "results": t.Results}
+	switch {
+	case pairs[kind] != nil && len(f) == 2:
+		return enter(pairs[kind], f[0], f[1])
+	case sets[kind] != nil:
+		for _, name := range f {
+			sets[kind][name] = true
 		}
-		return enter(pairs[kind], f[1], f[2])
-	case "function", "method", "private":
-		set := map[string]map[string]bool{"function": t.AsFunc, "method": t.AsMethod, "private": t.Private}[kind]
-		for _, name := range f[1:] {
-			set[name] = true
+	case lists[kind] != nil && len(f) > 1:
+		return enter(lists[kind], f[0], f[1:])
+	case kind == "fixed" && len(f) > 1:
+		values := map[string]string{}
+		for _, arg := range f[1:] {
+			name, value, _ := strings.Cut(arg, "=")
+			values[name] = value
 		}
-	case "require", "fixed":
-		if len(f) < 3 {
-			return fmt.Errorf("%q: want `%s operator argument…`", line, kind)
-		}
-		set := map[string]map[string][]string{"require": t.Require, "fixed": t.Fixed}[kind]
-		set[f[1]] = f[2:]
-	case "hand":
-		if len(f) != 3 {
-			return fmt.Errorf("%q: want `hand operator symbol`", line)
-		}
-		t.Hand[f[1]] = &handForm{f[2]}
+		return enter(t.Fixed, f[0], values)
+	case kind == "also" && len(f) == 3:
+		return enter(t.Also, f[0], &alsoForm{f[1], f[2]})
+	case kind == "hand" && len(f) == 2:
+		return enter(t.Hand, f[0], &handForm{f[1]})
 	default:
-		return fmt.Errorf("%q is not a kind of line", kind)
+		return fmt.Errorf("%q is not a line of this table", line)
 	}
 	return nil
 }
@@ -126,7 +139,7 @@ func (t *Tables) versionLine(line string) error {
 	return enter(t.Gone, name, strings.Fields(version)[0])
 }
 
-func enter(m map[string]string, key, value string) error {
+func enter[V any](m map[string]V, key string, value V) error {
 	if _, ok := m[key]; ok {
 		return fmt.Errorf("%s stands twice", key)
 	}
@@ -139,32 +152,36 @@ func enter(m map[string]string, key, value string) error {
 func (t *Tables) unused(ops []*Op) error {
 	known := map[string]bool{}
 	for _, o := range ops {
-		known[o.Name()], known[o.Base], known[o.Stem()], known[o.Base+".*"] = true, true, true, true
-		if o.Overload != "" {
-			known[o.Stem()+"."+o.Overload] = true
+		for _, name := range []string{o.Name(), o.plainName(), o.Base, o.Stem(), o.Base + ".*", o.Stem() + ".*"} {
+			known[name] = true
 		}
 	}
 	var lost []string
-	collect := func(keys ...string) {
-		for _, k := range keys {
-			if !known[k] {
-				lost = append(lost, k)
+	for _, keys := range []iter.Seq[string]{
+		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
+		maps.Keys(t.Public), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
+		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Docs), maps.Keys(t.Gone),
+	} {
+		for name := range keys {
+			if !known[name] && !strings.HasPrefix(name, "@") {
+				lost = append(lost, name)
 			}
 		}
 	}
-	collect(slices.Collect(maps.Keys(t.Stems))...)
-	collect(slices.Collect(maps.Keys(t.Symbols))...)
-	collect(slices.Collect(maps.Keys(t.AsFunc))...)
-	collect(slices.Collect(maps.Keys(t.AsMethod))...)
-	collect(slices.Collect(maps.Keys(t.Private))...)
-	collect(slices.Collect(maps.Keys(t.Require))...)
-	collect(slices.Collect(maps.Keys(t.Fixed))...)
-	collect(slices.Collect(maps.Keys(t.Hand))...)
-	collect(slices.Collect(maps.Keys(t.Docs))...)
-	collect(slices.Collect(maps.Keys(t.Gone))...)
 	if lost == nil {
 		return nil
 	}
 	slices.Sort(lost)
 	return fmt.Errorf("the tables in cgo/gen name operators that do not exist: %s", strings.Join(lost, ", "))
+}
+
+// lookup finds the line of a table that speaks of an operator: by its full name, by the
+// name of the form that is not in place, or by its base name and ".*".
+func lookup[V any](m map[string]V, o *Op) (v V) {
+	for _, name := range []string{o.Name(), o.plainName(), o.Stem() + ".*"} {
+		if v, ok := m[name]; ok {
+			return v
+		}
+	}
+	return v
 }

@@ -61,7 +61,7 @@ func defaultText(a Arg) string {
 	case "None":
 		return ""
 	case "False":
-		return "false"
+		return ""
 	case "True":
 		return "true"
 	case "Mean":
@@ -75,6 +75,9 @@ func defaultText(a Arg) string {
 	}
 	if s, ok := unquote(a.Default); ok {
 		return strconv.Quote(s)
+	}
+	if v, err := strconv.ParseFloat(a.Default, 64); err == nil && !a.Type.List {
+		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	if list, ok := listDefault(a); ok {
 		return "[" + strings.Join(list, ", ") + "]"

@@ -196,6 +196,155 @@
 #include <ATen/ops/_log_softmax_ops.h>
 #include <ATen/ops/_log_softmax_backward_data_ops.h>
 #include <ATen/ops/_logcumsumexp_ops.h>
+#include <ATen/ops/_lstm_mps_ops.h>
+#include <ATen/ops/_lu_with_info_ops.h>
+#include <ATen/ops/_make_dep_token_ops.h>
+#include <ATen/ops/_make_dual_ops.h>
+#include <ATen/ops/_make_dual_copy_ops.h>
+#include <ATen/ops/_make_per_channel_quantized_tensor_ops.h>
+#include <ATen/ops/_make_per_tensor_quantized_tensor_ops.h>
+#include <ATen/ops/_masked_scale_ops.h>
+#include <ATen/ops/_masked_softmax_ops.h>
+#include <ATen/ops/_masked_softmax_backward_ops.h>
+#include <ATen/ops/_mixed_dtypes_linear_ops.h>
+#include <ATen/ops/_mkldnn_reshape_ops.h>
+#include <ATen/ops/_mkldnn_transpose_ops.h>
+#include <ATen/ops/_mps_convolution_ops.h>
+#include <ATen/ops/_mps_convolution_transpose_ops.h>
+#include <ATen/ops/_native_batch_norm_legit_ops.h>
+#include <ATen/ops/_native_batch_norm_legit_no_training_ops.h>
+#include <ATen/ops/_native_multi_head_attention_ops.h>
+#include <ATen/ops/_neg_view_ops.h>
+#include <ATen/ops/_neg_view_copy_ops.h>
+#include <ATen/ops/_nested_compute_contiguous_strides_offsets_ops.h>
+#include <ATen/ops/_nested_from_padded_ops.h>
+#include <ATen/ops/_nested_from_padded_and_nested_example_ops.h>
+#include <ATen/ops/_nested_from_padded_tensor_ops.h>
+#include <ATen/ops/_nested_get_jagged_dummy_ops.h>
+#include <ATen/ops/_nested_get_lengths_ops.h>
+#include <ATen/ops/_nested_get_max_seqlen_ops.h>
+#include <ATen/ops/_nested_get_min_seqlen_ops.h>
+#include <ATen/ops/_nested_get_offsets_ops.h>
+#include <ATen/ops/_nested_get_ragged_idx_ops.h>
+#include <ATen/ops/_nested_get_values_ops.h>
+#include <ATen/ops/_nested_get_values_copy_ops.h>
+#include <ATen/ops/_nested_select_backward_ops.h>
+#include <ATen/ops/_nested_sum_backward_ops.h>
+#include <ATen/ops/_nested_tensor_from_mask_ops.h>
+#include <ATen/ops/_nested_tensor_from_mask_left_aligned_ops.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
+#include <ATen/ops/_nested_tensor_size_ops.h>
+#include <ATen/ops/_nested_tensor_softmax_with_shape_ops.h>
+#include <ATen/ops/_nested_tensor_storage_offsets_ops.h>
+#include <ATen/ops/_nested_tensor_strides_ops.h>
+#include <ATen/ops/_nested_view_from_buffer_ops.h>
+#include <ATen/ops/_nested_view_from_buffer_copy_ops.h>
+#include <ATen/ops/_nested_view_from_jagged_ops.h>
+#include <ATen/ops/_nested_view_from_jagged_copy_ops.h>
+#include <ATen/ops/_new_zeros_with_same_feature_meta_ops.h>
+#include <ATen/ops/_nnpack_available_ops.h>
+#include <ATen/ops/_nnpack_spatial_convolution_ops.h>
+#include <ATen/ops/_nnz_ops.h>
+#include <ATen/ops/_pack_padded_sequence_ops.h>
+#include <ATen/ops/_pack_padded_sequence_backward_ops.h>
+#include <ATen/ops/_pad_circular_ops.h>
+#include <ATen/ops/_pad_enum_ops.h>
+#include <ATen/ops/_pad_packed_sequence_ops.h>
+#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
+#include <ATen/ops/_pdist_backward_ops.h>
+#include <ATen/ops/_pdist_forward_ops.h>
+#include <ATen/ops/_pin_memory_ops.h>
+#include <ATen/ops/_prelu_kernel_ops.h>
+#include <ATen/ops/_prelu_kernel_backward_ops.h>
+#include <ATen/ops/_print_ops.h>
+#include <ATen/ops/_propagate_xla_data_ops.h>
+#include <ATen/ops/_remove_batch_dim_ops.h>
+#include <ATen/ops/_reshape_alias_ops.h>
+#include <ATen/ops/_reshape_alias_copy_ops.h>
+#include <ATen/ops/_reshape_copy_ops.h>
+#include <ATen/ops/_reshape_from_tensor_ops.h>
+#include <ATen/ops/_resize_output_ops.h>
+#include <ATen/ops/_rowwise_prune_ops.h>
+#include <ATen/ops/_safe_softmax_ops.h>
+#include <ATen/ops/_sample_dirichlet_ops.h>
+#include <ATen/ops/_saturate_weight_to_fp16_ops.h>
+#include <ATen/ops/_scaled_dot_product_attention_math_ops.h>
+#include <ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>
+#include <ATen/ops/_scaled_dot_product_cudnn_attention_ops.h>
+#include <ATen/ops/_scaled_dot_product_cudnn_attention_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_efficient_attention_ops.h>
+#include <ATen/ops/_scaled_dot_product_efficient_attention_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_ops.h>
+#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_backward_ops.h>
+#include <ATen/ops/_scaled_grouped_mm_ops.h>
+#include <ATen/ops/_scaled_grouped_mm_v2_ops.h>
+#include <ATen/ops/_scaled_mm_ops.h>
+#include <ATen/ops/_scaled_mm_v2_ops.h>
+#include <ATen/ops/_segment_reduce_backward_ops.h>
+#include <ATen/ops/_shape_as_tensor_ops.h>
+#include <ATen/ops/_slow_conv2d_backward_ops.h>
+#include <ATen/ops/_slow_conv2d_forward_ops.h>
+#include <ATen/ops/_sobol_engine_draw_ops.h>
+#include <ATen/ops/_sobol_engine_ff_ops.h>
+#include <ATen/ops/_sobol_engine_initialize_state_ops.h>
+#include <ATen/ops/_sobol_engine_scramble_ops.h>
+#include <ATen/ops/_softmax_ops.h>
+#include <ATen/ops/_softmax_backward_data_ops.h>
+#include <ATen/ops/_sparse_addmm_ops.h>
+#include <ATen/ops/_sparse_broadcast_to_ops.h>
+#include <ATen/ops/_sparse_broadcast_to_copy_ops.h>
+#include <ATen/ops/_sparse_bsc_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_bsr_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_compressed_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_compressed_tensor_with_dims_ops.h>
+#include <ATen/ops/_sparse_coo_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_ops.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_ops.h>
+#include <ATen/ops/_sparse_csc_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_csr_prod_ops.h>
+#include <ATen/ops/_sparse_csr_sum_ops.h>
+#include <ATen/ops/_sparse_csr_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_log_softmax_ops.h>
+#include <ATen/ops/_sparse_log_softmax_backward_data_ops.h>
+#include <ATen/ops/_sparse_mask_projection_ops.h>
+#include <ATen/ops/_sparse_mm_ops.h>
+#include <ATen/ops/_sparse_mm_reduce_impl_ops.h>
+#include <ATen/ops/_sparse_mm_reduce_impl_backward_ops.h>
+#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
+#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
+#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
+#include <ATen/ops/_sparse_softmax_ops.h>
+#include <ATen/ops/_sparse_softmax_backward_data_ops.h>
+#include <ATen/ops/_sparse_sparse_matmul_ops.h>
+#include <ATen/ops/_sparse_sum_ops.h>
+#include <ATen/ops/_sparse_sum_backward_ops.h>
+#include <ATen/ops/_spdiags_ops.h>
+#include <ATen/ops/_spsolve_ops.h>
+#include <ATen/ops/_stack_ops.h>
+#include <ATen/ops/_standard_gamma_ops.h>
+#include <ATen/ops/_standard_gamma_grad_ops.h>
+#include <ATen/ops/_test_ambiguous_defaults_ops.h>
+#include <ATen/ops/_test_autograd_multiple_dispatch_ops.h>
+#include <ATen/ops/_test_autograd_multiple_dispatch_view_ops.h>
+#include <ATen/ops/_test_autograd_multiple_dispatch_view_copy_ops.h>
+#include <ATen/ops/_test_check_tensor_ops.h>
+#include <ATen/ops/_test_functorch_fallback_ops.h>
+#include <ATen/ops/_test_optional_filled_intlist_ops.h>
+#include <ATen/ops/_test_optional_floatlist_ops.h>
+#include <ATen/ops/_test_optional_intlist_ops.h>
+#include <ATen/ops/_test_parallel_materialize_ops.h>
+#include <ATen/ops/_test_serialization_subcmul_ops.h>
+#include <ATen/ops/_test_string_default_ops.h>
+#include <ATen/ops/_test_warn_in_autograd_ops.h>
+#include <ATen/ops/_thnn_differentiable_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_differentiable_lstm_cell_backward_ops.h>
 
 namespace tg::op {
 
@@ -2752,6 +2901,1453 @@ void _logcumsumexp(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.integer();
 	r.tensor(at::_ops::_logcumsumexp::call(self, dim));
+}
+
+void _lstm_mps(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto hx = a.tensors();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_first = a.boolean();
+	auto out = at::_ops::_lstm_mps::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+	r.tensor(std::move(std::get<5>(out)));
+}
+
+void _lu_with_info(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto pivot = a.boolean();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::_lu_with_info::call(self, pivot, check_errors);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _make_dep_token(Args& a, Results& r) {
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::_make_dep_token::call(dtype, layout, device, pin_memory, memory_format));
+}
+
+void _make_dual(Args& a, Results& r) {
+	const auto& primal = a.tensor();
+	const auto& tangent = a.tensor();
+	auto level = a.integer();
+	r.tensor(at::_ops::_make_dual::call(primal, tangent, level));
+}
+
+void _make_dual_copy(Args& a, Results& r) {
+	const auto& primal = a.tensor();
+	const auto& tangent = a.tensor();
+	auto level = a.integer();
+	r.tensor(at::_ops::_make_dual_copy::call(primal, tangent, level));
+}
+
+void _make_per_channel_quantized_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& scale = a.tensor();
+	const auto& zero_point = a.tensor();
+	auto axis = a.integer();
+	r.tensor(at::_ops::_make_per_channel_quantized_tensor::call(self, scale, zero_point, axis));
+}
+
+void _make_per_tensor_quantized_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto scale = a.number();
+	auto zero_point = a.integer();
+	r.tensor(at::_ops::_make_per_tensor_quantized_tensor::call(self, scale, zero_point));
+}
+
+void _masked_scale(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mask = a.tensor();
+	auto scale = a.number();
+	r.tensor(at::_ops::_masked_scale::call(self, mask, scale));
+}
+
+void _masked_softmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mask = a.tensor();
+	auto dim = a.opt_integer();
+	auto mask_type = a.opt_integer();
+	r.tensor(at::_ops::_masked_softmax::call(self, mask, dim, mask_type));
+}
+
+void _masked_softmax_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	const auto& mask = a.tensor();
+	auto dim = a.opt_integer();
+	r.tensor(at::_ops::_masked_softmax_backward::call(grad_output, output, mask, dim));
+}
+
+void _mixed_dtypes_linear(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	const auto& scale = a.tensor();
+	auto bias = a.opt_tensor();
+	auto activation = a.opt_string();
+	r.tensor(at::_ops::_mixed_dtypes_linear::call(input, weight, scale, bias, activation));
+}
+
+void _mkldnn_reshape(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto shape = a.ints();
+	r.tensor(at::_ops::_mkldnn_reshape::call(self, shape));
+}
+
+void _mkldnn_transpose(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	r.tensor(at::_ops::_mkldnn_transpose::call(self, dim0, dim1));
+}
+
+void _mkldnn_transpose_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	at::_ops::_mkldnn_transpose_::call(self, dim0, dim1);
+}
+
+void _mps_convolution(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::_mps_convolution::call(self, weight, bias, padding, stride, dilation, groups));
+}
+
+void _mps_convolution_transpose(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::_mps_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups));
+}
+
+void _native_batch_norm_legit(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto& running_mean = const_cast<at::Tensor&>(a.tensor());
+	auto& running_var = const_cast<at::Tensor&>(a.tensor());
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_native_batch_norm_legit::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _native_batch_norm_legit_no_stats(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_native_batch_norm_legit_no_stats::call(input, weight, bias, training, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _native_batch_norm_legit_no_training(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	const auto& running_mean = a.tensor();
+	const auto& running_var = a.tensor();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_native_batch_norm_legit_no_training::call(input, weight, bias, running_mean, running_var, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _native_multi_head_attention(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto embed_dim = a.integer();
+	auto num_head = a.integer();
+	const auto& qkv_weight = a.tensor();
+	const auto& qkv_bias = a.tensor();
+	const auto& proj_weight = a.tensor();
+	const auto& proj_bias = a.tensor();
+	auto mask = a.opt_tensor();
+	auto need_weights = a.boolean();
+	auto average_attn_weights = a.boolean();
+	auto mask_type = a.opt_integer();
+	auto out = at::_ops::_native_multi_head_attention::call(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights, average_attn_weights, mask_type);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _neg_view(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_neg_view::call(self));
+}
+
+void _neg_view_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_neg_view_copy::call(self));
+}
+
+void _nested_compute_contiguous_strides_offsets(Args& a, Results& r) {
+	const auto& nested_size = a.tensor();
+	auto out = at::_ops::_nested_compute_contiguous_strides_offsets::call(nested_size);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _nested_from_padded(Args& a, Results& r) {
+	const auto& padded = a.tensor();
+	const auto& cpu_nested_shape_example = a.tensor();
+	auto fuse_transform_0213 = a.boolean();
+	r.tensor(at::_ops::_nested_from_padded::call(padded, cpu_nested_shape_example, fuse_transform_0213));
+}
+
+void _nested_from_padded_and_nested_example(Args& a, Results& r) {
+	const auto& padded = a.tensor();
+	const auto& nt_example = a.tensor();
+	r.tensor(at::_ops::_nested_from_padded_and_nested_example::call(padded, nt_example));
+}
+
+void _nested_from_padded_tensor(Args& a, Results& r) {
+	const auto& padded = a.tensor();
+	const auto& offsets = a.tensor();
+	const auto& dummy = a.tensor();
+	auto ragged_idx = a.integer();
+	auto min_seqlen = a.opt_tensor();
+	auto max_seqlen = a.opt_tensor();
+	auto sum_S = a.opt_symint();
+	r.tensor(at::_ops::_nested_from_padded_tensor::call(padded, offsets, dummy, ragged_idx, min_seqlen, max_seqlen, sum_S));
+}
+
+void _nested_get_jagged_dummy(Args& a, Results& r) {
+	const auto& any = a.tensor();
+	r.tensor(at::_ops::_nested_get_jagged_dummy::call(any));
+}
+
+void _nested_get_lengths(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_get_lengths::call(self));
+}
+
+void _nested_get_max_seqlen(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_get_max_seqlen::call(self));
+}
+
+void _nested_get_min_seqlen(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_get_min_seqlen::call(self));
+}
+
+void _nested_get_offsets(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_get_offsets::call(self));
+}
+
+void _nested_get_ragged_idx(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::_nested_get_ragged_idx::call(self));
+}
+
+void _nested_get_values(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_get_values::call(self));
+}
+
+void _nested_get_values_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_get_values_copy::call(self));
+}
+
+void _nested_select_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto index = a.integer();
+	r.tensor(at::_ops::_nested_select_backward::call(grad_output, self, dim, index));
+}
+
+void _nested_sum_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::_nested_sum_backward::call(grad, self, dim, keepdim));
+}
+
+void _nested_tensor_from_mask(Args& a, Results& r) {
+	const auto& t = a.tensor();
+	const auto& mask = a.tensor();
+	auto mask_check = a.boolean();
+	r.tensor(at::_ops::_nested_tensor_from_mask::call(t, mask, mask_check));
+}
+
+void _nested_tensor_from_mask_left_aligned(Args& a, Results& r) {
+	const auto& t = a.tensor();
+	const auto& mask = a.tensor();
+	r.boolean(at::_ops::_nested_tensor_from_mask_left_aligned::call(t, mask));
+}
+
+void _nested_tensor_from_tensor_list(Args& a, Results& r) {
+	auto list = a.tensors();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_nested_tensor_from_tensor_list::call(list, dtype, layout, device, pin_memory));
+}
+
+void _nested_tensor_size(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_tensor_size::call(self));
+}
+
+void _nested_tensor_softmax_with_shape(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& query = a.tensor();
+	r.tensor(at::_ops::_nested_tensor_softmax_with_shape::call(self, query));
+}
+
+void _nested_tensor_storage_offsets(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_tensor_storage_offsets::call(self));
+}
+
+void _nested_tensor_strides(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_nested_tensor_strides::call(self));
+}
+
+void _nested_view_from_buffer(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& nested_size = a.tensor();
+	const auto& nested_strides = a.tensor();
+	const auto& offsets = a.tensor();
+	r.tensor(at::_ops::_nested_view_from_buffer::call(self, nested_size, nested_strides, offsets));
+}
+
+void _nested_view_from_buffer_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& nested_size = a.tensor();
+	const auto& nested_strides = a.tensor();
+	const auto& offsets = a.tensor();
+	r.tensor(at::_ops::_nested_view_from_buffer_copy::call(self, nested_size, nested_strides, offsets));
+}
+
+void _nested_view_from_jagged(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& offsets = a.tensor();
+	const auto& dummy = a.tensor();
+	auto lengths = a.opt_tensor();
+	auto ragged_idx = a.integer();
+	auto min_seqlen = a.opt_tensor();
+	auto max_seqlen = a.opt_tensor();
+	r.tensor(at::_ops::_nested_view_from_jagged::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
+}
+
+void _nested_view_from_jagged_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& offsets = a.tensor();
+	const auto& dummy = a.tensor();
+	auto lengths = a.opt_tensor();
+	auto ragged_idx = a.integer();
+	auto min_seqlen = a.opt_tensor();
+	auto max_seqlen = a.opt_tensor();
+	r.tensor(at::_ops::_nested_view_from_jagged_copy::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
+}
+
+void _new_zeros_with_same_feature_meta(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto self_num_batch_dims = a.integer();
+	r.tensor(at::_ops::_new_zeros_with_same_feature_meta::call(self, other, self_num_batch_dims));
+}
+
+void _nnpack_available(Args& a, Results& r) {
+	r.boolean(at::_ops::_nnpack_available::call());
+}
+
+void _nnpack_spatial_convolution(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
+}
+
+void _nnz(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::_nnz::call(self));
+}
+
+void _pack_padded_sequence(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& lengths = a.tensor();
+	auto batch_first = a.boolean();
+	auto out = at::_ops::_pack_padded_sequence::call(input, lengths, batch_first);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _pack_padded_sequence_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	auto input_size = a.symints();
+	const auto& batch_sizes = a.tensor();
+	auto batch_first = a.boolean();
+	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
+}
+
+void _pad_circular(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto pad = a.symints();
+	r.tensor(at::_ops::_pad_circular::call(self, pad));
+}
+
+void _pad_enum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto pad = a.symints();
+	auto mode = a.integer();
+	auto value = a.opt_number();
+	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
+}
+
+void _pad_packed_sequence(Args& a, Results& r) {
+	const auto& data = a.tensor();
+	const auto& batch_sizes = a.tensor();
+	auto batch_first = a.boolean();
+	auto padding_value = a.scalar();
+	auto total_length = a.integer();
+	auto out = at::_ops::_pad_packed_sequence::call(data, batch_sizes, batch_first, padding_value, total_length);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _padded_dense_to_jagged_forward(Args& a, Results& r) {
+	const auto& dense = a.tensor();
+	auto offsets = a.tensors();
+	auto total_L = a.opt_symint();
+	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
+}
+
+void _pdist_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& self = a.tensor();
+	auto p = a.number();
+	const auto& pdist = a.tensor();
+	r.tensor(at::_ops::_pdist_backward::call(grad, self, p, pdist));
+}
+
+void _pdist_forward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.number();
+	r.tensor(at::_ops::_pdist_forward::call(self, p));
+}
+
+void _pin_memory(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto device = a.opt_device();
+	r.tensor(at::_ops::_pin_memory::call(self, device));
+}
+
+void _prelu_kernel(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
+}
+
+void _prelu_kernel_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto out = at::_ops::_prelu_kernel_backward::call(grad_output, self, weight);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _print(Args& a, Results& r) {
+	auto s = a.string();
+	at::_ops::_print::call(s);
+}
+
+void _propagate_xla_data(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& output = a.tensor();
+	at::_ops::_propagate_xla_data::call(input, output);
+}
+
+void _remove_batch_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto level = a.integer();
+	auto batch_size = a.integer();
+	auto out_dim = a.integer();
+	r.tensor(at::_ops::_remove_batch_dim::call(self, level, batch_size, out_dim));
+}
+
+void _reshape_alias(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	auto stride = a.symints();
+	r.tensor(at::_ops::_reshape_alias::call(self, size, stride));
+}
+
+void _reshape_alias_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	auto stride = a.symints();
+	r.tensor(at::_ops::_reshape_alias_copy::call(self, size, stride));
+}
+
+void _reshape_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	r.tensor(at::_ops::_reshape_copy::call(self, size));
+}
+
+void _reshape_from_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& shape = a.tensor();
+	r.tensor(at::_ops::_reshape_from_tensor::call(self, shape));
+}
+
+void _resize_output_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto size = a.symints();
+	auto device = a.device();
+	at::_ops::_resize_output_::call(self, size, device);
+}
+
+void _rowwise_prune(Args& a, Results& r) {
+	const auto& weight = a.tensor();
+	const auto& mask = a.tensor();
+	auto compressed_indices_dtype = a.dtype();
+	auto out = at::_ops::_rowwise_prune::call(weight, mask, compressed_indices_dtype);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _safe_softmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_safe_softmax::call(self, dim, dtype));
+}
+
+void _sample_dirichlet(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::_sample_dirichlet::call(self, generator));
+}
+
+void _saturate_weight_to_fp16(Args& a, Results& r) {
+	const auto& weight = a.tensor();
+	r.tensor(at::_ops::_saturate_weight_to_fp16::call(weight));
+}
+
+void _scaled_dot_product_attention_math(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto attn_mask = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto dropout_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto enable_gqa = a.boolean();
+	auto out = at::_ops::_scaled_dot_product_attention_math::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto attn_mask = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto dropout_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_attention_math_for_mps::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _scaled_dot_product_cudnn_attention(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto attn_bias = a.opt_tensor();
+	auto compute_log_sumexp = a.boolean();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_cudnn_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_cudnn_attention_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	const auto& out_ = a.tensor();
+	const auto& logsumexp = a.tensor();
+	const auto& philox_seed = a.tensor();
+	const auto& philox_offset = a.tensor();
+	const auto& attn_bias = a.tensor();
+	const auto& cum_seq_q = a.tensor();
+	const auto& cum_seq_k = a.tensor();
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_cudnn_attention_backward::call(grad_out, query, key, value, out_, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _scaled_dot_product_efficient_attention(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto attn_bias = a.opt_tensor();
+	auto compute_log_sumexp = a.boolean();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_efficient_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _scaled_dot_product_efficient_attention_backward(Args& a, Results& r) {
+	const auto& grad_out_ = a.tensor();
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	const auto& attn_bias = a.tensor();
+	const auto& out_ = a.tensor();
+	const auto& logsumexp = a.tensor();
+	const auto& philox_seed = a.tensor();
+	const auto& philox_offset = a.tensor();
+	auto dropout_p = a.number();
+	auto grad_input_mask = a.booleans<4>();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_efficient_attention_backward::call(grad_out_, query, key, value, attn_bias, out_, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask, is_causal, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _scaled_dot_product_flash_attention(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention::call(query, key, value, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_flash_attention_quantized(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto q_descale = a.opt_tensor();
+	auto k_descale = a.opt_tensor();
+	auto v_descale = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_quantized::call(query, key, value, q_descale, k_descale, v_descale, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_flash_attention_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	const auto& out_ = a.tensor();
+	const auto& logsumexp = a.tensor();
+	const auto& cum_seq_q = a.tensor();
+	const auto& cum_seq_k = a.tensor();
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	const auto& philox_seed = a.tensor();
+	const auto& philox_offset = a.tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_backward::call(grad_out, query, key, value, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _scaled_dot_product_flash_attention_for_cpu(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto attn_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu::call(query, key, value, dropout_p, is_causal, attn_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _scaled_dot_product_flash_attention_for_cpu_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	const auto& out_ = a.tensor();
+	const auto& logsumexp = a.tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto attn_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu_backward::call(grad_out, query, key, value, out_, logsumexp, dropout_p, is_causal, attn_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _scaled_dot_product_fused_attention_overrideable(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto attn_bias = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable::call(query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_fused_attention_overrideable_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	const auto& attn_bias = a.tensor();
+	auto grad_input_mask = a.booleans<4>();
+	const auto& out_ = a.tensor();
+	const auto& logsumexp = a.tensor();
+	const auto& cum_seq_q = a.tensor();
+	const auto& cum_seq_k = a.tensor();
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	const auto& philox_seed = a.tensor();
+	const auto& philox_offset = a.tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable_backward::call(grad_out, query, key, value, attn_bias, grad_input_mask, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _scaled_grouped_mm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	const auto& scale_a = a.tensor();
+	const auto& scale_b = a.tensor();
+	auto offs = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto scale_result = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_grouped_mm::call(self, mat2, scale_a, scale_b, offs, bias, scale_result, out_dtype, use_fast_accum));
+}
+
+void _scaled_grouped_mm_v2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto scale_a = a.tensors();
+	auto recipe_a = a.ints();
+	auto swizzle_a = a.ints();
+	auto scale_b = a.tensors();
+	auto recipe_b = a.ints();
+	auto swizzle_b = a.ints();
+	auto offs = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto contraction_dim = a.ints();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_grouped_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, offs, bias, out_dtype, contraction_dim, use_fast_accum));
+}
+
+void _scaled_mm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	const auto& scale_a = a.tensor();
+	const auto& scale_b = a.tensor();
+	auto bias = a.opt_tensor();
+	auto scale_result = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_mm::call(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum));
+}
+
+void _scaled_mm_v2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto scale_a = a.tensors();
+	auto recipe_a = a.ints();
+	auto swizzle_a = a.ints();
+	auto scale_b = a.tensors();
+	auto recipe_b = a.ints();
+	auto swizzle_b = a.ints();
+	auto bias = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto contraction_dim = a.ints();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum));
+}
+
+void _segment_reduce_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& output = a.tensor();
+	const auto& data = a.tensor();
+	auto reduce = a.string();
+	auto lengths = a.opt_tensor();
+	auto offsets = a.opt_tensor();
+	auto axis = a.integer();
+	auto initial = a.opt_scalar();
+	r.tensor(at::_ops::_segment_reduce_backward::call(grad, output, data, reduce, lengths, offsets, axis, initial));
+}
+
+void _shape_as_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_shape_as_tensor::call(self));
+}
+
+void _slow_conv2d_backward_output_mask(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::_slow_conv2d_backward_output_mask::call(grad_output, self, weight, kernel_size, stride, padding, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _slow_conv2d_forward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	r.tensor(at::_ops::_slow_conv2d_forward::call(self, weight, kernel_size, bias, stride, padding));
+}
+
+void _sobol_engine_draw(Args& a, Results& r) {
+	const auto& quasi = a.tensor();
+	auto n = a.integer();
+	const auto& sobolstate = a.tensor();
+	auto dimension = a.integer();
+	auto num_generated = a.integer();
+	auto dtype = a.opt_dtype();
+	auto out = at::_ops::_sobol_engine_draw::call(quasi, n, sobolstate, dimension, num_generated, dtype);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sobol_engine_ff_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto n = a.integer();
+	const auto& sobolstate = a.tensor();
+	auto dimension = a.integer();
+	auto num_generated = a.integer();
+	at::_ops::_sobol_engine_ff_::call(self, n, sobolstate, dimension, num_generated);
+}
+
+void _sobol_engine_initialize_state_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dimension = a.integer();
+	at::_ops::_sobol_engine_initialize_state_::call(self, dimension);
+}
+
+void _sobol_engine_scramble_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& ltm = a.tensor();
+	auto dimension = a.integer();
+	at::_ops::_sobol_engine_scramble_::call(self, ltm, dimension);
+}
+
+void _softmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto half_to_float = a.boolean();
+	r.tensor(at::_ops::_softmax::call(self, dim, half_to_float));
+}
+
+void _softmax_backward_data(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	auto dim = a.integer();
+	auto input_dtype = a.dtype();
+	r.tensor(at::_ops::_softmax_backward_data::call(grad_output, output, dim, input_dtype));
+}
+
+void _sparse_addmm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat1 = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::_sparse_addmm::call(self, mat1, mat2, beta, alpha));
+}
+
+void _sparse_broadcast_to(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.ints();
+	r.tensor(at::_ops::_sparse_broadcast_to::call(self, size));
+}
+
+void _sparse_broadcast_to_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.ints();
+	r.tensor(at::_ops::_sparse_broadcast_to_copy::call(self, size));
+}
+
+void _sparse_bsc_tensor_unsafe(Args& a, Results& r) {
+	const auto& ccol_indices = a.tensor();
+	const auto& row_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_bsc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_bsr_tensor_unsafe(Args& a, Results& r) {
+	const auto& crow_indices = a.tensor();
+	const auto& col_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_bsr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_compressed_tensor_unsafe(Args& a, Results& r) {
+	const auto& compressed_indices = a.tensor();
+	const auto& plain_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_compressed_tensor_unsafe::call(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_compressed_tensor_with_dims(Args& a, Results& r) {
+	auto nnz = a.integer();
+	auto dense_dim = a.integer();
+	auto size = a.ints();
+	auto blocksize = a.ints();
+	auto index_dtype = a.dtype();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_compressed_tensor_with_dims::call(nnz, dense_dim, size, blocksize, index_dtype, dtype, layout, device, pin_memory));
+}
+
+void _sparse_coo_tensor_unsafe(Args& a, Results& r) {
+	const auto& indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto is_coalesced = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_coo_tensor_unsafe::call(indices, values, size, dtype, layout, device, pin_memory, is_coalesced));
+}
+
+void _sparse_coo_tensor_with_dims(Args& a, Results& r) {
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_coo_tensor_with_dims::call(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_coo_tensor_with_dims_and_tensors(Args& a, Results& r) {
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	auto size = a.symints();
+	const auto& indices = a.tensor();
+	const auto& values = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto is_coalesced = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_coo_tensor_with_dims_and_tensors::call(sparse_dim, dense_dim, size, indices, values, dtype, layout, device, pin_memory, is_coalesced));
+}
+
+void _sparse_csc_tensor_unsafe(Args& a, Results& r) {
+	const auto& ccol_indices = a.tensor();
+	const auto& row_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_csc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_csr_prod_dim_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_csr_prod_dim_dtype::call(self, dim, keepdim, dtype));
+}
+
+void _sparse_csr_sum_dim_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_csr_sum_dim_dtype::call(self, dim, keepdim, dtype));
+}
+
+void _sparse_csr_tensor_unsafe(Args& a, Results& r) {
+	const auto& crow_indices = a.tensor();
+	const auto& col_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_csr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_log_softmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto half_to_float = a.boolean();
+	r.tensor(at::_ops::_sparse_log_softmax::call(self, dim, half_to_float));
+}
+
+void _sparse_log_softmax_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_log_softmax_int::call(self, dim, dtype));
+}
+
+void _sparse_log_softmax_backward_data(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	auto dim = a.integer();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_sparse_log_softmax_backward_data::call(grad_output, output, dim, self));
+}
+
+void _sparse_mask_projection(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mask = a.tensor();
+	auto accumulate_matches = a.boolean();
+	r.tensor(at::_ops::_sparse_mask_projection::call(self, mask, accumulate_matches));
+}
+
+void _sparse_mm(Args& a, Results& r) {
+	const auto& sparse = a.tensor();
+	const auto& dense = a.tensor();
+	r.tensor(at::_ops::_sparse_mm::call(sparse, dense));
+}
+
+void _sparse_mm_reduce(Args& a, Results& r) {
+	const auto& sparse = a.tensor();
+	const auto& dense = a.tensor();
+	auto reduce = a.string();
+	r.tensor(at::_ops::_sparse_mm_reduce::call(sparse, dense, reduce));
+}
+
+void _sparse_mm_reduce_impl(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto reduce = a.string();
+	auto out = at::_ops::_sparse_mm_reduce_impl::call(self, other, reduce);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_mm_reduce_impl_backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& grad_out = a.tensor();
+	const auto& weight = a.tensor();
+	auto reduce = a.string();
+	const auto& arg_out = a.tensor();
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::_sparse_mm_reduce_impl_backward::call(self, grad_out, weight, reduce, arg_out, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_semi_structured_addmm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& mat1 = a.tensor();
+	const auto& mat1_meta = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto alpha = a.scalar();
+	auto beta = a.scalar();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
+}
+
+void _sparse_semi_structured_apply(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& thread_masks = a.tensor();
+	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& thread_masks = a.tensor();
+	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
+}
+
+void _sparse_semi_structured_linear(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	const auto& meta = a.tensor();
+	auto bias = a.opt_tensor();
+	auto activation = a.opt_string();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
+}
+
+void _sparse_semi_structured_mm(Args& a, Results& r) {
+	const auto& mat1 = a.tensor();
+	const auto& mat1_meta = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
+}
+
+void _sparse_semi_structured_tile(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto algorithm = a.string();
+	auto use_cutlass = a.boolean();
+	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _sparse_softmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto half_to_float = a.boolean();
+	r.tensor(at::_ops::_sparse_softmax::call(self, dim, half_to_float));
+}
+
+void _sparse_softmax_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_softmax_int::call(self, dim, dtype));
+}
+
+void _sparse_softmax_backward_data(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	auto dim = a.integer();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_sparse_softmax_backward_data::call(grad_output, output, dim, self));
+}
+
+void _sparse_sparse_matmul(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::_sparse_sparse_matmul::call(self, other));
+}
+
+void _sparse_sum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_sparse_sum::call(self));
+}
+
+void _sparse_sum_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	r.tensor(at::_ops::_sparse_sum_dim::call(self, dim));
+}
+
+void _sparse_sum_dim_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::_sparse_sum_dim_dtype::call(self, dim, dtype));
+}
+
+void _sparse_sum_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::_sparse_sum_dtype::call(self, dtype));
+}
+
+void _sparse_sum_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	r.tensor(at::_ops::_sparse_sum_backward::call(grad, self, dim));
+}
+
+void _spdiags(Args& a, Results& r) {
+	const auto& diagonals = a.tensor();
+	const auto& offsets = a.tensor();
+	auto shape = a.ints();
+	auto layout = a.opt_layout();
+	r.tensor(at::_ops::_spdiags::call(diagonals, offsets, shape, layout));
+}
+
+void _spsolve(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	const auto& B = a.tensor();
+	auto left = a.boolean();
+	r.tensor(at::_ops::_spsolve::call(A, B, left));
+}
+
+void _stack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::_stack::call(tensors, dim));
+}
+
+void _standard_gamma(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::_standard_gamma::call(self, generator));
+}
+
+void _standard_gamma_grad(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& output = a.tensor();
+	r.tensor(at::_ops::_standard_gamma_grad::call(self, output));
+}
+
+void _test_ambiguous_defaults_a(Args& a, Results& r) {
+	const auto& dummy = a.tensor();
+	auto a_ = a.integer();
+	auto b = a.integer();
+	r.tensor(at::_ops::_test_ambiguous_defaults_a::call(dummy, a_, b));
+}
+
+void _test_ambiguous_defaults_b(Args& a, Results& r) {
+	const auto& dummy = a.tensor();
+	auto a_ = a.integer();
+	auto b = a.string();
+	r.tensor(at::_ops::_test_ambiguous_defaults_b::call(dummy, a_, b));
+}
+
+void _test_autograd_multiple_dispatch_fullcoverage(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_test_autograd_multiple_dispatch_fullcoverage::call(self));
+}
+
+void _test_autograd_multiple_dispatch_ntonly(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto b = a.boolean();
+	r.tensor(at::_ops::_test_autograd_multiple_dispatch_ntonly::call(self, b));
+}
+
+void _test_autograd_multiple_dispatch_view(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_test_autograd_multiple_dispatch_view::call(self));
+}
+
+void _test_autograd_multiple_dispatch_view_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_test_autograd_multiple_dispatch_view_copy::call(self));
+}
+
+void _test_check_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_test_check_tensor::call(self));
+}
+
+void _test_functorch_fallback(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::_test_functorch_fallback::call(self, other));
+}
+
+void _test_optional_filled_intlist(Args& a, Results& r) {
+	const auto& values = a.tensor();
+	auto addends = a.opt_ints();
+	r.tensor(at::_ops::_test_optional_filled_intlist::call(values, addends));
+}
+
+void _test_optional_floatlist(Args& a, Results& r) {
+	const auto& values = a.tensor();
+	auto addends = a.opt_numbers();
+	r.tensor(at::_ops::_test_optional_floatlist::call(values, addends));
+}
+
+void _test_optional_intlist(Args& a, Results& r) {
+	const auto& values = a.tensor();
+	auto addends = a.opt_ints();
+	r.tensor(at::_ops::_test_optional_intlist::call(values, addends));
+}
+
+void _test_parallel_materialize(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto num_parallel = a.integer();
+	auto skip_first = a.boolean();
+	r.tensor(at::_ops::_test_parallel_materialize::call(self, num_parallel, skip_first));
+}
+
+void _test_serialization_subcmul(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::_test_serialization_subcmul::call(self, other, alpha));
+}
+
+void _test_string_default(Args& a, Results& r) {
+	const auto& dummy = a.tensor();
+	auto a_ = a.string();
+	auto b = a.string();
+	r.tensor(at::_ops::_test_string_default::call(dummy, a_, b));
+}
+
+void _test_warn_in_autograd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::_test_warn_in_autograd::call(self));
+}
+
+void _thnn_differentiable_gru_cell_backward(Args& a, Results& r) {
+	const auto& grad_hy = a.tensor();
+	const auto& input_gates = a.tensor();
+	const auto& hidden_gates = a.tensor();
+	const auto& hx = a.tensor();
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_differentiable_gru_cell_backward::call(grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_differentiable_lstm_cell_backward(Args& a, Results& r) {
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& input_gates = a.tensor();
+	const auto& hidden_gates = a.tensor();
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	const auto& cx = a.tensor();
+	const auto& cy = a.tensor();
+	auto out = at::_ops::_thnn_differentiable_lstm_cell_backward::call(grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
 }
 
 }  // namespace tg::op

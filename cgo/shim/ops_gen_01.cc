@@ -2,155 +2,6 @@
 
 #include "ops_gen.h"
 
-#include <ATen/ops/_lstm_mps_ops.h>
-#include <ATen/ops/_lu_with_info_ops.h>
-#include <ATen/ops/_make_dep_token_ops.h>
-#include <ATen/ops/_make_dual_ops.h>
-#include <ATen/ops/_make_dual_copy_ops.h>
-#include <ATen/ops/_make_per_channel_quantized_tensor_ops.h>
-#include <ATen/ops/_make_per_tensor_quantized_tensor_ops.h>
-#include <ATen/ops/_masked_scale_ops.h>
-#include <ATen/ops/_masked_softmax_ops.h>
-#include <ATen/ops/_masked_softmax_backward_ops.h>
-#include <ATen/ops/_mixed_dtypes_linear_ops.h>
-#include <ATen/ops/_mkldnn_reshape_ops.h>
-#include <ATen/ops/_mkldnn_transpose_ops.h>
-#include <ATen/ops/_mps_convolution_ops.h>
-#include <ATen/ops/_mps_convolution_transpose_ops.h>
-#include <ATen/ops/_native_batch_norm_legit_ops.h>
-#include <ATen/ops/_native_batch_norm_legit_no_training_ops.h>
-#include <ATen/ops/_native_multi_head_attention_ops.h>
-#include <ATen/ops/_neg_view_ops.h>
-#include <ATen/ops/_neg_view_copy_ops.h>
-#include <ATen/ops/_nested_compute_contiguous_strides_offsets_ops.h>
-#include <ATen/ops/_nested_from_padded_ops.h>
-#include <ATen/ops/_nested_from_padded_and_nested_example_ops.h>
-#include <ATen/ops/_nested_from_padded_tensor_ops.h>
-#include <ATen/ops/_nested_get_jagged_dummy_ops.h>
-#include <ATen/ops/_nested_get_lengths_ops.h>
-#include <ATen/ops/_nested_get_max_seqlen_ops.h>
-#include <ATen/ops/_nested_get_min_seqlen_ops.h>
-#include <ATen/ops/_nested_get_offsets_ops.h>
-#include <ATen/ops/_nested_get_ragged_idx_ops.h>
-#include <ATen/ops/_nested_get_values_ops.h>
-#include <ATen/ops/_nested_get_values_copy_ops.h>
-#include <ATen/ops/_nested_select_backward_ops.h>
-#include <ATen/ops/_nested_sum_backward_ops.h>
-#include <ATen/ops/_nested_tensor_from_mask_ops.h>
-#include <ATen/ops/_nested_tensor_from_mask_left_aligned_ops.h>
-#include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
-#include <ATen/ops/_nested_tensor_size_ops.h>
-#include <ATen/ops/_nested_tensor_softmax_with_shape_ops.h>
-#include <ATen/ops/_nested_tensor_storage_offsets_ops.h>
-#include <ATen/ops/_nested_tensor_strides_ops.h>
-#include <ATen/ops/_nested_view_from_buffer_ops.h>
-#include <ATen/ops/_nested_view_from_buffer_copy_ops.h>
-#include <ATen/ops/_nested_view_from_jagged_ops.h>
-#include <ATen/ops/_nested_view_from_jagged_copy_ops.h>
-#include <ATen/ops/_new_zeros_with_same_feature_meta_ops.h>
-#include <ATen/ops/_nnpack_available_ops.h>
-#include <ATen/ops/_nnpack_spatial_convolution_ops.h>
-#include <ATen/ops/_nnz_ops.h>
-#include <ATen/ops/_pack_padded_sequence_ops.h>
-#include <ATen/ops/_pack_padded_sequence_backward_ops.h>
-#include <ATen/ops/_pad_circular_ops.h>
-#include <ATen/ops/_pad_enum_ops.h>
-#include <ATen/ops/_pad_packed_sequence_ops.h>
-#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
-#include <ATen/ops/_pdist_backward_ops.h>
-#include <ATen/ops/_pdist_forward_ops.h>
-#include <ATen/ops/_pin_memory_ops.h>
-#include <ATen/ops/_prelu_kernel_ops.h>
-#include <ATen/ops/_prelu_kernel_backward_ops.h>
-#include <ATen/ops/_print_ops.h>
-#include <ATen/ops/_propagate_xla_data_ops.h>
-#include <ATen/ops/_remove_batch_dim_ops.h>
-#include <ATen/ops/_reshape_alias_ops.h>
-#include <ATen/ops/_reshape_alias_copy_ops.h>
-#include <ATen/ops/_reshape_copy_ops.h>
-#include <ATen/ops/_reshape_from_tensor_ops.h>
-#include <ATen/ops/_resize_output_ops.h>
-#include <ATen/ops/_rowwise_prune_ops.h>
-#include <ATen/ops/_safe_softmax_ops.h>
-#include <ATen/ops/_sample_dirichlet_ops.h>
-#include <ATen/ops/_saturate_weight_to_fp16_ops.h>
-#include <ATen/ops/_scaled_dot_product_attention_math_ops.h>
-#include <ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>
-#include <ATen/ops/_scaled_dot_product_cudnn_attention_ops.h>
-#include <ATen/ops/_scaled_dot_product_cudnn_attention_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_efficient_attention_ops.h>
-#include <ATen/ops/_scaled_dot_product_efficient_attention_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_ops.h>
-#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_backward_ops.h>
-#include <ATen/ops/_scaled_grouped_mm_ops.h>
-#include <ATen/ops/_scaled_grouped_mm_v2_ops.h>
-#include <ATen/ops/_scaled_mm_ops.h>
-#include <ATen/ops/_scaled_mm_v2_ops.h>
-#include <ATen/ops/_segment_reduce_backward_ops.h>
-#include <ATen/ops/_shape_as_tensor_ops.h>
-#include <ATen/ops/_slow_conv2d_backward_ops.h>
-#include <ATen/ops/_slow_conv2d_forward_ops.h>
-#include <ATen/ops/_sobol_engine_draw_ops.h>
-#include <ATen/ops/_sobol_engine_ff_ops.h>
-#include <ATen/ops/_sobol_engine_initialize_state_ops.h>
-#include <ATen/ops/_sobol_engine_scramble_ops.h>
-#include <ATen/ops/_softmax_ops.h>
-#include <ATen/ops/_softmax_backward_data_ops.h>
-#include <ATen/ops/_sparse_addmm_ops.h>
-#include <ATen/ops/_sparse_broadcast_to_ops.h>
-#include <ATen/ops/_sparse_broadcast_to_copy_ops.h>
-#include <ATen/ops/_sparse_bsc_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_bsr_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_compressed_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_compressed_tensor_with_dims_ops.h>
-#include <ATen/ops/_sparse_coo_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_coo_tensor_with_dims_ops.h>
-#include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_ops.h>
-#include <ATen/ops/_sparse_csc_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_csr_prod_ops.h>
-#include <ATen/ops/_sparse_csr_sum_ops.h>
-#include <ATen/ops/_sparse_csr_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_log_softmax_ops.h>
-#include <ATen/ops/_sparse_log_softmax_backward_data_ops.h>
-#include <ATen/ops/_sparse_mask_projection_ops.h>
-#include <ATen/ops/_sparse_mm_ops.h>
-#include <ATen/ops/_sparse_mm_reduce_impl_ops.h>
-#include <ATen/ops/_sparse_mm_reduce_impl_backward_ops.h>
-#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
-#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
-#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
-#include <ATen/ops/_sparse_softmax_ops.h>
-#include <ATen/ops/_sparse_softmax_backward_data_ops.h>
-#include <ATen/ops/_sparse_sparse_matmul_ops.h>
-#include <ATen/ops/_sparse_sum_ops.h>
-#include <ATen/ops/_sparse_sum_backward_ops.h>
-#include <ATen/ops/_spdiags_ops.h>
-#include <ATen/ops/_spsolve_ops.h>
-#include <ATen/ops/_stack_ops.h>
-#include <ATen/ops/_standard_gamma_ops.h>
-#include <ATen/ops/_standard_gamma_grad_ops.h>
-#include <ATen/ops/_test_ambiguous_defaults_ops.h>
-#include <ATen/ops/_test_autograd_multiple_dispatch_ops.h>
-#include <ATen/ops/_test_autograd_multiple_dispatch_view_ops.h>
-#include <ATen/ops/_test_autograd_multiple_dispatch_view_copy_ops.h>
-#include <ATen/ops/_test_check_tensor_ops.h>
-#include <ATen/ops/_test_functorch_fallback_ops.h>
-#include <ATen/ops/_test_optional_filled_intlist_ops.h>
-#include <ATen/ops/_test_optional_floatlist_ops.h>
-#include <ATen/ops/_test_optional_intlist_ops.h>
-#include <ATen/ops/_test_parallel_materialize_ops.h>
-#include <ATen/ops/_test_serialization_subcmul_ops.h>
-#include <ATen/ops/_test_string_default_ops.h>
-#include <ATen/ops/_test_warn_in_autograd_ops.h>
-#include <ATen/ops/_thnn_differentiable_gru_cell_backward_ops.h>
-#include <ATen/ops/_thnn_differentiable_lstm_cell_backward_ops.h>
 #include <ATen/ops/_thnn_fused_gru_cell_ops.h>
 #include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
 #include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
@@ -271,1455 +122,224 @@
 #include <ATen/ops/atanh_ops.h>
 #include <ATen/ops/atleast_1d_ops.h>
 #include <ATen/ops/atleast_2d_ops.h>
+#include <ATen/ops/atleast_3d_ops.h>
+#include <ATen/ops/avg_pool1d_ops.h>
+#include <ATen/ops/avg_pool2d_ops.h>
+#include <ATen/ops/avg_pool2d_backward_ops.h>
+#include <ATen/ops/avg_pool3d_ops.h>
+#include <ATen/ops/avg_pool3d_backward_ops.h>
+#include <ATen/ops/baddbmm_ops.h>
+#include <ATen/ops/bartlett_window_ops.h>
+#include <ATen/ops/batch_norm_ops.h>
+#include <ATen/ops/batch_norm_backward_ops.h>
+#include <ATen/ops/batch_norm_backward_elemt_ops.h>
+#include <ATen/ops/batch_norm_backward_reduce_ops.h>
+#include <ATen/ops/batch_norm_elemt_ops.h>
+#include <ATen/ops/batch_norm_gather_stats_ops.h>
+#include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
+#include <ATen/ops/batch_norm_stats_ops.h>
+#include <ATen/ops/batch_norm_update_stats_ops.h>
+#include <ATen/ops/bernoulli_ops.h>
+#include <ATen/ops/bilinear_ops.h>
+#include <ATen/ops/binary_cross_entropy_ops.h>
+#include <ATen/ops/binary_cross_entropy_backward_ops.h>
+#include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
+#include <ATen/ops/bincount_ops.h>
+#include <ATen/ops/binomial_ops.h>
+#include <ATen/ops/bitwise_and_ops.h>
+#include <ATen/ops/bitwise_left_shift_ops.h>
+#include <ATen/ops/bitwise_not_ops.h>
+#include <ATen/ops/bitwise_or_ops.h>
+#include <ATen/ops/bitwise_right_shift_ops.h>
+#include <ATen/ops/bitwise_xor_ops.h>
+#include <ATen/ops/blackman_window_ops.h>
+#include <ATen/ops/block_diag_ops.h>
+#include <ATen/ops/bmm_ops.h>
+#include <ATen/ops/broadcast_tensors_ops.h>
+#include <ATen/ops/broadcast_to_ops.h>
+#include <ATen/ops/bucketize_ops.h>
+#include <ATen/ops/can_cast_ops.h>
+#include <ATen/ops/cartesian_prod_ops.h>
+#include <ATen/ops/cat_ops.h>
+#include <ATen/ops/cauchy_ops.h>
+#include <ATen/ops/ccol_indices_ops.h>
+#include <ATen/ops/ccol_indices_copy_ops.h>
+#include <ATen/ops/cdist_ops.h>
+#include <ATen/ops/ceil_ops.h>
+#include <ATen/ops/celu_ops.h>
+#include <ATen/ops/chain_matmul_ops.h>
+#include <ATen/ops/chalf_ops.h>
+#include <ATen/ops/channel_shuffle_ops.h>
+#if __has_include(<ATen/ops/cholesky_ops.h>)
+#include <ATen/ops/cholesky_ops.h>
+#endif
+#include <ATen/ops/cholesky_inverse_ops.h>
+#include <ATen/ops/cholesky_solve_ops.h>
+#include <ATen/ops/choose_qparams_optimized_ops.h>
+#include <ATen/ops/chunk_ops.h>
+#include <ATen/ops/clamp_ops.h>
+#include <ATen/ops/clamp_max_ops.h>
+#include <ATen/ops/clamp_min_ops.h>
+#include <ATen/ops/clip_ops.h>
+#include <ATen/ops/clone_ops.h>
+#include <ATen/ops/coalesce_ops.h>
+#include <ATen/ops/col2im_ops.h>
+#include <ATen/ops/col_indices_ops.h>
+#include <ATen/ops/col_indices_copy_ops.h>
+#include <ATen/ops/column_stack_ops.h>
+#include <ATen/ops/combinations_ops.h>
+#include <ATen/ops/complex_ops.h>
+#include <ATen/ops/concat_ops.h>
+#include <ATen/ops/concatenate_ops.h>
+#include <ATen/ops/conj_ops.h>
+#include <ATen/ops/conj_physical_ops.h>
+#include <ATen/ops/constant_pad_nd_ops.h>
+#include <ATen/ops/contiguous_ops.h>
+#include <ATen/ops/conv1d_ops.h>
+#include <ATen/ops/conv2d_ops.h>
+#include <ATen/ops/conv3d_ops.h>
+#include <ATen/ops/conv_depthwise3d_ops.h>
+#include <ATen/ops/conv_tbc_ops.h>
+#include <ATen/ops/conv_tbc_backward_ops.h>
+#include <ATen/ops/conv_transpose1d_ops.h>
+#include <ATen/ops/conv_transpose2d_ops.h>
+#include <ATen/ops/conv_transpose3d_ops.h>
+#include <ATen/ops/convolution_ops.h>
+#include <ATen/ops/convolution_backward_ops.h>
+#include <ATen/ops/convolution_backward_overrideable_ops.h>
+#include <ATen/ops/convolution_overrideable_ops.h>
+#include <ATen/ops/copy_ops.h>
+#include <ATen/ops/copy_sparse_to_sparse_ops.h>
+#include <ATen/ops/copysign_ops.h>
+#include <ATen/ops/corrcoef_ops.h>
+#include <ATen/ops/cos_ops.h>
+#include <ATen/ops/cosh_ops.h>
+#include <ATen/ops/cosine_embedding_loss_ops.h>
+#include <ATen/ops/cosine_similarity_ops.h>
+#include <ATen/ops/count_nonzero_ops.h>
+#include <ATen/ops/cov_ops.h>
+#include <ATen/ops/cross_ops.h>
+#include <ATen/ops/cross_entropy_loss_ops.h>
+#include <ATen/ops/crow_indices_ops.h>
+#include <ATen/ops/crow_indices_copy_ops.h>
+#include <ATen/ops/ctc_loss_ops.h>
+#include <ATen/ops/cudnn_affine_grid_generator_ops.h>
+#include <ATen/ops/cudnn_affine_grid_generator_backward_ops.h>
+#include <ATen/ops/cudnn_batch_norm_ops.h>
+#include <ATen/ops/cudnn_batch_norm_backward_ops.h>
+#include <ATen/ops/cudnn_convolution_ops.h>
+#include <ATen/ops/cudnn_convolution_add_relu_ops.h>
+#include <ATen/ops/cudnn_convolution_relu_ops.h>
+#include <ATen/ops/cudnn_convolution_transpose_ops.h>
+#include <ATen/ops/cudnn_grid_sampler_ops.h>
+#include <ATen/ops/cudnn_grid_sampler_backward_ops.h>
+#include <ATen/ops/cudnn_is_acceptable_ops.h>
+#include <ATen/ops/cummax_ops.h>
+#include <ATen/ops/cummaxmin_backward_ops.h>
+#include <ATen/ops/cummin_ops.h>
+#include <ATen/ops/cumprod_ops.h>
+#include <ATen/ops/cumprod_backward_ops.h>
+#include <ATen/ops/cumsum_ops.h>
+#include <ATen/ops/cumulative_trapezoid_ops.h>
+#include <ATen/ops/data_ops.h>
+#include <ATen/ops/deg2rad_ops.h>
+#include <ATen/ops/dense_dim_ops.h>
+#include <ATen/ops/dequantize_ops.h>
+#include <ATen/ops/det_ops.h>
+#include <ATen/ops/detach_ops.h>
+#include <ATen/ops/detach_copy_ops.h>
+#include <ATen/ops/diag_ops.h>
+#include <ATen/ops/diag_embed_ops.h>
+#include <ATen/ops/diagflat_ops.h>
+#include <ATen/ops/diagonal_ops.h>
+#include <ATen/ops/diagonal_backward_ops.h>
+#include <ATen/ops/diagonal_copy_ops.h>
+#include <ATen/ops/diagonal_scatter_ops.h>
+#include <ATen/ops/diff_ops.h>
+#include <ATen/ops/digamma_ops.h>
+#include <ATen/ops/dist_ops.h>
+#include <ATen/ops/div_ops.h>
+#include <ATen/ops/divide_ops.h>
+#include <ATen/ops/dot_ops.h>
+#include <ATen/ops/dropout_ops.h>
+#include <ATen/ops/dsplit_ops.h>
+#include <ATen/ops/dstack_ops.h>
+#include <ATen/ops/einsum_ops.h>
+#include <ATen/ops/elu_ops.h>
+#include <ATen/ops/elu_backward_ops.h>
+#include <ATen/ops/embedding_ops.h>
+#include <ATen/ops/embedding_backward_ops.h>
+#include <ATen/ops/embedding_bag_ops.h>
+#include <ATen/ops/embedding_dense_backward_ops.h>
+#include <ATen/ops/embedding_renorm_ops.h>
+#include <ATen/ops/embedding_sparse_backward_ops.h>
+#include <ATen/ops/empty_ops.h>
+#include <ATen/ops/empty_like_ops.h>
+#include <ATen/ops/empty_permuted_ops.h>
+#include <ATen/ops/empty_quantized_ops.h>
+#include <ATen/ops/empty_strided_ops.h>
+#include <ATen/ops/eq_ops.h>
+#include <ATen/ops/equal_ops.h>
+#include <ATen/ops/erf_ops.h>
+#include <ATen/ops/erfc_ops.h>
+#include <ATen/ops/erfinv_ops.h>
+#include <ATen/ops/exp_ops.h>
+#include <ATen/ops/exp2_ops.h>
+#include <ATen/ops/expand_ops.h>
+#include <ATen/ops/expand_as_ops.h>
+#include <ATen/ops/expand_copy_ops.h>
+#include <ATen/ops/expm1_ops.h>
+#include <ATen/ops/exponential_ops.h>
+#include <ATen/ops/eye_ops.h>
+#include <ATen/ops/fake_quantize_per_channel_affine_ops.h>
+#include <ATen/ops/fake_quantize_per_channel_affine_cachemask_ops.h>
+#include <ATen/ops/fake_quantize_per_channel_affine_cachemask_backward_ops.h>
+#include <ATen/ops/fake_quantize_per_tensor_affine_ops.h>
+#include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_ops.h>
+#include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_backward_ops.h>
+#include <ATen/ops/fbgemm_linear_fp16_weight_ops.h>
+#include <ATen/ops/fbgemm_linear_fp16_weight_fp32_activation_ops.h>
+#include <ATen/ops/fbgemm_linear_int8_weight_ops.h>
+#include <ATen/ops/fbgemm_linear_int8_weight_fp32_activation_ops.h>
+#include <ATen/ops/fbgemm_linear_quantize_weight_ops.h>
+#include <ATen/ops/fbgemm_pack_gemm_matrix_fp16_ops.h>
+#include <ATen/ops/fbgemm_pack_quantized_matrix_ops.h>
+#include <ATen/ops/feature_alpha_dropout_ops.h>
+#include <ATen/ops/feature_dropout_ops.h>
+#include <ATen/ops/fft_fft_ops.h>
+#include <ATen/ops/fft_fft2_ops.h>
+#include <ATen/ops/fft_fftfreq_ops.h>
+#include <ATen/ops/fft_fftn_ops.h>
+#include <ATen/ops/fft_fftshift_ops.h>
+#include <ATen/ops/fft_hfft_ops.h>
+#include <ATen/ops/fft_hfft2_ops.h>
+#include <ATen/ops/fft_hfftn_ops.h>
+#include <ATen/ops/fft_ifft_ops.h>
+#include <ATen/ops/fft_ifft2_ops.h>
+#include <ATen/ops/fft_ifftn_ops.h>
+#include <ATen/ops/fft_ifftshift_ops.h>
+#include <ATen/ops/fft_ihfft_ops.h>
+#include <ATen/ops/fft_ihfft2_ops.h>
+#include <ATen/ops/fft_ihfftn_ops.h>
+#include <ATen/ops/fft_irfft_ops.h>
+#include <ATen/ops/fft_irfft2_ops.h>
+#include <ATen/ops/fft_irfftn_ops.h>
+#include <ATen/ops/fft_rfft_ops.h>
+#include <ATen/ops/fft_rfft2_ops.h>
+#include <ATen/ops/fft_rfftfreq_ops.h>
+#include <ATen/ops/fft_rfftn_ops.h>
+#include <ATen/ops/fill_ops.h>
+#include <ATen/ops/fill_diagonal_ops.h>
+#include <ATen/ops/fix_ops.h>
+#include <ATen/ops/flatten_ops.h>
+#include <ATen/ops/flatten_dense_tensors_ops.h>
+#include <ATen/ops/flip_ops.h>
+#include <ATen/ops/fliplr_ops.h>
+#include <ATen/ops/flipud_ops.h>
+#include <ATen/ops/float_power_ops.h>
+#include <ATen/ops/floor_ops.h>
 
 namespace tg::op {
-
-void _lstm_mps(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto hx = a.tensors();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::_lstm_mps::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-	r.tensor(std::move(std::get<5>(out)));
-}
-
-void _lu_with_info(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pivot = a.boolean();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::_lu_with_info::call(self, pivot, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _make_dep_token(Args& a, Results& r) {
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::_make_dep_token::call(dtype, layout, device, pin_memory, memory_format));
-}
-
-void _make_dual(Args& a, Results& r) {
-	const auto& primal = a.tensor();
-	const auto& tangent = a.tensor();
-	auto level = a.integer();
-	r.tensor(at::_ops::_make_dual::call(primal, tangent, level));
-}
-
-void _make_dual_copy(Args& a, Results& r) {
-	const auto& primal = a.tensor();
-	const auto& tangent = a.tensor();
-	auto level = a.integer();
-	r.tensor(at::_ops::_make_dual_copy::call(primal, tangent, level));
-}
-
-void _make_per_channel_quantized_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
-	auto axis = a.integer();
-	r.tensor(at::_ops::_make_per_channel_quantized_tensor::call(self, scale, zero_point, axis));
-}
-
-void _make_per_tensor_quantized_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto scale = a.number();
-	auto zero_point = a.integer();
-	r.tensor(at::_ops::_make_per_tensor_quantized_tensor::call(self, scale, zero_point));
-}
-
-void _masked_scale(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
-	auto scale = a.number();
-	r.tensor(at::_ops::_masked_scale::call(self, mask, scale));
-}
-
-void _masked_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
-	auto dim = a.opt_integer();
-	auto mask_type = a.opt_integer();
-	r.tensor(at::_ops::_masked_softmax::call(self, mask, dim, mask_type));
-}
-
-void _masked_softmax_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	const auto& mask = a.tensor();
-	auto dim = a.opt_integer();
-	r.tensor(at::_ops::_masked_softmax_backward::call(grad_output, output, mask, dim));
-}
-
-void _mixed_dtypes_linear(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& scale = a.tensor();
-	auto bias = a.opt_tensor();
-	auto activation = a.opt_string();
-	r.tensor(at::_ops::_mixed_dtypes_linear::call(input, weight, scale, bias, activation));
-}
-
-void _mkldnn_reshape(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto shape = a.ints();
-	r.tensor(at::_ops::_mkldnn_reshape::call(self, shape));
-}
-
-void _mkldnn_transpose(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim0 = a.integer();
-	auto dim1 = a.integer();
-	r.tensor(at::_ops::_mkldnn_transpose::call(self, dim0, dim1));
-}
-
-void _mkldnn_transpose_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim0 = a.integer();
-	auto dim1 = a.integer();
-	at::_ops::_mkldnn_transpose_::call(self, dim0, dim1);
-}
-
-void _mps_convolution(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::_mps_convolution::call(self, weight, bias, padding, stride, dilation, groups));
-}
-
-void _mps_convolution_transpose(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::_mps_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups));
-}
-
-void _native_batch_norm_legit(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto& running_mean = const_cast<at::Tensor&>(a.tensor());
-	auto& running_var = const_cast<at::Tensor&>(a.tensor());
-	auto training = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_native_batch_norm_legit::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _native_batch_norm_legit_no_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto training = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_native_batch_norm_legit_no_stats::call(input, weight, bias, training, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _native_batch_norm_legit_no_training(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	const auto& running_mean = a.tensor();
-	const auto& running_var = a.tensor();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_native_batch_norm_legit_no_training::call(input, weight, bias, running_mean, running_var, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _native_multi_head_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto embed_dim = a.integer();
-	auto num_head = a.integer();
-	const auto& qkv_weight = a.tensor();
-	const auto& qkv_bias = a.tensor();
-	const auto& proj_weight = a.tensor();
-	const auto& proj_bias = a.tensor();
-	auto mask = a.opt_tensor();
-	auto need_weights = a.boolean();
-	auto average_attn_weights = a.boolean();
-	auto mask_type = a.opt_integer();
-	auto out = at::_ops::_native_multi_head_attention::call(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights, average_attn_weights, mask_type);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _neg_view(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_neg_view::call(self));
-}
-
-void _neg_view_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_neg_view_copy::call(self));
-}
-
-void _nested_compute_contiguous_strides_offsets(Args& a, Results& r) {
-	const auto& nested_size = a.tensor();
-	auto out = at::_ops::_nested_compute_contiguous_strides_offsets::call(nested_size);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _nested_from_padded(Args& a, Results& r) {
-	const auto& padded = a.tensor();
-	const auto& cpu_nested_shape_example = a.tensor();
-	auto fuse_transform_0213 = a.boolean();
-	r.tensor(at::_ops::_nested_from_padded::call(padded, cpu_nested_shape_example, fuse_transform_0213));
-}
-
-void _nested_from_padded_and_nested_example(Args& a, Results& r) {
-	const auto& padded = a.tensor();
-	const auto& nt_example = a.tensor();
-	r.tensor(at::_ops::_nested_from_padded_and_nested_example::call(padded, nt_example));
-}
-
-void _nested_from_padded_tensor(Args& a, Results& r) {
-	const auto& padded = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& dummy = a.tensor();
-	auto ragged_idx = a.integer();
-	auto min_seqlen = a.opt_tensor();
-	auto max_seqlen = a.opt_tensor();
-	auto sum_S = a.opt_symint();
-	r.tensor(at::_ops::_nested_from_padded_tensor::call(padded, offsets, dummy, ragged_idx, min_seqlen, max_seqlen, sum_S));
-}
-
-void _nested_get_jagged_dummy(Args& a, Results& r) {
-	const auto& any = a.tensor();
-	r.tensor(at::_ops::_nested_get_jagged_dummy::call(any));
-}
-
-void _nested_get_lengths(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_get_lengths::call(self));
-}
-
-void _nested_get_max_seqlen(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_get_max_seqlen::call(self));
-}
-
-void _nested_get_min_seqlen(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_get_min_seqlen::call(self));
-}
-
-void _nested_get_offsets(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_get_offsets::call(self));
-}
-
-void _nested_get_ragged_idx(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.integer(at::_ops::_nested_get_ragged_idx::call(self));
-}
-
-void _nested_get_values(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_get_values::call(self));
-}
-
-void _nested_get_values_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_get_values_copy::call(self));
-}
-
-void _nested_select_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto index = a.integer();
-	r.tensor(at::_ops::_nested_select_backward::call(grad_output, self, dim, index));
-}
-
-void _nested_sum_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::_nested_sum_backward::call(grad, self, dim, keepdim));
-}
-
-void _nested_tensor_from_mask(Args& a, Results& r) {
-	const auto& t = a.tensor();
-	const auto& mask = a.tensor();
-	auto mask_check = a.boolean();
-	r.tensor(at::_ops::_nested_tensor_from_mask::call(t, mask, mask_check));
-}
-
-void _nested_tensor_from_mask_left_aligned(Args& a, Results& r) {
-	const auto& t = a.tensor();
-	const auto& mask = a.tensor();
-	r.boolean(at::_ops::_nested_tensor_from_mask_left_aligned::call(t, mask));
-}
-
-void _nested_tensor_from_tensor_list(Args& a, Results& r) {
-	auto list = a.tensors();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_nested_tensor_from_tensor_list::call(list, dtype, layout, device, pin_memory));
-}
-
-void _nested_tensor_size(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_tensor_size::call(self));
-}
-
-void _nested_tensor_softmax_with_shape(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& query = a.tensor();
-	r.tensor(at::_ops::_nested_tensor_softmax_with_shape::call(self, query));
-}
-
-void _nested_tensor_storage_offsets(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_tensor_storage_offsets::call(self));
-}
-
-void _nested_tensor_strides(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_nested_tensor_strides::call(self));
-}
-
-void _nested_view_from_buffer(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& nested_size = a.tensor();
-	const auto& nested_strides = a.tensor();
-	const auto& offsets = a.tensor();
-	r.tensor(at::_ops::_nested_view_from_buffer::call(self, nested_size, nested_strides, offsets));
-}
-
-void _nested_view_from_buffer_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& nested_size = a.tensor();
-	const auto& nested_strides = a.tensor();
-	const auto& offsets = a.tensor();
-	r.tensor(at::_ops::_nested_view_from_buffer_copy::call(self, nested_size, nested_strides, offsets));
-}
-
-void _nested_view_from_jagged(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& dummy = a.tensor();
-	auto lengths = a.opt_tensor();
-	auto ragged_idx = a.integer();
-	auto min_seqlen = a.opt_tensor();
-	auto max_seqlen = a.opt_tensor();
-	r.tensor(at::_ops::_nested_view_from_jagged::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
-}
-
-void _nested_view_from_jagged_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& dummy = a.tensor();
-	auto lengths = a.opt_tensor();
-	auto ragged_idx = a.integer();
-	auto min_seqlen = a.opt_tensor();
-	auto max_seqlen = a.opt_tensor();
-	r.tensor(at::_ops::_nested_view_from_jagged_copy::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
-}
-
-void _new_zeros_with_same_feature_meta(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto self_num_batch_dims = a.integer();
-	r.tensor(at::_ops::_new_zeros_with_same_feature_meta::call(self, other, self_num_batch_dims));
-}
-
-void _nnpack_available(Args& a, Results& r) {
-	r.boolean(at::_ops::_nnpack_available::call());
-}
-
-void _nnpack_spatial_convolution(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
-}
-
-void _nnz(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.integer(at::_ops::_nnz::call(self));
-}
-
-void _pack_padded_sequence(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& lengths = a.tensor();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::_pack_padded_sequence::call(input, lengths, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _pack_padded_sequence_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	auto input_size = a.symints();
-	const auto& batch_sizes = a.tensor();
-	auto batch_first = a.boolean();
-	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
-}
-
-void _pad_circular(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pad = a.symints();
-	r.tensor(at::_ops::_pad_circular::call(self, pad));
-}
-
-void _pad_enum(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pad = a.symints();
-	auto mode = a.integer();
-	auto value = a.opt_number();
-	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
-}
-
-void _pad_packed_sequence(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	const auto& batch_sizes = a.tensor();
-	auto batch_first = a.boolean();
-	auto padding_value = a.scalar();
-	auto total_length = a.integer();
-	auto out = at::_ops::_pad_packed_sequence::call(data, batch_sizes, batch_first, padding_value, total_length);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _padded_dense_to_jagged_forward(Args& a, Results& r) {
-	const auto& dense = a.tensor();
-	auto offsets = a.tensors();
-	auto total_L = a.opt_symint();
-	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
-}
-
-void _pdist_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	auto p = a.number();
-	const auto& pdist = a.tensor();
-	r.tensor(at::_ops::_pdist_backward::call(grad, self, p, pdist));
-}
-
-void _pdist_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto p = a.number();
-	r.tensor(at::_ops::_pdist_forward::call(self, p));
-}
-
-void _pin_memory(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto device = a.opt_device();
-	r.tensor(at::_ops::_pin_memory::call(self, device));
-}
-
-void _prelu_kernel(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
-}
-
-void _prelu_kernel_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto out = at::_ops::_prelu_kernel_backward::call(grad_output, self, weight);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _print(Args& a, Results& r) {
-	auto s = a.string();
-	at::_ops::_print::call(s);
-}
-
-void _propagate_xla_data(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& output = a.tensor();
-	at::_ops::_propagate_xla_data::call(input, output);
-}
-
-void _remove_batch_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto level = a.integer();
-	auto batch_size = a.integer();
-	auto out_dim = a.integer();
-	r.tensor(at::_ops::_remove_batch_dim::call(self, level, batch_size, out_dim));
-}
-
-void _reshape_alias(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto stride = a.symints();
-	r.tensor(at::_ops::_reshape_alias::call(self, size, stride));
-}
-
-void _reshape_alias_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto stride = a.symints();
-	r.tensor(at::_ops::_reshape_alias_copy::call(self, size, stride));
-}
-
-void _reshape_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	r.tensor(at::_ops::_reshape_copy::call(self, size));
-}
-
-void _reshape_from_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& shape = a.tensor();
-	r.tensor(at::_ops::_reshape_from_tensor::call(self, shape));
-}
-
-void _resize_output_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto size = a.symints();
-	auto device = a.device();
-	at::_ops::_resize_output_::call(self, size, device);
-}
-
-void _rowwise_prune(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& mask = a.tensor();
-	auto compressed_indices_dtype = a.dtype();
-	auto out = at::_ops::_rowwise_prune::call(weight, mask, compressed_indices_dtype);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _safe_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_safe_softmax::call(self, dim, dtype));
-}
-
-void _sample_dirichlet(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::_sample_dirichlet::call(self, generator));
-}
-
-void _saturate_weight_to_fp16(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	r.tensor(at::_ops::_saturate_weight_to_fp16::call(weight));
-}
-
-void _scaled_dot_product_attention_math(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto attn_mask = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto dropout_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto enable_gqa = a.boolean();
-	auto out = at::_ops::_scaled_dot_product_attention_math::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto attn_mask = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto dropout_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_attention_math_for_mps::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _scaled_dot_product_cudnn_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto attn_bias = a.opt_tensor();
-	auto compute_log_sumexp = a.boolean();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_cudnn_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_cudnn_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
-	const auto& attn_bias = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_cudnn_attention_backward::call(grad_out, query, key, value, out_, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _scaled_dot_product_efficient_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto attn_bias = a.opt_tensor();
-	auto compute_log_sumexp = a.boolean();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_efficient_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _scaled_dot_product_efficient_attention_backward(Args& a, Results& r) {
-	const auto& grad_out_ = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& attn_bias = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
-	auto dropout_p = a.number();
-	auto grad_input_mask = a.booleans<4>();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_efficient_attention_backward::call(grad_out_, query, key, value, attn_bias, out_, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask, is_causal, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _scaled_dot_product_flash_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention::call(query, key, value, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_flash_attention_quantized(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto q_descale = a.opt_tensor();
-	auto k_descale = a.opt_tensor();
-	auto v_descale = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_quantized::call(query, key, value, q_descale, k_descale, v_descale, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_flash_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_backward::call(grad_out, query, key, value, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _scaled_dot_product_flash_attention_for_cpu(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto attn_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu::call(query, key, value, dropout_p, is_causal, attn_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _scaled_dot_product_flash_attention_for_cpu_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto attn_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu_backward::call(grad_out, query, key, value, out_, logsumexp, dropout_p, is_causal, attn_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _scaled_dot_product_fused_attention_overrideable(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto attn_bias = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable::call(query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_fused_attention_overrideable_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& attn_bias = a.tensor();
-	auto grad_input_mask = a.booleans<4>();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable_backward::call(grad_out, query, key, value, attn_bias, grad_input_mask, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _scaled_grouped_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	const auto& scale_a = a.tensor();
-	const auto& scale_b = a.tensor();
-	auto offs = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto scale_result = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_grouped_mm::call(self, mat2, scale_a, scale_b, offs, bias, scale_result, out_dtype, use_fast_accum));
-}
-
-void _scaled_grouped_mm_v2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto scale_a = a.tensors();
-	auto recipe_a = a.ints();
-	auto swizzle_a = a.ints();
-	auto scale_b = a.tensors();
-	auto recipe_b = a.ints();
-	auto swizzle_b = a.ints();
-	auto offs = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto contraction_dim = a.ints();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_grouped_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, offs, bias, out_dtype, contraction_dim, use_fast_accum));
-}
-
-void _scaled_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	const auto& scale_a = a.tensor();
-	const auto& scale_b = a.tensor();
-	auto bias = a.opt_tensor();
-	auto scale_result = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_mm::call(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum));
-}
-
-void _scaled_mm_v2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto scale_a = a.tensors();
-	auto recipe_a = a.ints();
-	auto swizzle_a = a.ints();
-	auto scale_b = a.tensors();
-	auto recipe_b = a.ints();
-	auto swizzle_b = a.ints();
-	auto bias = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto contraction_dim = a.ints();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum));
-}
-
-void _segment_reduce_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& output = a.tensor();
-	const auto& data = a.tensor();
-	auto reduce = a.string();
-	auto lengths = a.opt_tensor();
-	auto offsets = a.opt_tensor();
-	auto axis = a.integer();
-	auto initial = a.opt_scalar();
-	r.tensor(at::_ops::_segment_reduce_backward::call(grad, output, data, reduce, lengths, offsets, axis, initial));
-}
-
-void _shape_as_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_shape_as_tensor::call(self));
-}
-
-void _slow_conv2d_backward_output_mask(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::_slow_conv2d_backward_output_mask::call(grad_output, self, weight, kernel_size, stride, padding, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _slow_conv2d_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	r.tensor(at::_ops::_slow_conv2d_forward::call(self, weight, kernel_size, bias, stride, padding));
-}
-
-void _sobol_engine_draw(Args& a, Results& r) {
-	const auto& quasi = a.tensor();
-	auto n = a.integer();
-	const auto& sobolstate = a.tensor();
-	auto dimension = a.integer();
-	auto num_generated = a.integer();
-	auto dtype = a.opt_dtype();
-	auto out = at::_ops::_sobol_engine_draw::call(quasi, n, sobolstate, dimension, num_generated, dtype);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sobol_engine_ff_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto n = a.integer();
-	const auto& sobolstate = a.tensor();
-	auto dimension = a.integer();
-	auto num_generated = a.integer();
-	at::_ops::_sobol_engine_ff_::call(self, n, sobolstate, dimension, num_generated);
-}
-
-void _sobol_engine_initialize_state_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dimension = a.integer();
-	at::_ops::_sobol_engine_initialize_state_::call(self, dimension);
-}
-
-void _sobol_engine_scramble_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& ltm = a.tensor();
-	auto dimension = a.integer();
-	at::_ops::_sobol_engine_scramble_::call(self, ltm, dimension);
-}
-
-void _softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto half_to_float = a.boolean();
-	r.tensor(at::_ops::_softmax::call(self, dim, half_to_float));
-}
-
-void _softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	auto dim = a.integer();
-	auto input_dtype = a.dtype();
-	r.tensor(at::_ops::_softmax_backward_data::call(grad_output, output, dim, input_dtype));
-}
-
-void _sparse_addmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::_sparse_addmm::call(self, mat1, mat2, beta, alpha));
-}
-
-void _sparse_broadcast_to(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.ints();
-	r.tensor(at::_ops::_sparse_broadcast_to::call(self, size));
-}
-
-void _sparse_broadcast_to_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.ints();
-	r.tensor(at::_ops::_sparse_broadcast_to_copy::call(self, size));
-}
-
-void _sparse_bsc_tensor_unsafe(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_bsc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_bsr_tensor_unsafe(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_bsr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_compressed_tensor_unsafe(Args& a, Results& r) {
-	const auto& compressed_indices = a.tensor();
-	const auto& plain_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_compressed_tensor_unsafe::call(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_compressed_tensor_with_dims(Args& a, Results& r) {
-	auto nnz = a.integer();
-	auto dense_dim = a.integer();
-	auto size = a.ints();
-	auto blocksize = a.ints();
-	auto index_dtype = a.dtype();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_compressed_tensor_with_dims::call(nnz, dense_dim, size, blocksize, index_dtype, dtype, layout, device, pin_memory));
-}
-
-void _sparse_coo_tensor_unsafe(Args& a, Results& r) {
-	const auto& indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto is_coalesced = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_coo_tensor_unsafe::call(indices, values, size, dtype, layout, device, pin_memory, is_coalesced));
-}
-
-void _sparse_coo_tensor_with_dims(Args& a, Results& r) {
-	auto sparse_dim = a.integer();
-	auto dense_dim = a.integer();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_coo_tensor_with_dims::call(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_coo_tensor_with_dims_and_tensors(Args& a, Results& r) {
-	auto sparse_dim = a.integer();
-	auto dense_dim = a.integer();
-	auto size = a.symints();
-	const auto& indices = a.tensor();
-	const auto& values = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto is_coalesced = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_coo_tensor_with_dims_and_tensors::call(sparse_dim, dense_dim, size, indices, values, dtype, layout, device, pin_memory, is_coalesced));
-}
-
-void _sparse_csc_tensor_unsafe(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_csc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_csr_prod_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_csr_prod_dim_dtype::call(self, dim, keepdim, dtype));
-}
-
-void _sparse_csr_sum_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_csr_sum_dim_dtype::call(self, dim, keepdim, dtype));
-}
-
-void _sparse_csr_tensor_unsafe(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_csr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_log_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto half_to_float = a.boolean();
-	r.tensor(at::_ops::_sparse_log_softmax::call(self, dim, half_to_float));
-}
-
-void _sparse_log_softmax_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_log_softmax_int::call(self, dim, dtype));
-}
-
-void _sparse_log_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	auto dim = a.integer();
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_sparse_log_softmax_backward_data::call(grad_output, output, dim, self));
-}
-
-void _sparse_mask_projection(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
-	auto accumulate_matches = a.boolean();
-	r.tensor(at::_ops::_sparse_mask_projection::call(self, mask, accumulate_matches));
-}
-
-void _sparse_mm(Args& a, Results& r) {
-	const auto& sparse = a.tensor();
-	const auto& dense = a.tensor();
-	r.tensor(at::_ops::_sparse_mm::call(sparse, dense));
-}
-
-void _sparse_mm_reduce(Args& a, Results& r) {
-	const auto& sparse = a.tensor();
-	const auto& dense = a.tensor();
-	auto reduce = a.string();
-	r.tensor(at::_ops::_sparse_mm_reduce::call(sparse, dense, reduce));
-}
-
-void _sparse_mm_reduce_impl(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto reduce = a.string();
-	auto out = at::_ops::_sparse_mm_reduce_impl::call(self, other, reduce);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_mm_reduce_impl_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad_out = a.tensor();
-	const auto& weight = a.tensor();
-	auto reduce = a.string();
-	const auto& arg_out = a.tensor();
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::_sparse_mm_reduce_impl_backward::call(self, grad_out, weight, reduce, arg_out, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_semi_structured_addmm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat1_meta = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto alpha = a.scalar();
-	auto beta = a.scalar();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
-}
-
-void _sparse_semi_structured_apply(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& thread_masks = a.tensor();
-	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& thread_masks = a.tensor();
-	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
-}
-
-void _sparse_semi_structured_linear(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& meta = a.tensor();
-	auto bias = a.opt_tensor();
-	auto activation = a.opt_string();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
-}
-
-void _sparse_semi_structured_mm(Args& a, Results& r) {
-	const auto& mat1 = a.tensor();
-	const auto& mat1_meta = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
-}
-
-void _sparse_semi_structured_tile(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto algorithm = a.string();
-	auto use_cutlass = a.boolean();
-	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _sparse_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto half_to_float = a.boolean();
-	r.tensor(at::_ops::_sparse_softmax::call(self, dim, half_to_float));
-}
-
-void _sparse_softmax_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_softmax_int::call(self, dim, dtype));
-}
-
-void _sparse_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	auto dim = a.integer();
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_sparse_softmax_backward_data::call(grad_output, output, dim, self));
-}
-
-void _sparse_sparse_matmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::_sparse_sparse_matmul::call(self, other));
-}
-
-void _sparse_sum(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_sparse_sum::call(self));
-}
-
-void _sparse_sum_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	r.tensor(at::_ops::_sparse_sum_dim::call(self, dim));
-}
-
-void _sparse_sum_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::_sparse_sum_dim_dtype::call(self, dim, dtype));
-}
-
-void _sparse_sum_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::_sparse_sum_dtype::call(self, dtype));
-}
-
-void _sparse_sum_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	r.tensor(at::_ops::_sparse_sum_backward::call(grad, self, dim));
-}
-
-void _spdiags(Args& a, Results& r) {
-	const auto& diagonals = a.tensor();
-	const auto& offsets = a.tensor();
-	auto shape = a.ints();
-	auto layout = a.opt_layout();
-	r.tensor(at::_ops::_spdiags::call(diagonals, offsets, shape, layout));
-}
-
-void _spsolve(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	const auto& B = a.tensor();
-	auto left = a.boolean();
-	r.tensor(at::_ops::_spsolve::call(A, B, left));
-}
-
-void _stack(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::_stack::call(tensors, dim));
-}
-
-void _standard_gamma(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::_standard_gamma::call(self, generator));
-}
-
-void _standard_gamma_grad(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& output = a.tensor();
-	r.tensor(at::_ops::_standard_gamma_grad::call(self, output));
-}
-
-void _test_ambiguous_defaults_a(Args& a, Results& r) {
-	const auto& dummy = a.tensor();
-	auto a_ = a.integer();
-	auto b = a.integer();
-	r.tensor(at::_ops::_test_ambiguous_defaults_a::call(dummy, a_, b));
-}
-
-void _test_ambiguous_defaults_b(Args& a, Results& r) {
-	const auto& dummy = a.tensor();
-	auto a_ = a.integer();
-	auto b = a.string();
-	r.tensor(at::_ops::_test_ambiguous_defaults_b::call(dummy, a_, b));
-}
-
-void _test_autograd_multiple_dispatch_fullcoverage(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_fullcoverage::call(self));
-}
-
-void _test_autograd_multiple_dispatch_ntonly(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto b = a.boolean();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_ntonly::call(self, b));
-}
-
-void _test_autograd_multiple_dispatch_view(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_view::call(self));
-}
-
-void _test_autograd_multiple_dispatch_view_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_view_copy::call(self));
-}
-
-void _test_check_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_check_tensor::call(self));
-}
-
-void _test_functorch_fallback(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::_test_functorch_fallback::call(self, other));
-}
-
-void _test_optional_filled_intlist(Args& a, Results& r) {
-	const auto& values = a.tensor();
-	auto addends = a.opt_ints();
-	r.tensor(at::_ops::_test_optional_filled_intlist::call(values, addends));
-}
-
-void _test_optional_floatlist(Args& a, Results& r) {
-	const auto& values = a.tensor();
-	auto addends = a.opt_numbers();
-	r.tensor(at::_ops::_test_optional_floatlist::call(values, addends));
-}
-
-void _test_optional_intlist(Args& a, Results& r) {
-	const auto& values = a.tensor();
-	auto addends = a.opt_ints();
-	r.tensor(at::_ops::_test_optional_intlist::call(values, addends));
-}
-
-void _test_parallel_materialize(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto num_parallel = a.integer();
-	auto skip_first = a.boolean();
-	r.tensor(at::_ops::_test_parallel_materialize::call(self, num_parallel, skip_first));
-}
-
-void _test_serialization_subcmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::_test_serialization_subcmul::call(self, other, alpha));
-}
-
-void _test_string_default(Args& a, Results& r) {
-	const auto& dummy = a.tensor();
-	auto a_ = a.string();
-	auto b = a.string();
-	r.tensor(at::_ops::_test_string_default::call(dummy, a_, b));
-}
-
-void _test_warn_in_autograd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_warn_in_autograd::call(self));
-}
-
-void _thnn_differentiable_gru_cell_backward(Args& a, Results& r) {
-	const auto& grad_hy = a.tensor();
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	const auto& hx = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_differentiable_gru_cell_backward::call(grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_differentiable_lstm_cell_backward(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	const auto& cx = a.tensor();
-	const auto& cy = a.tensor();
-	auto out = at::_ops::_thnn_differentiable_lstm_cell_backward::call(grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
 
 void _thnn_fused_gru_cell(Args& a, Results& r) {
 	const auto& input_gates = a.tensor();
@@ -2935,6 +1555,2417 @@ void atleast_2d(Args& a, Results& r) {
 void atleast_2d_Sequence(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensors(at::_ops::atleast_2d_Sequence::call(tensors));
+}
+
+void atleast_3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::atleast_3d::call(self));
+}
+
+void atleast_3d_Sequence(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::atleast_3d_Sequence::call(tensors));
+}
+
+void avg_pool1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto ceil_mode = a.boolean();
+	auto count_include_pad = a.boolean();
+	r.tensor(at::_ops::avg_pool1d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad));
+}
+
+void avg_pool2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto ceil_mode = a.boolean();
+	auto count_include_pad = a.boolean();
+	auto divisor_override = a.opt_integer();
+	r.tensor(at::_ops::avg_pool2d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
+}
+
+void avg_pool2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto ceil_mode = a.boolean();
+	auto count_include_pad = a.boolean();
+	auto divisor_override = a.opt_integer();
+	r.tensor(at::_ops::avg_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
+}
+
+void avg_pool3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto ceil_mode = a.boolean();
+	auto count_include_pad = a.boolean();
+	auto divisor_override = a.opt_integer();
+	r.tensor(at::_ops::avg_pool3d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
+}
+
+void avg_pool3d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto ceil_mode = a.boolean();
+	auto count_include_pad = a.boolean();
+	auto divisor_override = a.opt_integer();
+	r.tensor(at::_ops::avg_pool3d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
+}
+
+void baddbmm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::baddbmm::call(self, batch1, batch2, beta, alpha));
+}
+
+void baddbmm_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto out_dtype = a.dtype();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::baddbmm_dtype::call(self, batch1, batch2, out_dtype, beta, alpha));
+}
+
+void baddbmm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::baddbmm_::call(self, batch1, batch2, beta, alpha);
+}
+
+void bartlett_window(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::bartlett_window::call(window_length, dtype, layout, device, pin_memory));
+}
+
+void bartlett_window_periodic(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::bartlett_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+}
+
+void batch_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto cudnn_enabled = a.boolean();
+	r.tensor(at::_ops::batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled));
+}
+
+void batch_norm_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_var = a.opt_tensor();
+	auto update = a.boolean();
+	auto eps = a.number();
+	auto output_mask = a.booleans<3>();
+	const auto& reserve = a.tensor();
+	auto out = at::_ops::batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void batch_norm_backward_elemt(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& input = a.tensor();
+	const auto& mean = a.tensor();
+	const auto& invstd = a.tensor();
+	auto weight = a.opt_tensor();
+	const auto& sum_dy = a.tensor();
+	const auto& sum_dy_xmu = a.tensor();
+	const auto& count = a.tensor();
+	r.tensor(at::_ops::batch_norm_backward_elemt::call(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count));
+}
+
+void batch_norm_backward_reduce(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& input = a.tensor();
+	const auto& mean = a.tensor();
+	const auto& invstd = a.tensor();
+	auto weight = a.opt_tensor();
+	auto input_g = a.boolean();
+	auto weight_g = a.boolean();
+	auto bias_g = a.boolean();
+	auto out = at::_ops::batch_norm_backward_reduce::call(grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void batch_norm_elemt(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	const auto& mean = a.tensor();
+	const auto& invstd = a.tensor();
+	auto eps = a.number();
+	r.tensor(at::_ops::batch_norm_elemt::call(input, weight, bias, mean, invstd, eps));
+}
+
+void batch_norm_gather_stats(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& mean = a.tensor();
+	const auto& invstd = a.tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto count = a.integer();
+	auto out = at::_ops::batch_norm_gather_stats::call(input, mean, invstd, running_mean, running_var, momentum, eps, count);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void batch_norm_gather_stats_with_counts(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& mean = a.tensor();
+	const auto& invstd = a.tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto momentum = a.number();
+	auto eps = a.number();
+	const auto& counts = a.tensor();
+	auto out = at::_ops::batch_norm_gather_stats_with_counts::call(input, mean, invstd, running_mean, running_var, momentum, eps, counts);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void batch_norm_stats(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto eps = a.number();
+	auto out = at::_ops::batch_norm_stats::call(input, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void batch_norm_update_stats(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto momentum = a.number();
+	auto out = at::_ops::batch_norm_update_stats::call(input, running_mean, running_var, momentum);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void bernoulli(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::bernoulli::call(self, generator));
+}
+
+void bernoulli_p(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::bernoulli_p::call(self, p, generator));
+}
+
+void bernoulli__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& p = a.tensor();
+	auto generator = a.opt_generator();
+	at::_ops::bernoulli__Tensor::call(self, p, generator);
+}
+
+void bernoulli__float(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::bernoulli__float::call(self, p, generator);
+}
+
+void bilinear(Args& a, Results& r) {
+	const auto& input1 = a.tensor();
+	const auto& input2 = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	r.tensor(at::_ops::bilinear::call(input1, input2, weight, bias));
+}
+
+void binary_cross_entropy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::binary_cross_entropy::call(self, target, weight, reduction));
+}
+
+void binary_cross_entropy_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::binary_cross_entropy_backward::call(grad_output, self, target, weight, reduction));
+}
+
+void binary_cross_entropy_with_logits(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto pos_weight = a.opt_tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::binary_cross_entropy_with_logits::call(self, target, weight, pos_weight, reduction));
+}
+
+void bincount(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto weights = a.opt_tensor();
+	auto minlength = a.integer();
+	r.tensor(at::_ops::bincount::call(self, weights, minlength));
+}
+
+void binomial(Args& a, Results& r) {
+	const auto& count = a.tensor();
+	const auto& prob = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::binomial::call(count, prob, generator));
+}
+
+void bitwise_and_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::bitwise_and_Scalar::call(self, other));
+}
+
+void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
+}
+
+void bitwise_and_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
+}
+
+void bitwise_and__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_and__Scalar::call(self, other);
+}
+
+void bitwise_and__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::bitwise_and__Tensor::call(self, other);
+}
+
+void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_left_shift_Scalar_Tensor::call(self, other));
+}
+
+void bitwise_left_shift_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_left_shift_Tensor::call(self, other));
+}
+
+void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::bitwise_left_shift_Tensor_Scalar::call(self, other));
+}
+
+void bitwise_left_shift__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::bitwise_left_shift__Tensor::call(self, other);
+}
+
+void bitwise_left_shift__Tensor_Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_left_shift__Tensor_Scalar::call(self, other);
+}
+
+void bitwise_not(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::bitwise_not::call(self));
+}
+
+void bitwise_not_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::bitwise_not_::call(self);
+}
+
+void bitwise_or_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::bitwise_or_Scalar::call(self, other));
+}
+
+void bitwise_or_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_or_Scalar_Tensor::call(self, other));
+}
+
+void bitwise_or_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_or_Tensor::call(self, other));
+}
+
+void bitwise_or__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_or__Scalar::call(self, other);
+}
+
+void bitwise_or__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::bitwise_or__Tensor::call(self, other);
+}
+
+void bitwise_right_shift_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_right_shift_Scalar_Tensor::call(self, other));
+}
+
+void bitwise_right_shift_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_right_shift_Tensor::call(self, other));
+}
+
+void bitwise_right_shift_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::bitwise_right_shift_Tensor_Scalar::call(self, other));
+}
+
+void bitwise_right_shift__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::bitwise_right_shift__Tensor::call(self, other);
+}
+
+void bitwise_right_shift__Tensor_Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_right_shift__Tensor_Scalar::call(self, other);
+}
+
+void bitwise_xor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::bitwise_xor_Scalar::call(self, other));
+}
+
+void bitwise_xor_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_xor_Scalar_Tensor::call(self, other));
+}
+
+void bitwise_xor_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_xor_Tensor::call(self, other));
+}
+
+void bitwise_xor__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_xor__Scalar::call(self, other);
+}
+
+void bitwise_xor__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::bitwise_xor__Tensor::call(self, other);
+}
+
+void blackman_window(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::blackman_window::call(window_length, dtype, layout, device, pin_memory));
+}
+
+void blackman_window_periodic(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::blackman_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+}
+
+void block_diag(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::block_diag::call(tensors));
+}
+
+void bmm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	r.tensor(at::_ops::bmm::call(self, mat2));
+}
+
+void bmm_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto out_dtype = a.dtype();
+	r.tensor(at::_ops::bmm_dtype::call(self, mat2, out_dtype));
+}
+
+void broadcast_tensors(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::broadcast_tensors::call(tensors));
+}
+
+void broadcast_to(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	r.tensor(at::_ops::broadcast_to::call(self, size));
+}
+
+void bucketize_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& boundaries = a.tensor();
+	auto out_int32 = a.boolean();
+	auto right = a.boolean();
+	r.tensor(at::_ops::bucketize_Scalar::call(self, boundaries, out_int32, right));
+}
+
+void bucketize_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& boundaries = a.tensor();
+	auto out_int32 = a.boolean();
+	auto right = a.boolean();
+	r.tensor(at::_ops::bucketize_Tensor::call(self, boundaries, out_int32, right));
+}
+
+void can_cast(Args& a, Results& r) {
+	auto from_ = a.dtype();
+	auto to = a.dtype();
+	r.boolean(at::_ops::can_cast::call(from_, to));
+}
+
+void cartesian_prod(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::cartesian_prod::call(tensors));
+}
+
+void cat(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::cat::call(tensors, dim));
+}
+
+void cauchy_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto median = a.number();
+	auto sigma = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::cauchy_::call(self, median, sigma, generator);
+}
+
+void ccol_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::ccol_indices::call(self));
+}
+
+void ccol_indices_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::ccol_indices_copy::call(self));
+}
+
+void cdist(Args& a, Results& r) {
+	const auto& x1 = a.tensor();
+	const auto& x2 = a.tensor();
+	auto p = a.number();
+	auto compute_mode = a.opt_integer();
+	r.tensor(at::_ops::cdist::call(x1, x2, p, compute_mode));
+}
+
+void ceil(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::ceil::call(self));
+}
+
+void ceil_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::ceil_::call(self);
+}
+
+void celu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::celu::call(self, alpha));
+}
+
+void celu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto alpha = a.scalar();
+	at::_ops::celu_::call(self, alpha);
+}
+
+void chain_matmul(Args& a, Results& r) {
+	auto matrices = a.tensors();
+	r.tensor(at::_ops::chain_matmul::call(matrices));
+}
+
+void chalf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::chalf::call(self, memory_format));
+}
+
+void channel_shuffle(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto groups = a.integer();
+	r.tensor(at::_ops::channel_shuffle::call(self, groups));
+}
+
+void cholesky(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21500
+	const auto& self = a.tensor();
+	auto upper = a.boolean();
+	r.tensor(at::_ops::cholesky::call(self, upper));
+#else
+	missing(a, r);
+#endif
+}
+
+void cholesky_inverse(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto upper = a.boolean();
+	r.tensor(at::_ops::cholesky_inverse::call(self, upper));
+}
+
+void cholesky_solve(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input2 = a.tensor();
+	auto upper = a.boolean();
+	r.tensor(at::_ops::cholesky_solve::call(self, input2, upper));
+}
+
+void choose_qparams_optimized(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto numel = a.integer();
+	auto n_bins = a.integer();
+	auto ratio = a.number();
+	auto bit_width = a.integer();
+	auto out = at::_ops::choose_qparams_optimized::call(input, numel, n_bins, ratio, bit_width);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void chunk(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto chunks = a.integer();
+	auto dim = a.integer();
+	r.tensors(at::_ops::chunk::call(self, chunks, dim));
+}
+
+void clamp(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto min = a.opt_scalar();
+	auto max = a.opt_scalar();
+	r.tensor(at::_ops::clamp::call(self, min, max));
+}
+
+void clamp_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto min = a.opt_tensor();
+	auto max = a.opt_tensor();
+	r.tensor(at::_ops::clamp_Tensor::call(self, min, max));
+}
+
+void clamp_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min = a.opt_scalar();
+	auto max = a.opt_scalar();
+	at::_ops::clamp_::call(self, min, max);
+}
+
+void clamp__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min = a.opt_tensor();
+	auto max = a.opt_tensor();
+	at::_ops::clamp__Tensor::call(self, min, max);
+}
+
+void clamp_max(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto max = a.scalar();
+	r.tensor(at::_ops::clamp_max::call(self, max));
+}
+
+void clamp_max_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& max = a.tensor();
+	r.tensor(at::_ops::clamp_max_Tensor::call(self, max));
+}
+
+void clamp_max_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto max = a.scalar();
+	at::_ops::clamp_max_::call(self, max);
+}
+
+void clamp_max__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& max = a.tensor();
+	at::_ops::clamp_max__Tensor::call(self, max);
+}
+
+void clamp_min(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto min = a.scalar();
+	r.tensor(at::_ops::clamp_min::call(self, min));
+}
+
+void clamp_min_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& min = a.tensor();
+	r.tensor(at::_ops::clamp_min_Tensor::call(self, min));
+}
+
+void clamp_min_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min = a.scalar();
+	at::_ops::clamp_min_::call(self, min);
+}
+
+void clamp_min__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& min = a.tensor();
+	at::_ops::clamp_min__Tensor::call(self, min);
+}
+
+void clip(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto min = a.opt_scalar();
+	auto max = a.opt_scalar();
+	r.tensor(at::_ops::clip::call(self, min, max));
+}
+
+void clip_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto min = a.opt_tensor();
+	auto max = a.opt_tensor();
+	r.tensor(at::_ops::clip_Tensor::call(self, min, max));
+}
+
+void clip_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min = a.opt_scalar();
+	auto max = a.opt_scalar();
+	at::_ops::clip_::call(self, min, max);
+}
+
+void clip__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min = a.opt_tensor();
+	auto max = a.opt_tensor();
+	at::_ops::clip__Tensor::call(self, min, max);
+}
+
+void clone(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::clone::call(self, memory_format));
+}
+
+void coalesce(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::coalesce::call(self));
+}
+
+void col2im(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto kernel_size = a.ints();
+	auto dilation = a.ints();
+	auto padding = a.ints();
+	auto stride = a.ints();
+	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
+}
+
+void col_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::col_indices::call(self));
+}
+
+void col_indices_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::col_indices_copy::call(self));
+}
+
+void column_stack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::column_stack::call(tensors));
+}
+
+void combinations(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto r_ = a.integer();
+	auto with_replacement = a.boolean();
+	r.tensor(at::_ops::combinations::call(self, r_, with_replacement));
+}
+
+void complex(Args& a, Results& r) {
+	const auto& real = a.tensor();
+	const auto& imag = a.tensor();
+	r.tensor(at::_ops::complex::call(real, imag));
+}
+
+void concat(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::concat::call(tensors, dim));
+}
+
+void concatenate(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::concatenate::call(tensors, dim));
+}
+
+void conj(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::conj::call(self));
+}
+
+void conj_physical(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::conj_physical::call(self));
+}
+
+void conj_physical_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::conj_physical_::call(self);
+}
+
+void constant_pad_nd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto pad = a.symints();
+	auto value = a.scalar();
+	r.tensor(at::_ops::constant_pad_nd::call(self, pad, value));
+}
+
+void contiguous(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto memory_format = a.format();
+	r.tensor(at::_ops::contiguous::call(self, memory_format));
+}
+
+void conv1d(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::conv1d::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv1d_padding(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.string();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::conv1d_padding::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv2d(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::conv2d::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv2d_padding(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.string();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::conv2d_padding::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv3d(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv3d_padding(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.string();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::conv3d_padding::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void conv_depthwise3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
+}
+
+void conv_tbc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	const auto& bias = a.tensor();
+	auto pad = a.integer();
+	r.tensor(at::_ops::conv_tbc::call(self, weight, bias, pad));
+}
+
+void conv_tbc_backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	const auto& bias = a.tensor();
+	auto pad = a.integer();
+	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void conv_transpose1d(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
+
+void conv_transpose2d_input(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
+
+void conv_transpose3d_input(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::conv_transpose3d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
+}
+
+void convolution(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto transposed = a.boolean();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
+}
+
+void convolution_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias_sizes = a.opt_symints();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto transposed = a.boolean();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::convolution_backward::call(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void convolution_backward_overrideable(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto transposed = a.boolean();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::convolution_backward_overrideable::call(grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void convolution_overrideable(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto transposed = a.boolean();
+	auto output_padding = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::convolution_overrideable::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
+}
+
+void copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& src = a.tensor();
+	auto non_blocking = a.boolean();
+	r.tensor(at::_ops::copy::call(self, src, non_blocking));
+}
+
+void copy_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& src = a.tensor();
+	auto non_blocking = a.boolean();
+	at::_ops::copy_::call(self, src, non_blocking);
+}
+
+void copy_sparse_to_sparse_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& src = a.tensor();
+	auto non_blocking = a.boolean();
+	at::_ops::copy_sparse_to_sparse_::call(self, src, non_blocking);
+}
+
+void copysign_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::copysign_Scalar::call(self, other));
+}
+
+void copysign_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::copysign_Tensor::call(self, other));
+}
+
+void copysign__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::copysign__Scalar::call(self, other);
+}
+
+void copysign__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::copysign__Tensor::call(self, other);
+}
+
+void corrcoef(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::corrcoef::call(self));
+}
+
+void cos(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::cos::call(self));
+}
+
+void cos_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::cos_::call(self);
+}
+
+void cosh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::cosh::call(self));
+}
+
+void cosh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::cosh_::call(self);
+}
+
+void cosine_embedding_loss(Args& a, Results& r) {
+	const auto& input1 = a.tensor();
+	const auto& input2 = a.tensor();
+	const auto& target = a.tensor();
+	auto margin = a.number();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::cosine_embedding_loss::call(input1, input2, target, margin, reduction));
+}
+
+void cosine_similarity(Args& a, Results& r) {
+	const auto& x1 = a.tensor();
+	const auto& x2 = a.tensor();
+	auto dim = a.integer();
+	auto eps = a.number();
+	r.tensor(at::_ops::cosine_similarity::call(x1, x2, dim, eps));
+}
+
+void count_nonzero(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_integer();
+	r.tensor(at::_ops::count_nonzero::call(self, dim));
+}
+
+void count_nonzero_dim_IntList(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	r.tensor(at::_ops::count_nonzero_dim_IntList::call(self, dim));
+}
+
+void cov(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto correction = a.integer();
+	auto fweights = a.opt_tensor();
+	auto aweights = a.opt_tensor();
+	r.tensor(at::_ops::cov::call(self, correction, fweights, aweights));
+}
+
+void cross(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto dim = a.opt_integer();
+	r.tensor(at::_ops::cross::call(self, other, dim));
+}
+
+void cross_entropy_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	auto label_smoothing = a.number();
+	r.tensor(at::_ops::cross_entropy_loss::call(self, target, weight, reduction, ignore_index, label_smoothing));
+}
+
+void crow_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::crow_indices::call(self));
+}
+
+void crow_indices_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::crow_indices_copy::call(self));
+}
+
+void ctc_loss_IntList(Args& a, Results& r) {
+	const auto& log_probs = a.tensor();
+	const auto& targets = a.tensor();
+	auto input_lengths = a.ints();
+	auto target_lengths = a.ints();
+	auto blank = a.integer();
+	auto reduction = a.integer();
+	auto zero_infinity = a.boolean();
+	r.tensor(at::_ops::ctc_loss_IntList::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
+}
+
+void ctc_loss_Tensor(Args& a, Results& r) {
+	const auto& log_probs = a.tensor();
+	const auto& targets = a.tensor();
+	const auto& input_lengths = a.tensor();
+	const auto& target_lengths = a.tensor();
+	auto blank = a.integer();
+	auto reduction = a.integer();
+	auto zero_infinity = a.boolean();
+	r.tensor(at::_ops::ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
+}
+
+void cudnn_affine_grid_generator(Args& a, Results& r) {
+	const auto& theta = a.tensor();
+	auto N = a.integer();
+	auto C = a.integer();
+	auto H = a.integer();
+	auto W = a.integer();
+	r.tensor(at::_ops::cudnn_affine_grid_generator::call(theta, N, C, H, W));
+}
+
+void cudnn_affine_grid_generator_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	auto N = a.integer();
+	auto C = a.integer();
+	auto H = a.integer();
+	auto W = a.integer();
+	r.tensor(at::_ops::cudnn_affine_grid_generator_backward::call(grad, N, C, H, W));
+}
+
+void cudnn_batch_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto training = a.boolean();
+	auto exponential_average_factor = a.number();
+	auto epsilon = a.number();
+	auto out = at::_ops::cudnn_batch_norm::call(input, weight, bias, running_mean, running_var, training, exponential_average_factor, epsilon);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void cudnn_batch_norm_backward(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& grad_output = a.tensor();
+	const auto& weight = a.tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_var = a.opt_tensor();
+	auto epsilon = a.number();
+	const auto& reserveSpace = a.tensor();
+	auto out = at::_ops::cudnn_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon, reserveSpace);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void cudnn_convolution(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	auto benchmark = a.boolean();
+	auto deterministic = a.boolean();
+	auto allow_tf32 = a.boolean();
+	r.tensor(at::_ops::cudnn_convolution::call(self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32));
+}
+
+void cudnn_convolution_add_relu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	const auto& z = a.tensor();
+	auto alpha = a.opt_scalar();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::cudnn_convolution_add_relu::call(self, weight, z, alpha, bias, stride, padding, dilation, groups));
+}
+
+void cudnn_convolution_relu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::cudnn_convolution_relu::call(self, weight, bias, stride, padding, dilation, groups));
+}
+
+void cudnn_convolution_transpose(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	auto benchmark = a.boolean();
+	auto deterministic = a.boolean();
+	auto allow_tf32 = a.boolean();
+	r.tensor(at::_ops::cudnn_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32));
+}
+
+void cudnn_grid_sampler(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& grid = a.tensor();
+	r.tensor(at::_ops::cudnn_grid_sampler::call(self, grid));
+}
+
+void cudnn_grid_sampler_backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& grid = a.tensor();
+	const auto& grad_output = a.tensor();
+	auto out = at::_ops::cudnn_grid_sampler_backward::call(self, grid, grad_output);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void cudnn_is_acceptable(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::cudnn_is_acceptable::call(self));
+}
+
+void cummax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto out = at::_ops::cummax::call(self, dim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void cummaxmin_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& input = a.tensor();
+	const auto& indices = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::cummaxmin_backward::call(grad, input, indices, dim));
+}
+
+void cummin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto out = at::_ops::cummin::call(self, dim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void cumprod(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::cumprod::call(self, dim, dtype));
+}
+
+void cumprod_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	at::_ops::cumprod_::call(self, dim, dtype);
+}
+
+void cumprod_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& input = a.tensor();
+	auto dim = a.integer();
+	const auto& output = a.tensor();
+	r.tensor(at::_ops::cumprod_backward::call(grad, input, dim, output));
+}
+
+void cumsum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::cumsum::call(self, dim, dtype));
+}
+
+void cumsum_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	at::_ops::cumsum_::call(self, dim, dtype);
+}
+
+void cumulative_trapezoid_dx(Args& a, Results& r) {
+	const auto& y = a.tensor();
+	auto dx = a.scalar();
+	auto dim = a.integer();
+	r.tensor(at::_ops::cumulative_trapezoid_dx::call(y, dx, dim));
+}
+
+void cumulative_trapezoid_x(Args& a, Results& r) {
+	const auto& y = a.tensor();
+	const auto& x = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::cumulative_trapezoid_x::call(y, x, dim));
+}
+
+void data(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::data::call(self));
+}
+
+void deg2rad(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::deg2rad::call(self));
+}
+
+void deg2rad_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::deg2rad_::call(self);
+}
+
+void dense_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::dense_dim::call(self));
+}
+
+void dequantize_self(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::dequantize_self::call(self));
+}
+
+void dequantize_tensors(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::dequantize_tensors::call(tensors));
+}
+
+void det(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::det::call(self));
+}
+
+void detach(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::detach::call(self));
+}
+
+void detach_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::detach_::call(self);
+}
+
+void detach_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::detach_copy::call(self));
+}
+
+void diag(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto diagonal = a.integer();
+	r.tensor(at::_ops::diag::call(self, diagonal));
+}
+
+void diag_embed(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto offset = a.integer();
+	auto dim1 = a.integer();
+	auto dim2 = a.integer();
+	r.tensor(at::_ops::diag_embed::call(self, offset, dim1, dim2));
+}
+
+void diagflat(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto offset = a.integer();
+	r.tensor(at::_ops::diagflat::call(self, offset));
+}
+
+void diagonal(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto offset = a.integer();
+	auto dim1 = a.integer();
+	auto dim2 = a.integer();
+	r.tensor(at::_ops::diagonal::call(self, offset, dim1, dim2));
+}
+
+void diagonal_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto input_sizes = a.symints();
+	auto offset = a.integer();
+	auto dim1 = a.integer();
+	auto dim2 = a.integer();
+	r.tensor(at::_ops::diagonal_backward::call(grad_output, input_sizes, offset, dim1, dim2));
+}
+
+void diagonal_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto offset = a.integer();
+	auto dim1 = a.integer();
+	auto dim2 = a.integer();
+	r.tensor(at::_ops::diagonal_copy::call(self, offset, dim1, dim2));
+}
+
+void diagonal_scatter(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& src = a.tensor();
+	auto offset = a.integer();
+	auto dim1 = a.integer();
+	auto dim2 = a.integer();
+	r.tensor(at::_ops::diagonal_scatter::call(self, src, offset, dim1, dim2));
+}
+
+void diff(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.integer();
+	auto dim = a.integer();
+	auto prepend = a.opt_tensor();
+	auto append = a.opt_tensor();
+	r.tensor(at::_ops::diff::call(self, n, dim, prepend, append));
+}
+
+void digamma(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::digamma::call(self));
+}
+
+void digamma_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::digamma_::call(self);
+}
+
+void dist(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto p = a.scalar();
+	r.tensor(at::_ops::dist::call(self, other, p));
+}
+
+void div_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::div_Scalar::call(self, other));
+}
+
+void div_Scalar_mode(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	auto rounding_mode = a.opt_string();
+	r.tensor(at::_ops::div_Scalar_mode::call(self, other, rounding_mode));
+}
+
+void div_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::div_Tensor::call(self, other));
+}
+
+void div_Tensor_mode(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto rounding_mode = a.opt_string();
+	r.tensor(at::_ops::div_Tensor_mode::call(self, other, rounding_mode));
+}
+
+void div__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::div__Scalar::call(self, other);
+}
+
+void div__Scalar_mode(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	auto rounding_mode = a.opt_string();
+	at::_ops::div__Scalar_mode::call(self, other, rounding_mode);
+}
+
+void div__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::div__Tensor::call(self, other);
+}
+
+void div__Tensor_mode(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	auto rounding_mode = a.opt_string();
+	at::_ops::div__Tensor_mode::call(self, other, rounding_mode);
+}
+
+void divide_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::divide_Scalar::call(self, other));
+}
+
+void divide_Scalar_mode(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	auto rounding_mode = a.opt_string();
+	r.tensor(at::_ops::divide_Scalar_mode::call(self, other, rounding_mode));
+}
+
+void divide_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::divide_Tensor::call(self, other));
+}
+
+void divide_Tensor_mode(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto rounding_mode = a.opt_string();
+	r.tensor(at::_ops::divide_Tensor_mode::call(self, other, rounding_mode));
+}
+
+void divide__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::divide__Scalar::call(self, other);
+}
+
+void divide__Scalar_mode(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	auto rounding_mode = a.opt_string();
+	at::_ops::divide__Scalar_mode::call(self, other, rounding_mode);
+}
+
+void divide__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::divide__Tensor::call(self, other);
+}
+
+void divide__Tensor_mode(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	auto rounding_mode = a.opt_string();
+	at::_ops::divide__Tensor_mode::call(self, other, rounding_mode);
+}
+
+void dot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& tensor = a.tensor();
+	r.tensor(at::_ops::dot::call(self, tensor));
+}
+
+void dropout(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto p = a.number();
+	auto train = a.boolean();
+	r.tensor(at::_ops::dropout::call(input, p, train));
+}
+
+void dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto train = a.boolean();
+	at::_ops::dropout_::call(self, p, train);
+}
+
+void dsplit_array(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto indices = a.ints();
+	r.tensors(at::_ops::dsplit_array::call(self, indices));
+}
+
+void dsplit_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto sections = a.integer();
+	r.tensors(at::_ops::dsplit_int::call(self, sections));
+}
+
+void dstack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::dstack::call(tensors));
+}
+
+void einsum(Args& a, Results& r) {
+	auto equation = a.string();
+	auto tensors = a.tensors();
+	auto path = a.opt_ints();
+	r.tensor(at::_ops::einsum::call(equation, tensors, path));
+}
+
+void elu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto alpha = a.scalar();
+	auto scale = a.scalar();
+	auto input_scale = a.scalar();
+	r.tensor(at::_ops::elu::call(self, alpha, scale, input_scale));
+}
+
+void elu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto alpha = a.scalar();
+	auto scale = a.scalar();
+	auto input_scale = a.scalar();
+	at::_ops::elu_::call(self, alpha, scale, input_scale);
+}
+
+void elu_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto alpha = a.scalar();
+	auto scale = a.scalar();
+	auto input_scale = a.scalar();
+	auto is_result = a.boolean();
+	const auto& self_or_result = a.tensor();
+	r.tensor(at::_ops::elu_backward::call(grad_output, alpha, scale, input_scale, is_result, self_or_result));
+}
+
+void embedding(Args& a, Results& r) {
+	const auto& weight = a.tensor();
+	const auto& indices = a.tensor();
+	auto padding_idx = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	auto sparse = a.boolean();
+	r.tensor(at::_ops::embedding::call(weight, indices, padding_idx, scale_grad_by_freq, sparse));
+}
+
+void embedding_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& indices = a.tensor();
+	auto num_weights = a.integer();
+	auto padding_idx = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	auto sparse = a.boolean();
+	r.tensor(at::_ops::embedding_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse));
+}
+
+void embedding_bag(Args& a, Results& r) {
+	const auto& weight = a.tensor();
+	const auto& indices = a.tensor();
+	const auto& offsets = a.tensor();
+	auto scale_grad_by_freq = a.boolean();
+	auto mode = a.integer();
+	auto sparse = a.boolean();
+	auto per_sample_weights = a.opt_tensor();
+	auto include_last_offset = a.boolean();
+	auto out = at::_ops::embedding_bag::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void embedding_bag_padding_idx(Args& a, Results& r) {
+	const auto& weight = a.tensor();
+	const auto& indices = a.tensor();
+	const auto& offsets = a.tensor();
+	auto scale_grad_by_freq = a.boolean();
+	auto mode = a.integer();
+	auto sparse = a.boolean();
+	auto per_sample_weights = a.opt_tensor();
+	auto include_last_offset = a.boolean();
+	auto padding_idx = a.opt_integer();
+	auto out = at::_ops::embedding_bag_padding_idx::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void embedding_dense_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& indices = a.tensor();
+	auto num_weights = a.integer();
+	auto padding_idx = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	r.tensor(at::_ops::embedding_dense_backward::call(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq));
+}
+
+void embedding_renorm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& indices = a.tensor();
+	auto max_norm = a.number();
+	auto norm_type = a.number();
+	at::_ops::embedding_renorm_::call(self, indices, max_norm, norm_type);
+}
+
+void embedding_sparse_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& indices = a.tensor();
+	auto num_weights = a.integer();
+	auto padding_idx = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	r.tensor(at::_ops::embedding_sparse_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq));
+}
+
+void empty_memory_format(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::empty_memory_format::call(size, dtype, layout, device, pin_memory, memory_format));
+}
+
+void empty_like(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::empty_like::call(self, dtype, layout, device, pin_memory, memory_format));
+}
+
+void empty_permuted(Args& a, Results& r) {
+	auto size = a.symints();
+	auto physical_layout = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::empty_permuted::call(size, physical_layout, dtype, layout, device, pin_memory));
+}
+
+void empty_quantized(Args& a, Results& r) {
+	auto size = a.ints();
+	const auto& qtensor = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::empty_quantized::call(size, qtensor, dtype, layout, device, pin_memory, memory_format));
+}
+
+void empty_strided(Args& a, Results& r) {
+	auto size = a.symints();
+	auto stride = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::empty_strided::call(size, stride, dtype, layout, device, pin_memory));
+}
+
+void eq_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::eq_Scalar::call(self, other));
+}
+
+void eq_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::eq_Tensor::call(self, other));
+}
+
+void eq__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::eq__Scalar::call(self, other);
+}
+
+void eq__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::eq__Tensor::call(self, other);
+}
+
+void equal(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.boolean(at::_ops::equal::call(self, other));
+}
+
+void erf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::erf::call(self));
+}
+
+void erf_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::erf_::call(self);
+}
+
+void erfc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::erfc::call(self));
+}
+
+void erfc_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::erfc_::call(self);
+}
+
+void erfinv(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::erfinv::call(self));
+}
+
+void erfinv_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::erfinv_::call(self);
+}
+
+void exp(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::exp::call(self));
+}
+
+void exp2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::exp2::call(self));
+}
+
+void exp2_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::exp2_::call(self);
+}
+
+void exp_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::exp_::call(self);
+}
+
+void expand(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	auto implicit = a.boolean();
+	r.tensor(at::_ops::expand::call(self, size, implicit));
+}
+
+void expand_as(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::expand_as::call(self, other));
+}
+
+void expand_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	auto implicit = a.boolean();
+	r.tensor(at::_ops::expand_copy::call(self, size, implicit));
+}
+
+void expm1(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::expm1::call(self));
+}
+
+void expm1_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::expm1_::call(self);
+}
+
+void exponential_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto lambd = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::exponential_::call(self, lambd, generator);
+}
+
+void eye(Args& a, Results& r) {
+	auto n = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::eye::call(n, dtype, layout, device, pin_memory));
+}
+
+void eye_m(Args& a, Results& r) {
+	auto n = a.integer();
+	auto m = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::eye_m::call(n, m, dtype, layout, device, pin_memory));
+}
+
+void fake_quantize_per_channel_affine(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& scale = a.tensor();
+	const auto& zero_point = a.tensor();
+	auto axis = a.integer();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	r.tensor(at::_ops::fake_quantize_per_channel_affine::call(self, scale, zero_point, axis, quant_min, quant_max));
+}
+
+void fake_quantize_per_channel_affine_cachemask(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& scale = a.tensor();
+	const auto& zero_point = a.tensor();
+	auto axis = a.integer();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto out = at::_ops::fake_quantize_per_channel_affine_cachemask::call(self, scale, zero_point, axis, quant_min, quant_max);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void fake_quantize_per_channel_affine_cachemask_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& mask = a.tensor();
+	r.tensor(at::_ops::fake_quantize_per_channel_affine_cachemask_backward::call(grad, mask));
+}
+
+void fake_quantize_per_tensor_affine(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto scale = a.number();
+	auto zero_point = a.integer();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	r.tensor(at::_ops::fake_quantize_per_tensor_affine::call(self, scale, zero_point, quant_min, quant_max));
+}
+
+void fake_quantize_per_tensor_affine_tensor_qparams(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& scale = a.tensor();
+	const auto& zero_point = a.tensor();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	r.tensor(at::_ops::fake_quantize_per_tensor_affine_tensor_qparams::call(self, scale, zero_point, quant_min, quant_max));
+}
+
+void fake_quantize_per_tensor_affine_cachemask(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto scale = a.number();
+	auto zero_point = a.integer();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto out = at::_ops::fake_quantize_per_tensor_affine_cachemask::call(self, scale, zero_point, quant_min, quant_max);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void fake_quantize_per_tensor_affine_cachemask_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& mask = a.tensor();
+	r.tensor(at::_ops::fake_quantize_per_tensor_affine_cachemask_backward::call(grad, mask));
+}
+
+void fbgemm_linear_fp16_weight(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& packed_weight = a.tensor();
+	const auto& bias = a.tensor();
+	r.tensor(at::_ops::fbgemm_linear_fp16_weight::call(input, packed_weight, bias));
+}
+
+void fbgemm_linear_fp16_weight_out(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& packed_weight = a.tensor();
+	const auto& bias = a.tensor();
+	auto& output = const_cast<at::Tensor&>(a.tensor());
+	r.tensor(at::_ops::fbgemm_linear_fp16_weight_out::call(input, packed_weight, bias, output));
+}
+
+void fbgemm_linear_fp16_weight_fp32_activation(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& packed_weight = a.tensor();
+	auto bias = a.opt_tensor();
+	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation::call(input, packed_weight, bias));
+}
+
+void fbgemm_linear_fp16_weight_fp32_activation_out(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& packed_weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto& output = const_cast<at::Tensor&>(a.tensor());
+	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation_out::call(input, packed_weight, bias, output));
+}
+
+void fbgemm_linear_int8_weight(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	const auto& packed = a.tensor();
+	const auto& col_offsets = a.tensor();
+	auto weight_scale = a.scalar();
+	auto weight_zero_point = a.scalar();
+	const auto& bias = a.tensor();
+	r.tensor(at::_ops::fbgemm_linear_int8_weight::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
+}
+
+void fbgemm_linear_int8_weight_fp32_activation(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	const auto& packed = a.tensor();
+	const auto& col_offsets = a.tensor();
+	auto weight_scale = a.scalar();
+	auto weight_zero_point = a.scalar();
+	const auto& bias = a.tensor();
+	r.tensor(at::_ops::fbgemm_linear_int8_weight_fp32_activation::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
+}
+
+void fbgemm_linear_quantize_weight(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto out = at::_ops::fbgemm_linear_quantize_weight::call(input);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.number(std::get<2>(out));
+	r.integer(std::get<3>(out));
+}
+
+void fbgemm_pack_gemm_matrix_fp16(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	r.tensor(at::_ops::fbgemm_pack_gemm_matrix_fp16::call(input));
+}
+
+void fbgemm_pack_quantized_matrix(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	r.tensor(at::_ops::fbgemm_pack_quantized_matrix::call(input));
+}
+
+void fbgemm_pack_quantized_matrix_KN(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto K = a.integer();
+	auto N = a.integer();
+	r.tensor(at::_ops::fbgemm_pack_quantized_matrix_KN::call(input, K, N));
+}
+
+void feature_alpha_dropout(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto p = a.number();
+	auto train = a.boolean();
+	r.tensor(at::_ops::feature_alpha_dropout::call(input, p, train));
+}
+
+void feature_alpha_dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto train = a.boolean();
+	at::_ops::feature_alpha_dropout_::call(self, p, train);
+}
+
+void feature_dropout(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto p = a.number();
+	auto train = a.boolean();
+	r.tensor(at::_ops::feature_dropout::call(input, p, train));
+}
+
+void feature_dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto train = a.boolean();
+	at::_ops::feature_dropout_::call(self, p, train);
+}
+
+void fft_fft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_fft::call(self, n, dim, norm));
+}
+
+void fft_fft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_fft2::call(self, s, dim, norm));
+}
+
+void fft_fftfreq(Args& a, Results& r) {
+	auto n = a.integer();
+	auto d = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::fft_fftfreq::call(n, d, dtype, layout, device, pin_memory));
+}
+
+void fft_fftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_fftn::call(self, s, dim, norm));
+}
+
+void fft_fftshift(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	r.tensor(at::_ops::fft_fftshift::call(self, dim));
+}
+
+void fft_hfft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_hfft::call(self, n, dim, norm));
+}
+
+void fft_hfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_hfft2::call(self, s, dim, norm));
+}
+
+void fft_hfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_hfftn::call(self, s, dim, norm));
+}
+
+void fft_ifft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_ifft::call(self, n, dim, norm));
+}
+
+void fft_ifft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_ifft2::call(self, s, dim, norm));
+}
+
+void fft_ifftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_ifftn::call(self, s, dim, norm));
+}
+
+void fft_ifftshift(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	r.tensor(at::_ops::fft_ifftshift::call(self, dim));
+}
+
+void fft_ihfft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_ihfft::call(self, n, dim, norm));
+}
+
+void fft_ihfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_ihfft2::call(self, s, dim, norm));
+}
+
+void fft_ihfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_ihfftn::call(self, s, dim, norm));
+}
+
+void fft_irfft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_irfft::call(self, n, dim, norm));
+}
+
+void fft_irfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_irfft2::call(self, s, dim, norm));
+}
+
+void fft_irfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_irfftn::call(self, s, dim, norm));
+}
+
+void fft_rfft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfft::call(self, n, dim, norm));
+}
+
+void fft_rfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfft2::call(self, s, dim, norm));
+}
+
+void fft_rfftfreq(Args& a, Results& r) {
+	auto n = a.integer();
+	auto d = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::fft_rfftfreq::call(n, d, dtype, layout, device, pin_memory));
+}
+
+void fft_rfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfftn::call(self, s, dim, norm));
+}
+
+void fill_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::fill_Scalar::call(self, value));
+}
+
+void fill_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& value = a.tensor();
+	r.tensor(at::_ops::fill_Tensor::call(self, value));
+}
+
+void fill__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto value = a.scalar();
+	at::_ops::fill__Scalar::call(self, value);
+}
+
+void fill__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& value = a.tensor();
+	at::_ops::fill__Tensor::call(self, value);
+}
+
+void fill_diagonal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto fill_value = a.scalar();
+	auto wrap = a.boolean();
+	at::_ops::fill_diagonal_::call(self, fill_value, wrap);
+}
+
+void fix(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::fix::call(self));
+}
+
+void fix_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::fix_::call(self);
+}
+
+void flatten_using_ints(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto start_dim = a.integer();
+	auto end_dim = a.integer();
+	r.tensor(at::_ops::flatten_using_ints::call(self, start_dim, end_dim));
+}
+
+void flatten_dense_tensors(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::flatten_dense_tensors::call(tensors));
+}
+
+void flip(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dims = a.ints();
+	r.tensor(at::_ops::flip::call(self, dims));
+}
+
+void fliplr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::fliplr::call(self));
+}
+
+void flipud(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::flipud::call(self));
+}
+
+void float_power_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::float_power_Scalar::call(self, exponent));
+}
+
+void float_power_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto exponent = a.scalar();
+	r.tensor(at::_ops::float_power_Tensor_Scalar::call(self, exponent));
+}
+
+void float_power_Tensor_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::float_power_Tensor_Tensor::call(self, exponent));
+}
+
+void float_power__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto exponent = a.scalar();
+	at::_ops::float_power__Scalar::call(self, exponent);
+}
+
+void float_power__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& exponent = a.tensor();
+	at::_ops::float_power__Tensor::call(self, exponent);
+}
+
+void floor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::floor::call(self));
+}
+
+void floor_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::floor_::call(self);
 }
 
 }  // namespace tg::op

@@ -2,1437 +2,2828 @@
 
 #include "ops_gen.h"
 
-#include <ATen/ops/atleast_3d_ops.h>
-#include <ATen/ops/avg_pool1d_ops.h>
-#include <ATen/ops/avg_pool2d_ops.h>
-#include <ATen/ops/avg_pool2d_backward_ops.h>
-#include <ATen/ops/avg_pool3d_ops.h>
-#include <ATen/ops/avg_pool3d_backward_ops.h>
-#include <ATen/ops/baddbmm_ops.h>
-#include <ATen/ops/bartlett_window_ops.h>
-#include <ATen/ops/batch_norm_ops.h>
-#include <ATen/ops/batch_norm_backward_ops.h>
-#include <ATen/ops/batch_norm_backward_elemt_ops.h>
-#include <ATen/ops/batch_norm_backward_reduce_ops.h>
-#include <ATen/ops/batch_norm_elemt_ops.h>
-#include <ATen/ops/batch_norm_gather_stats_ops.h>
-#include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
-#include <ATen/ops/batch_norm_stats_ops.h>
-#include <ATen/ops/batch_norm_update_stats_ops.h>
-#include <ATen/ops/bernoulli_ops.h>
-#include <ATen/ops/bilinear_ops.h>
-#include <ATen/ops/binary_cross_entropy_ops.h>
-#include <ATen/ops/binary_cross_entropy_backward_ops.h>
-#include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
-#include <ATen/ops/bincount_ops.h>
-#include <ATen/ops/binomial_ops.h>
-#include <ATen/ops/bitwise_and_ops.h>
-#include <ATen/ops/bitwise_left_shift_ops.h>
-#include <ATen/ops/bitwise_not_ops.h>
-#include <ATen/ops/bitwise_or_ops.h>
-#include <ATen/ops/bitwise_right_shift_ops.h>
-#include <ATen/ops/bitwise_xor_ops.h>
-#include <ATen/ops/blackman_window_ops.h>
-#include <ATen/ops/block_diag_ops.h>
-#include <ATen/ops/bmm_ops.h>
-#include <ATen/ops/broadcast_tensors_ops.h>
-#include <ATen/ops/broadcast_to_ops.h>
-#include <ATen/ops/bucketize_ops.h>
-#include <ATen/ops/can_cast_ops.h>
-#include <ATen/ops/cartesian_prod_ops.h>
-#include <ATen/ops/cat_ops.h>
-#include <ATen/ops/cauchy_ops.h>
-#include <ATen/ops/ccol_indices_ops.h>
-#include <ATen/ops/ccol_indices_copy_ops.h>
-#include <ATen/ops/cdist_ops.h>
-#include <ATen/ops/ceil_ops.h>
-#include <ATen/ops/celu_ops.h>
-#include <ATen/ops/chain_matmul_ops.h>
-#include <ATen/ops/chalf_ops.h>
-#include <ATen/ops/channel_shuffle_ops.h>
-#if __has_include(<ATen/ops/cholesky_ops.h>)
-#include <ATen/ops/cholesky_ops.h>
-#endif
-#include <ATen/ops/cholesky_inverse_ops.h>
-#include <ATen/ops/cholesky_solve_ops.h>
-#include <ATen/ops/choose_qparams_optimized_ops.h>
-#include <ATen/ops/chunk_ops.h>
-#include <ATen/ops/clamp_ops.h>
-#include <ATen/ops/clamp_max_ops.h>
-#include <ATen/ops/clamp_min_ops.h>
-#include <ATen/ops/clip_ops.h>
-#include <ATen/ops/clone_ops.h>
-#include <ATen/ops/coalesce_ops.h>
-#include <ATen/ops/col2im_ops.h>
-#include <ATen/ops/col_indices_ops.h>
-#include <ATen/ops/col_indices_copy_ops.h>
-#include <ATen/ops/column_stack_ops.h>
-#include <ATen/ops/combinations_ops.h>
-#include <ATen/ops/complex_ops.h>
-#include <ATen/ops/concat_ops.h>
-#include <ATen/ops/concatenate_ops.h>
-#include <ATen/ops/conj_ops.h>
-#include <ATen/ops/conj_physical_ops.h>
-#include <ATen/ops/constant_pad_nd_ops.h>
-#include <ATen/ops/contiguous_ops.h>
-#include <ATen/ops/conv1d_ops.h>
-#include <ATen/ops/conv2d_ops.h>
-#include <ATen/ops/conv3d_ops.h>
-#include <ATen/ops/conv_depthwise3d_ops.h>
-#include <ATen/ops/conv_tbc_ops.h>
-#include <ATen/ops/conv_tbc_backward_ops.h>
-#include <ATen/ops/conv_transpose1d_ops.h>
-#include <ATen/ops/conv_transpose2d_ops.h>
-#include <ATen/ops/conv_transpose3d_ops.h>
-#include <ATen/ops/convolution_ops.h>
-#include <ATen/ops/convolution_backward_ops.h>
-#include <ATen/ops/convolution_backward_overrideable_ops.h>
-#include <ATen/ops/convolution_overrideable_ops.h>
-#include <ATen/ops/copy_ops.h>
-#include <ATen/ops/copy_sparse_to_sparse_ops.h>
-#include <ATen/ops/copysign_ops.h>
-#include <ATen/ops/corrcoef_ops.h>
-#include <ATen/ops/cos_ops.h>
-#include <ATen/ops/cosh_ops.h>
-#include <ATen/ops/cosine_embedding_loss_ops.h>
-#include <ATen/ops/cosine_similarity_ops.h>
-#include <ATen/ops/count_nonzero_ops.h>
-#include <ATen/ops/cov_ops.h>
-#include <ATen/ops/cross_ops.h>
-#include <ATen/ops/cross_entropy_loss_ops.h>
-#include <ATen/ops/crow_indices_ops.h>
-#include <ATen/ops/crow_indices_copy_ops.h>
-#include <ATen/ops/ctc_loss_ops.h>
-#include <ATen/ops/cudnn_affine_grid_generator_ops.h>
-#include <ATen/ops/cudnn_affine_grid_generator_backward_ops.h>
-#include <ATen/ops/cudnn_batch_norm_ops.h>
-#include <ATen/ops/cudnn_batch_norm_backward_ops.h>
-#include <ATen/ops/cudnn_convolution_ops.h>
-#include <ATen/ops/cudnn_convolution_add_relu_ops.h>
-#include <ATen/ops/cudnn_convolution_relu_ops.h>
-#include <ATen/ops/cudnn_convolution_transpose_ops.h>
-#include <ATen/ops/cudnn_grid_sampler_ops.h>
-#include <ATen/ops/cudnn_grid_sampler_backward_ops.h>
-#include <ATen/ops/cudnn_is_acceptable_ops.h>
-#include <ATen/ops/cummax_ops.h>
-#include <ATen/ops/cummaxmin_backward_ops.h>
-#include <ATen/ops/cummin_ops.h>
-#include <ATen/ops/cumprod_ops.h>
-#include <ATen/ops/cumprod_backward_ops.h>
-#include <ATen/ops/cumsum_ops.h>
-#include <ATen/ops/cumulative_trapezoid_ops.h>
-#include <ATen/ops/data_ops.h>
-#include <ATen/ops/deg2rad_ops.h>
-#include <ATen/ops/dense_dim_ops.h>
-#include <ATen/ops/dequantize_ops.h>
-#include <ATen/ops/det_ops.h>
-#include <ATen/ops/detach_ops.h>
-#include <ATen/ops/detach_copy_ops.h>
-#include <ATen/ops/diag_ops.h>
-#include <ATen/ops/diag_embed_ops.h>
-#include <ATen/ops/diagflat_ops.h>
-#include <ATen/ops/diagonal_ops.h>
-#include <ATen/ops/diagonal_backward_ops.h>
-#include <ATen/ops/diagonal_copy_ops.h>
-#include <ATen/ops/diagonal_scatter_ops.h>
-#include <ATen/ops/diff_ops.h>
-#include <ATen/ops/digamma_ops.h>
-#include <ATen/ops/dist_ops.h>
-#include <ATen/ops/div_ops.h>
-#include <ATen/ops/divide_ops.h>
-#include <ATen/ops/dot_ops.h>
-#include <ATen/ops/dropout_ops.h>
-#include <ATen/ops/dsplit_ops.h>
-#include <ATen/ops/dstack_ops.h>
-#include <ATen/ops/einsum_ops.h>
-#include <ATen/ops/elu_ops.h>
-#include <ATen/ops/elu_backward_ops.h>
-#include <ATen/ops/embedding_ops.h>
-#include <ATen/ops/embedding_backward_ops.h>
-#include <ATen/ops/embedding_bag_ops.h>
-#include <ATen/ops/embedding_dense_backward_ops.h>
-#include <ATen/ops/embedding_renorm_ops.h>
-#include <ATen/ops/embedding_sparse_backward_ops.h>
-#include <ATen/ops/empty_ops.h>
-#include <ATen/ops/empty_like_ops.h>
-#include <ATen/ops/empty_permuted_ops.h>
-#include <ATen/ops/empty_quantized_ops.h>
-#include <ATen/ops/empty_strided_ops.h>
-#include <ATen/ops/eq_ops.h>
-#include <ATen/ops/equal_ops.h>
-#include <ATen/ops/erf_ops.h>
-#include <ATen/ops/erfc_ops.h>
-#include <ATen/ops/erfinv_ops.h>
-#include <ATen/ops/exp_ops.h>
-#include <ATen/ops/exp2_ops.h>
-#include <ATen/ops/expand_ops.h>
-#include <ATen/ops/expand_as_ops.h>
-#include <ATen/ops/expand_copy_ops.h>
-#include <ATen/ops/expm1_ops.h>
-#include <ATen/ops/exponential_ops.h>
-#include <ATen/ops/eye_ops.h>
-#include <ATen/ops/fake_quantize_per_channel_affine_ops.h>
-#include <ATen/ops/fake_quantize_per_channel_affine_cachemask_ops.h>
-#include <ATen/ops/fake_quantize_per_channel_affine_cachemask_backward_ops.h>
-#include <ATen/ops/fake_quantize_per_tensor_affine_ops.h>
-#include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_ops.h>
-#include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_backward_ops.h>
-#include <ATen/ops/fbgemm_linear_fp16_weight_ops.h>
-#include <ATen/ops/fbgemm_linear_fp16_weight_fp32_activation_ops.h>
-#include <ATen/ops/fbgemm_linear_int8_weight_ops.h>
-#include <ATen/ops/fbgemm_linear_int8_weight_fp32_activation_ops.h>
-#include <ATen/ops/fbgemm_linear_quantize_weight_ops.h>
-#include <ATen/ops/fbgemm_pack_gemm_matrix_fp16_ops.h>
-#include <ATen/ops/fbgemm_pack_quantized_matrix_ops.h>
-#include <ATen/ops/feature_alpha_dropout_ops.h>
-#include <ATen/ops/feature_dropout_ops.h>
-#include <ATen/ops/fft_fft_ops.h>
-#include <ATen/ops/fft_fft2_ops.h>
-#include <ATen/ops/fft_fftfreq_ops.h>
-#include <ATen/ops/fft_fftn_ops.h>
-#include <ATen/ops/fft_fftshift_ops.h>
-#include <ATen/ops/fft_hfft_ops.h>
-#include <ATen/ops/fft_hfft2_ops.h>
-#include <ATen/ops/fft_hfftn_ops.h>
-#include <ATen/ops/fft_ifft_ops.h>
-#include <ATen/ops/fft_ifft2_ops.h>
-#include <ATen/ops/fft_ifftn_ops.h>
-#include <ATen/ops/fft_ifftshift_ops.h>
-#include <ATen/ops/fft_ihfft_ops.h>
-#include <ATen/ops/fft_ihfft2_ops.h>
-#include <ATen/ops/fft_ihfftn_ops.h>
-#include <ATen/ops/fft_irfft_ops.h>
-#include <ATen/ops/fft_irfft2_ops.h>
-#include <ATen/ops/fft_irfftn_ops.h>
-#include <ATen/ops/fft_rfft_ops.h>
-#include <ATen/ops/fft_rfft2_ops.h>
-#include <ATen/ops/fft_rfftfreq_ops.h>
-#include <ATen/ops/fft_rfftn_ops.h>
-#include <ATen/ops/fill_ops.h>
-#include <ATen/ops/fill_diagonal_ops.h>
-#include <ATen/ops/fix_ops.h>
-#include <ATen/ops/flatten_ops.h>
-#include <ATen/ops/flatten_dense_tensors_ops.h>
-#include <ATen/ops/flip_ops.h>
-#include <ATen/ops/fliplr_ops.h>
-#include <ATen/ops/flipud_ops.h>
-#include <ATen/ops/float_power_ops.h>
-#include <ATen/ops/floor_ops.h>
+#include <ATen/ops/floor_divide_ops.h>
+#include <ATen/ops/fmax_ops.h>
+#include <ATen/ops/fmin_ops.h>
+#include <ATen/ops/fmod_ops.h>
+#include <ATen/ops/frac_ops.h>
+#include <ATen/ops/fractional_max_pool2d_ops.h>
+#include <ATen/ops/fractional_max_pool2d_backward_ops.h>
+#include <ATen/ops/fractional_max_pool3d_ops.h>
+#include <ATen/ops/fractional_max_pool3d_backward_ops.h>
+#include <ATen/ops/frexp_ops.h>
+#include <ATen/ops/frobenius_norm_ops.h>
+#include <ATen/ops/from_file_ops.h>
+#include <ATen/ops/full_ops.h>
+#include <ATen/ops/full_like_ops.h>
+#include <ATen/ops/fused_moving_avg_obs_fake_quant_ops.h>
+#include <ATen/ops/gather_ops.h>
+#include <ATen/ops/gather_backward_ops.h>
+#include <ATen/ops/gcd_ops.h>
+#include <ATen/ops/ge_ops.h>
+#include <ATen/ops/gelu_ops.h>
+#include <ATen/ops/gelu_backward_ops.h>
+#include <ATen/ops/geometric_ops.h>
+#include <ATen/ops/geqrf_ops.h>
+#include <ATen/ops/ger_ops.h>
+#include <ATen/ops/glu_ops.h>
+#include <ATen/ops/glu_backward_ops.h>
+#include <ATen/ops/glu_backward_jvp_ops.h>
+#include <ATen/ops/glu_jvp_ops.h>
+#include <ATen/ops/gradient_ops.h>
+#include <ATen/ops/greater_ops.h>
+#include <ATen/ops/greater_equal_ops.h>
+#include <ATen/ops/grid_sampler_ops.h>
+#include <ATen/ops/grid_sampler_2d_ops.h>
+#include <ATen/ops/grid_sampler_2d_backward_ops.h>
+#include <ATen/ops/grid_sampler_3d_ops.h>
+#include <ATen/ops/grid_sampler_3d_backward_ops.h>
+#include <ATen/ops/group_norm_ops.h>
+#include <ATen/ops/gru_ops.h>
+#include <ATen/ops/gru_cell_ops.h>
+#include <ATen/ops/gt_ops.h>
+#include <ATen/ops/hamming_window_ops.h>
+#include <ATen/ops/hann_window_ops.h>
+#include <ATen/ops/hardshrink_ops.h>
+#include <ATen/ops/hardshrink_backward_ops.h>
+#include <ATen/ops/hardsigmoid_ops.h>
+#include <ATen/ops/hardsigmoid_backward_ops.h>
+#include <ATen/ops/hardswish_ops.h>
+#include <ATen/ops/hardswish_backward_ops.h>
+#include <ATen/ops/hardtanh_ops.h>
+#include <ATen/ops/hardtanh_backward_ops.h>
+#include <ATen/ops/hash_tensor_ops.h>
+#include <ATen/ops/heaviside_ops.h>
+#include <ATen/ops/hinge_embedding_loss_ops.h>
+#include <ATen/ops/histc_ops.h>
+#include <ATen/ops/histogram_ops.h>
+#include <ATen/ops/histogramdd_ops.h>
+#include <ATen/ops/hsplit_ops.h>
+#include <ATen/ops/hspmm_ops.h>
+#include <ATen/ops/hstack_ops.h>
+#include <ATen/ops/huber_loss_ops.h>
+#include <ATen/ops/huber_loss_backward_ops.h>
+#include <ATen/ops/hypot_ops.h>
+#include <ATen/ops/i0_ops.h>
+#include <ATen/ops/igamma_ops.h>
+#include <ATen/ops/igammac_ops.h>
+#include <ATen/ops/im2col_ops.h>
+#include <ATen/ops/imag_ops.h>
+#include <ATen/ops/index_ops.h>
+#include <ATen/ops/index_add_ops.h>
+#include <ATen/ops/index_copy_ops.h>
+#include <ATen/ops/index_fill_ops.h>
+#include <ATen/ops/index_put_ops.h>
+#include <ATen/ops/index_reduce_ops.h>
+#include <ATen/ops/index_select_ops.h>
+#include <ATen/ops/index_select_backward_ops.h>
+#include <ATen/ops/indices_ops.h>
+#include <ATen/ops/indices_copy_ops.h>
+#include <ATen/ops/infinitely_differentiable_gelu_backward_ops.h>
+#include <ATen/ops/inner_ops.h>
+#include <ATen/ops/instance_norm_ops.h>
+#include <ATen/ops/int_repr_ops.h>
+#include <ATen/ops/inverse_ops.h>
+#include <ATen/ops/is_coalesced_ops.h>
+#include <ATen/ops/is_complex_ops.h>
+#include <ATen/ops/is_conj_ops.h>
+#include <ATen/ops/is_distributed_ops.h>
+#include <ATen/ops/is_floating_point_ops.h>
+#include <ATen/ops/is_inference_ops.h>
+#include <ATen/ops/is_leaf_ops.h>
+#include <ATen/ops/is_neg_ops.h>
+#include <ATen/ops/is_nonzero_ops.h>
+#include <ATen/ops/is_pinned_ops.h>
+#include <ATen/ops/is_same_size_ops.h>
+#include <ATen/ops/is_set_to_ops.h>
+#include <ATen/ops/is_signed_ops.h>
+#include <ATen/ops/is_vulkan_available_ops.h>
+#include <ATen/ops/isclose_ops.h>
+#include <ATen/ops/isfinite_ops.h>
+#include <ATen/ops/isin_ops.h>
+#include <ATen/ops/isinf_ops.h>
+#include <ATen/ops/isnan_ops.h>
+#include <ATen/ops/isneginf_ops.h>
+#include <ATen/ops/isposinf_ops.h>
+#include <ATen/ops/isreal_ops.h>
+#include <ATen/ops/istft_ops.h>
+#include <ATen/ops/item_ops.h>
+#include <ATen/ops/kaiser_window_ops.h>
+#include <ATen/ops/kl_div_ops.h>
+#include <ATen/ops/kron_ops.h>
+#include <ATen/ops/kthvalue_ops.h>
+#include <ATen/ops/l1_loss_ops.h>
+#include <ATen/ops/layer_norm_ops.h>
+#include <ATen/ops/lcm_ops.h>
+#include <ATen/ops/ldexp_ops.h>
+#include <ATen/ops/le_ops.h>
+#include <ATen/ops/leaky_relu_ops.h>
+#include <ATen/ops/leaky_relu_backward_ops.h>
+#include <ATen/ops/lerp_ops.h>
+#include <ATen/ops/less_ops.h>
+#include <ATen/ops/less_equal_ops.h>
+#include <ATen/ops/lgamma_ops.h>
+#include <ATen/ops/lift_ops.h>
+#include <ATen/ops/lift_fresh_ops.h>
+#include <ATen/ops/lift_fresh_copy_ops.h>
+#include <ATen/ops/linalg__powsum_ops.h>
+#include <ATen/ops/linalg_cholesky_ops.h>
+#include <ATen/ops/linalg_cholesky_ex_ops.h>
+#include <ATen/ops/linalg_cond_ops.h>
+#include <ATen/ops/linalg_cross_ops.h>
+#include <ATen/ops/linalg_det_ops.h>
+#include <ATen/ops/linalg_diagonal_ops.h>
+#include <ATen/ops/linalg_eig_ops.h>
+#include <ATen/ops/linalg_eigh_ops.h>
+#include <ATen/ops/linalg_eigvals_ops.h>
+#include <ATen/ops/linalg_eigvalsh_ops.h>
+#include <ATen/ops/linalg_householder_product_ops.h>
+#include <ATen/ops/linalg_inv_ops.h>
+#include <ATen/ops/linalg_inv_ex_ops.h>
+#include <ATen/ops/linalg_ldl_factor_ops.h>
+#include <ATen/ops/linalg_ldl_factor_ex_ops.h>
+#include <ATen/ops/linalg_ldl_solve_ops.h>
+#include <ATen/ops/linalg_lstsq_ops.h>
+#include <ATen/ops/linalg_lu_ops.h>
+#include <ATen/ops/linalg_lu_factor_ops.h>
+#include <ATen/ops/linalg_lu_factor_ex_ops.h>
+#include <ATen/ops/linalg_lu_solve_ops.h>
+#include <ATen/ops/linalg_matmul_ops.h>
+#include <ATen/ops/linalg_matrix_exp_ops.h>
+#include <ATen/ops/linalg_matrix_norm_ops.h>
+#include <ATen/ops/linalg_matrix_power_ops.h>
+#include <ATen/ops/linalg_matrix_rank_ops.h>
+#include <ATen/ops/linalg_multi_dot_ops.h>
+#include <ATen/ops/linalg_norm_ops.h>
+#include <ATen/ops/linalg_pinv_ops.h>
+#include <ATen/ops/linalg_qr_ops.h>
+#include <ATen/ops/linalg_slogdet_ops.h>
+#include <ATen/ops/linalg_solve_ops.h>
+#include <ATen/ops/linalg_solve_ex_ops.h>
+#include <ATen/ops/linalg_solve_triangular_ops.h>
+#include <ATen/ops/linalg_svd_ops.h>
+#include <ATen/ops/linalg_svdvals_ops.h>
+#include <ATen/ops/linalg_tensorinv_ops.h>
+#include <ATen/ops/linalg_tensorsolve_ops.h>
+#include <ATen/ops/linalg_vander_ops.h>
+#include <ATen/ops/linalg_vecdot_ops.h>
+#include <ATen/ops/linalg_vector_norm_ops.h>
+#include <ATen/ops/linear_ops.h>
+#include <ATen/ops/linear_backward_ops.h>
+#include <ATen/ops/linspace_ops.h>
+#include <ATen/ops/log_ops.h>
+#include <ATen/ops/log10_ops.h>
+#include <ATen/ops/log1p_ops.h>
+#include <ATen/ops/log2_ops.h>
+#include <ATen/ops/log_normal_ops.h>
+#include <ATen/ops/log_sigmoid_ops.h>
+#include <ATen/ops/log_sigmoid_backward_ops.h>
+#include <ATen/ops/log_sigmoid_forward_ops.h>
+#include <ATen/ops/log_softmax_ops.h>
+#include <ATen/ops/logaddexp_ops.h>
+#include <ATen/ops/logaddexp2_ops.h>
+#include <ATen/ops/logcumsumexp_ops.h>
+#include <ATen/ops/logdet_ops.h>
+#include <ATen/ops/logical_and_ops.h>
+#include <ATen/ops/logical_not_ops.h>
+#include <ATen/ops/logical_or_ops.h>
+#include <ATen/ops/logical_xor_ops.h>
+#include <ATen/ops/logit_ops.h>
+#include <ATen/ops/logit_backward_ops.h>
+#include <ATen/ops/logspace_ops.h>
+#include <ATen/ops/logsumexp_ops.h>
+#include <ATen/ops/lstm_ops.h>
+#include <ATen/ops/lstm_cell_ops.h>
+#include <ATen/ops/lt_ops.h>
+#include <ATen/ops/lu_solve_ops.h>
+#include <ATen/ops/lu_unpack_ops.h>
+#include <ATen/ops/mH_ops.h>
+#include <ATen/ops/mT_ops.h>
+#include <ATen/ops/margin_ranking_loss_ops.h>
+#include <ATen/ops/masked_fill_ops.h>
+#include <ATen/ops/masked_scatter_ops.h>
+#include <ATen/ops/masked_scatter_backward_ops.h>
+#include <ATen/ops/masked_select_ops.h>
+#include <ATen/ops/masked_select_backward_ops.h>
+#include <ATen/ops/matmul_ops.h>
+#include <ATen/ops/matmul_backward_ops.h>
+#include <ATen/ops/matrix_H_ops.h>
+#include <ATen/ops/matrix_exp_ops.h>
+#include <ATen/ops/matrix_exp_backward_ops.h>
+#include <ATen/ops/matrix_power_ops.h>
+#include <ATen/ops/max_ops.h>
+#include <ATen/ops/max_pool1d_ops.h>
+#include <ATen/ops/max_pool1d_with_indices_ops.h>
+#include <ATen/ops/max_pool2d_ops.h>
+#include <ATen/ops/max_pool2d_backward_ops.h>
+#include <ATen/ops/max_pool2d_with_indices_ops.h>
+#include <ATen/ops/max_pool2d_with_indices_backward_ops.h>
+#include <ATen/ops/max_pool3d_ops.h>
+#include <ATen/ops/max_pool3d_with_indices_ops.h>
+#include <ATen/ops/max_pool3d_with_indices_backward_ops.h>
+#include <ATen/ops/max_unpool2d_ops.h>
+#include <ATen/ops/max_unpool3d_ops.h>
+#include <ATen/ops/maximum_ops.h>
+#include <ATen/ops/mean_ops.h>
+#include <ATen/ops/median_ops.h>
+#include <ATen/ops/meshgrid_ops.h>
+#include <ATen/ops/min_ops.h>
+#include <ATen/ops/minimum_ops.h>
+#include <ATen/ops/miopen_batch_norm_ops.h>
+#include <ATen/ops/miopen_batch_norm_backward_ops.h>
+#include <ATen/ops/miopen_convolution_ops.h>
+#include <ATen/ops/miopen_convolution_add_relu_ops.h>
+#include <ATen/ops/miopen_convolution_relu_ops.h>
+#include <ATen/ops/miopen_convolution_transpose_ops.h>
+#include <ATen/ops/miopen_ctc_loss_ops.h>
+#include <ATen/ops/miopen_depthwise_convolution_ops.h>
+#include <ATen/ops/miopen_rnn_ops.h>
+#include <ATen/ops/miopen_rnn_backward_ops.h>
+#include <ATen/ops/mish_ops.h>
+#include <ATen/ops/mish_backward_ops.h>
+#include <ATen/ops/mkldnn_adaptive_avg_pool2d_ops.h>
+#include <ATen/ops/mkldnn_adaptive_avg_pool2d_backward_ops.h>
+#include <ATen/ops/mkldnn_convolution_ops.h>
+#include <ATen/ops/mkldnn_linear_ops.h>
+#include <ATen/ops/mkldnn_linear_backward_ops.h>
+#include <ATen/ops/mkldnn_linear_backward_input_ops.h>
+#include <ATen/ops/mkldnn_linear_backward_weights_ops.h>
+#include <ATen/ops/mkldnn_max_pool2d_ops.h>
+#include <ATen/ops/mkldnn_max_pool2d_backward_ops.h>
+#include <ATen/ops/mkldnn_max_pool3d_ops.h>
+#include <ATen/ops/mkldnn_max_pool3d_backward_ops.h>
+#include <ATen/ops/mkldnn_reorder_conv2d_weight_ops.h>
+#include <ATen/ops/mkldnn_reorder_conv3d_weight_ops.h>
+#include <ATen/ops/mkldnn_rnn_layer_ops.h>
+#include <ATen/ops/mkldnn_rnn_layer_backward_ops.h>
+#include <ATen/ops/mm_ops.h>
+#include <ATen/ops/mode_ops.h>
+#include <ATen/ops/moveaxis_ops.h>
+#include <ATen/ops/movedim_ops.h>
+#include <ATen/ops/mps_convolution_backward_ops.h>
+#include <ATen/ops/mps_convolution_transpose_backward_ops.h>
+#include <ATen/ops/mse_loss_ops.h>
+#include <ATen/ops/mse_loss_backward_ops.h>
+#include <ATen/ops/msort_ops.h>
+#include <ATen/ops/mul_ops.h>
+#include <ATen/ops/multi_margin_loss_ops.h>
+#include <ATen/ops/multi_margin_loss_backward_ops.h>
+#include <ATen/ops/multilabel_margin_loss_ops.h>
+#include <ATen/ops/multilabel_margin_loss_backward_ops.h>
+#include <ATen/ops/multilabel_margin_loss_forward_ops.h>
+#include <ATen/ops/multinomial_ops.h>
+#include <ATen/ops/multiply_ops.h>
+#include <ATen/ops/mv_ops.h>
+#include <ATen/ops/mvlgamma_ops.h>
+#include <ATen/ops/nan_to_num_ops.h>
+#include <ATen/ops/nanmean_ops.h>
+#include <ATen/ops/nanmedian_ops.h>
+#include <ATen/ops/nanquantile_ops.h>
+#include <ATen/ops/nansum_ops.h>
+#include <ATen/ops/narrow_ops.h>
+#include <ATen/ops/narrow_copy_ops.h>
+#include <ATen/ops/native_batch_norm_ops.h>
+#include <ATen/ops/native_batch_norm_backward_ops.h>
+#include <ATen/ops/native_channel_shuffle_ops.h>
+#include <ATen/ops/native_dropout_ops.h>
+#include <ATen/ops/native_dropout_backward_ops.h>
+#include <ATen/ops/native_group_norm_ops.h>
+#include <ATen/ops/native_group_norm_backward_ops.h>
+#include <ATen/ops/native_layer_norm_ops.h>
+#include <ATen/ops/native_layer_norm_backward_ops.h>
+#include <ATen/ops/native_norm_ops.h>
+#include <ATen/ops/ne_ops.h>
+#include <ATen/ops/neg_ops.h>
+#include <ATen/ops/negative_ops.h>
+#include <ATen/ops/nested_to_padded_tensor_ops.h>
+#include <ATen/ops/new_empty_ops.h>
+#include <ATen/ops/new_empty_strided_ops.h>
+#include <ATen/ops/new_full_ops.h>
+#include <ATen/ops/new_ones_ops.h>
+#include <ATen/ops/new_zeros_ops.h>
+#include <ATen/ops/nextafter_ops.h>
+#include <ATen/ops/nll_loss_ops.h>
+#include <ATen/ops/nll_loss2d_ops.h>
+#include <ATen/ops/nll_loss2d_backward_ops.h>
+#include <ATen/ops/nll_loss2d_forward_ops.h>
+#include <ATen/ops/nll_loss_backward_ops.h>
+#include <ATen/ops/nll_loss_forward_ops.h>
+#include <ATen/ops/nll_loss_nd_ops.h>
+#include <ATen/ops/nonzero_ops.h>
+#include <ATen/ops/nonzero_numpy_ops.h>
+#include <ATen/ops/nonzero_static_ops.h>
+#include <ATen/ops/norm_ops.h>
+#include <ATen/ops/norm_except_dim_ops.h>
+#include <ATen/ops/normal_ops.h>
+#include <ATen/ops/not_equal_ops.h>
+#include <ATen/ops/nuclear_norm_ops.h>
+#include <ATen/ops/numpy_T_ops.h>
+#include <ATen/ops/one_hot_ops.h>
+#include <ATen/ops/ones_ops.h>
+#include <ATen/ops/ones_like_ops.h>
+#include <ATen/ops/orgqr_ops.h>
+#include <ATen/ops/ormqr_ops.h>
+#include <ATen/ops/outer_ops.h>
+#include <ATen/ops/output_nr_ops.h>
+#include <ATen/ops/pad_ops.h>
+#include <ATen/ops/pad_sequence_ops.h>
+#include <ATen/ops/pairwise_distance_ops.h>
+#include <ATen/ops/pdist_ops.h>
+#include <ATen/ops/permute_ops.h>
+#include <ATen/ops/permute_copy_ops.h>
+#include <ATen/ops/pin_memory_ops.h>
+#include <ATen/ops/pinverse_ops.h>
+#include <ATen/ops/pixel_shuffle_ops.h>
+#include <ATen/ops/pixel_unshuffle_ops.h>
+#include <ATen/ops/poisson_ops.h>
+#include <ATen/ops/poisson_nll_loss_ops.h>
+#include <ATen/ops/polar_ops.h>
+#include <ATen/ops/polygamma_ops.h>
 
 namespace tg::op {
 
-void atleast_3d(Args& a, Results& r) {
+void floor_divide(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::atleast_3d::call(self));
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::floor_divide::call(self, other));
 }
 
-void atleast_3d_Sequence(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::atleast_3d_Sequence::call(tensors));
-}
-
-void avg_pool1d(Args& a, Results& r) {
+void floor_divide_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	r.tensor(at::_ops::avg_pool1d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad));
+	auto other = a.scalar();
+	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
 }
 
-void avg_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool2d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
-void avg_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
-void avg_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool3d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
-void avg_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool3d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
-void baddbmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::baddbmm::call(self, batch1, batch2, beta, alpha));
-}
-
-void baddbmm_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto out_dtype = a.dtype();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::baddbmm_dtype::call(self, batch1, batch2, out_dtype, beta, alpha));
-}
-
-void baddbmm_(Args& a, Results& r) {
+void floor_divide__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::baddbmm_::call(self, batch1, batch2, beta, alpha);
+	auto other = a.scalar();
+	at::_ops::floor_divide__Scalar::call(self, other);
 }
 
-void bartlett_window(Args& a, Results& r) {
+void floor_divide__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::floor_divide__Tensor::call(self, other);
+}
+
+void fmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmax::call(self, other));
+}
+
+void fmin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmin::call(self, other));
+}
+
+void fmod_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::fmod_Scalar::call(self, other));
+}
+
+void fmod_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmod_Tensor::call(self, other));
+}
+
+void fmod__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::fmod__Scalar::call(self, other);
+}
+
+void fmod__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::fmod__Tensor::call(self, other);
+}
+
+void frac(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::frac::call(self));
+}
+
+void frac_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::frac_::call(self);
+}
+
+void fractional_max_pool2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto output_size = a.ints();
+	const auto& random_samples = a.tensor();
+	auto out = at::_ops::fractional_max_pool2d::call(self, kernel_size, output_size, random_samples);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void fractional_max_pool2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto output_size = a.ints();
+	const auto& indices = a.tensor();
+	r.tensor(at::_ops::fractional_max_pool2d_backward::call(grad_output, self, kernel_size, output_size, indices));
+}
+
+void fractional_max_pool3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto output_size = a.ints();
+	const auto& random_samples = a.tensor();
+	auto out = at::_ops::fractional_max_pool3d::call(self, kernel_size, output_size, random_samples);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void fractional_max_pool3d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto output_size = a.ints();
+	const auto& indices = a.tensor();
+	r.tensor(at::_ops::fractional_max_pool3d_backward::call(grad_output, self, kernel_size, output_size, indices));
+}
+
+void frexp_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto out = at::_ops::frexp_Tensor::call(self);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void frobenius_norm_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::frobenius_norm_dim::call(self, dim, keepdim));
+}
+
+void from_file(Args& a, Results& r) {
+	auto filename = a.string();
+	auto shared = a.opt_boolean();
+	auto size = a.opt_integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::from_file::call(filename, shared, size, dtype, layout, device, pin_memory));
+}
+
+void full(Args& a, Results& r) {
+	auto size = a.symints();
+	auto fill_value = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::full::call(size, fill_value, dtype, layout, device, pin_memory));
+}
+
+void full_like(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto fill_value = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::full_like::call(self, fill_value, dtype, layout, device, pin_memory, memory_format));
+}
+
+void fused_moving_avg_obs_fake_quant(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& observer_on = a.tensor();
+	const auto& fake_quant_on = a.tensor();
+	auto& running_min = const_cast<at::Tensor&>(a.tensor());
+	auto& running_max = const_cast<at::Tensor&>(a.tensor());
+	auto& scale = const_cast<at::Tensor&>(a.tensor());
+	auto& zero_point = const_cast<at::Tensor&>(a.tensor());
+	auto averaging_const = a.number();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto ch_axis = a.integer();
+	auto per_row_fake_quant = a.boolean();
+	auto symmetric_quant = a.boolean();
+	r.tensor(at::_ops::fused_moving_avg_obs_fake_quant::call(self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant));
+}
+
+void gather(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto sparse_grad = a.boolean();
+	r.tensor(at::_ops::gather::call(self, dim, index, sparse_grad));
+}
+
+void gather_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto sparse_grad = a.boolean();
+	r.tensor(at::_ops::gather_backward::call(grad, self, dim, index, sparse_grad));
+}
+
+void gcd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::gcd::call(self, other));
+}
+
+void gcd_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::gcd_::call(self, other);
+}
+
+void ge_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::ge_Scalar::call(self, other));
+}
+
+void ge_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::ge_Tensor::call(self, other));
+}
+
+void ge__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::ge__Scalar::call(self, other);
+}
+
+void ge__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::ge__Tensor::call(self, other);
+}
+
+void gelu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto approximate = a.string();
+	r.tensor(at::_ops::gelu::call(self, approximate));
+}
+
+void gelu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto approximate = a.string();
+	at::_ops::gelu_::call(self, approximate);
+}
+
+void gelu_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto approximate = a.string();
+	r.tensor(at::_ops::gelu_backward::call(grad_output, self, approximate));
+}
+
+void geometric_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::geometric_::call(self, p, generator);
+}
+
+void geqrf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto out = at::_ops::geqrf::call(self);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void ger(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& vec2 = a.tensor();
+	r.tensor(at::_ops::ger::call(self, vec2));
+}
+
+void glu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu::call(self, dim));
+}
+
+void glu_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu_backward::call(grad_output, self, dim));
+}
+
+void glu_backward_jvp(Args& a, Results& r) {
+	const auto& grad_x = a.tensor();
+	const auto& grad_glu = a.tensor();
+	const auto& x = a.tensor();
+	const auto& dgrad_glu = a.tensor();
+	const auto& dx = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu_backward_jvp::call(grad_x, grad_glu, x, dgrad_glu, dx, dim));
+}
+
+void glu_jvp(Args& a, Results& r) {
+	const auto& glu = a.tensor();
+	const auto& x = a.tensor();
+	const auto& dx = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu_jvp::call(glu, x, dx, dim));
+}
+
+void gradient_array(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_array::call(self, dim, edge_order));
+}
+
+void gradient_scalararray(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.scalar();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalararray::call(self, spacing, dim, edge_order));
+}
+
+void gradient_scalarint(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.opt_scalar();
+	auto dim = a.opt_integer();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalarint::call(self, spacing, dim, edge_order));
+}
+
+void gradient_scalarrayarray(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.scalars();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalarrayarray::call(self, spacing, dim, edge_order));
+}
+
+void gradient_scalarrayint(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.scalars();
+	auto dim = a.opt_integer();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalarrayint::call(self, spacing, dim, edge_order));
+}
+
+void gradient_tensorarray(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.tensors();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_tensorarray::call(self, spacing, dim, edge_order));
+}
+
+void gradient_tensorarrayint(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.tensors();
+	auto dim = a.opt_integer();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_tensorarrayint::call(self, spacing, dim, edge_order));
+}
+
+void greater_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::greater_Scalar::call(self, other));
+}
+
+void greater_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::greater_Tensor::call(self, other));
+}
+
+void greater__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::greater__Scalar::call(self, other);
+}
+
+void greater__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::greater__Tensor::call(self, other);
+}
+
+void greater_equal_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::greater_equal_Scalar::call(self, other));
+}
+
+void greater_equal_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::greater_equal_Tensor::call(self, other));
+}
+
+void greater_equal__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::greater_equal__Scalar::call(self, other);
+}
+
+void greater_equal__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::greater_equal__Tensor::call(self, other);
+}
+
+void grid_sampler(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& grid = a.tensor();
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	r.tensor(at::_ops::grid_sampler::call(input, grid, interpolation_mode, padding_mode, align_corners));
+}
+
+void grid_sampler_2d(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& grid = a.tensor();
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	r.tensor(at::_ops::grid_sampler_2d::call(input, grid, interpolation_mode, padding_mode, align_corners));
+}
+
+void grid_sampler_2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& input = a.tensor();
+	const auto& grid = a.tensor();
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::grid_sampler_2d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void grid_sampler_3d(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& grid = a.tensor();
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	r.tensor(at::_ops::grid_sampler_3d::call(input, grid, interpolation_mode, padding_mode, align_corners));
+}
+
+void grid_sampler_3d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& input = a.tensor();
+	const auto& grid = a.tensor();
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::grid_sampler_3d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void group_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto num_groups = a.integer();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto eps = a.number();
+	auto cudnn_enabled = a.boolean();
+	r.tensor(at::_ops::group_norm::call(input, num_groups, weight, bias, eps, cudnn_enabled));
+}
+
+void gru_data(Args& a, Results& r) {
+	const auto& data = a.tensor();
+	const auto& batch_sizes = a.tensor();
+	const auto& hx = a.tensor();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto out = at::_ops::gru_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void gru_input(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_first = a.boolean();
+	auto out = at::_ops::gru_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void gru_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	auto b_ih = a.opt_tensor();
+	auto b_hh = a.opt_tensor();
+	r.tensor(at::_ops::gru_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh));
+}
+
+void gt_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::gt_Scalar::call(self, other));
+}
+
+void gt_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::gt_Tensor::call(self, other));
+}
+
+void gt__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::gt__Scalar::call(self, other);
+}
+
+void gt__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::gt__Tensor::call(self, other);
+}
+
+void hamming_window(Args& a, Results& r) {
 	auto window_length = a.integer();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::bartlett_window::call(window_length, dtype, layout, device, pin_memory));
+	r.tensor(at::_ops::hamming_window::call(window_length, dtype, layout, device, pin_memory));
 }
 
-void bartlett_window_periodic(Args& a, Results& r) {
+void hamming_window_periodic(Args& a, Results& r) {
 	auto window_length = a.integer();
 	auto periodic = a.boolean();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::bartlett_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+	r.tensor(at::_ops::hamming_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
 }
 
-void batch_norm(Args& a, Results& r) {
+void hamming_window_periodic_alpha(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto alpha = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::hamming_window_periodic_alpha::call(window_length, periodic, alpha, dtype, layout, device, pin_memory));
+}
+
+void hamming_window_periodic_alpha_beta(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto alpha = a.number();
+	auto beta = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::hamming_window_periodic_alpha_beta::call(window_length, periodic, alpha, beta, dtype, layout, device, pin_memory));
+}
+
+void hann_window(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::hann_window::call(window_length, dtype, layout, device, pin_memory));
+}
+
+void hann_window_periodic(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::hann_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+}
+
+void hardshrink(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto lambd = a.scalar();
+	r.tensor(at::_ops::hardshrink::call(self, lambd));
+}
+
+void hardshrink_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& self = a.tensor();
+	auto lambd = a.scalar();
+	r.tensor(at::_ops::hardshrink_backward::call(grad_out, self, lambd));
+}
+
+void hardsigmoid(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::hardsigmoid::call(self));
+}
+
+void hardsigmoid_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::hardsigmoid_::call(self);
+}
+
+void hardsigmoid_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::hardsigmoid_backward::call(grad_output, self));
+}
+
+void hardswish(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::hardswish::call(self));
+}
+
+void hardswish_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::hardswish_::call(self);
+}
+
+void hardswish_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::hardswish_backward::call(grad_output, self));
+}
+
+void hardtanh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto min_val = a.scalar();
+	auto max_val = a.scalar();
+	r.tensor(at::_ops::hardtanh::call(self, min_val, max_val));
+}
+
+void hardtanh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min_val = a.scalar();
+	auto max_val = a.scalar();
+	at::_ops::hardtanh_::call(self, min_val, max_val);
+}
+
+void hardtanh_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto min_val = a.scalar();
+	auto max_val = a.scalar();
+	r.tensor(at::_ops::hardtanh_backward::call(grad_output, self, min_val, max_val));
+}
+
+void hash_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto mode = a.integer();
+	r.tensor(at::_ops::hash_tensor::call(self, dim, keepdim, mode));
+}
+
+void heaviside(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& values = a.tensor();
+	r.tensor(at::_ops::heaviside::call(self, values));
+}
+
+void heaviside_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& values = a.tensor();
+	at::_ops::heaviside_::call(self, values);
+}
+
+void hinge_embedding_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto margin = a.number();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::hinge_embedding_loss::call(self, target, margin, reduction));
+}
+
+void histc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto min = a.scalar();
+	auto max = a.scalar();
+	r.tensor(at::_ops::histc::call(self, bins, min, max));
+}
+
+void histogram_bin_ct(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogram_bin_ct::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void histogram_bins_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& bins = a.tensor();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogram_bins_tensor::call(self, bins, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void histogramdd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.ints();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
+
+void histogramdd_TensorList_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.tensors();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
+
+void histogramdd_int_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_int_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
+
+void hsplit_array(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto indices = a.ints();
+	r.tensors(at::_ops::hsplit_array::call(self, indices));
+}
+
+void hsplit_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto sections = a.integer();
+	r.tensors(at::_ops::hsplit_int::call(self, sections));
+}
+
+void hspmm(Args& a, Results& r) {
+	const auto& mat1 = a.tensor();
+	const auto& mat2 = a.tensor();
+	r.tensor(at::_ops::hspmm::call(mat1, mat2));
+}
+
+void hstack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::hstack::call(tensors));
+}
+
+void huber_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	auto delta = a.number();
+	r.tensor(at::_ops::huber_loss::call(self, target, reduction, delta));
+}
+
+void huber_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	auto delta = a.number();
+	r.tensor(at::_ops::huber_loss_backward::call(grad_output, self, target, reduction, delta));
+}
+
+void hypot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::hypot::call(self, other));
+}
+
+void hypot_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::hypot_::call(self, other);
+}
+
+void i0(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::i0::call(self));
+}
+
+void i0_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::i0_::call(self);
+}
+
+void igamma(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::igamma::call(self, other));
+}
+
+void igamma_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::igamma_::call(self, other);
+}
+
+void igammac(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::igammac::call(self, other));
+}
+
+void igammac_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::igammac_::call(self, other);
+}
+
+void im2col(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto dilation = a.ints();
+	auto padding = a.ints();
+	auto stride = a.ints();
+	r.tensor(at::_ops::im2col::call(self, kernel_size, dilation, padding, stride));
+}
+
+void imag(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::imag::call(self));
+}
+
+void index_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto indices = a.opt_tensors();
+	r.tensor(at::_ops::index_Tensor::call(self, indices));
+}
+
+void index_add(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::index_add::call(self, dim, index, source, alpha));
+}
+
+void index_add_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto alpha = a.scalar();
+	at::_ops::index_add_::call(self, dim, index, source, alpha);
+}
+
+void index_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	r.tensor(at::_ops::index_copy::call(self, dim, index, source));
+}
+
+void index_copy_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	at::_ops::index_copy_::call(self, dim, index, source);
+}
+
+void index_fill_int_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::index_fill_int_Scalar::call(self, dim, index, value));
+}
+
+void index_fill_int_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& value = a.tensor();
+	r.tensor(at::_ops::index_fill_int_Tensor::call(self, dim, index, value));
+}
+
+void index_fill__int_Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto value = a.scalar();
+	at::_ops::index_fill__int_Scalar::call(self, dim, index, value);
+}
+
+void index_fill__int_Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& value = a.tensor();
+	at::_ops::index_fill__int_Tensor::call(self, dim, index, value);
+}
+
+void index_put(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto indices = a.opt_tensors();
+	const auto& values = a.tensor();
+	auto accumulate = a.boolean();
+	r.tensor(at::_ops::index_put::call(self, indices, values, accumulate));
+}
+
+void index_put_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto indices = a.opt_tensors();
+	const auto& values = a.tensor();
+	auto accumulate = a.boolean();
+	at::_ops::index_put_::call(self, indices, values, accumulate);
+}
+
+void index_reduce(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	r.tensor(at::_ops::index_reduce::call(self, dim, index, source, reduce, include_self));
+}
+
+void index_reduce_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	at::_ops::index_reduce_::call(self, dim, index, source, reduce, include_self);
+}
+
+void index_select(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	r.tensor(at::_ops::index_select::call(self, dim, index));
+}
+
+void index_select_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	auto self_sizes = a.symints();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	r.tensor(at::_ops::index_select_backward::call(grad, self_sizes, dim, index));
+}
+
+void indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::indices::call(self));
+}
+
+void indices_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::indices_copy::call(self));
+}
+
+void infinitely_differentiable_gelu_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::infinitely_differentiable_gelu_backward::call(grad, self));
+}
+
+void inner(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::inner::call(self, other));
+}
+
+void instance_norm(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
-	auto training = a.boolean();
+	auto use_input_stats = a.boolean();
 	auto momentum = a.number();
 	auto eps = a.number();
 	auto cudnn_enabled = a.boolean();
-	r.tensor(at::_ops::batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled));
+	r.tensor(at::_ops::instance_norm::call(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled));
 }
 
-void batch_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
+void int_repr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::int_repr::call(self));
+}
+
+void inverse(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::inverse::call(self));
+}
+
+void is_coalesced(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_coalesced::call(self));
+}
+
+void is_complex(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_complex::call(self));
+}
+
+void is_conj(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_conj::call(self));
+}
+
+void is_distributed(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_distributed::call(self));
+}
+
+void is_floating_point(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_floating_point::call(self));
+}
+
+void is_inference(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_inference::call(self));
+}
+
+void is_leaf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_leaf::call(self));
+}
+
+void is_neg(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_neg::call(self));
+}
+
+void is_nonzero(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_nonzero::call(self));
+}
+
+void is_pinned(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto device = a.opt_device();
+	r.boolean(at::_ops::is_pinned::call(self, device));
+}
+
+void is_same_size(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.boolean(at::_ops::is_same_size::call(self, other));
+}
+
+void is_set_to(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& tensor = a.tensor();
+	r.boolean(at::_ops::is_set_to::call(self, tensor));
+}
+
+void is_signed(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::is_signed::call(self));
+}
+
+void is_vulkan_available(Args& a, Results& r) {
+	r.boolean(at::_ops::is_vulkan_available::call());
+}
+
+void isclose(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto rtol = a.number();
+	auto atol = a.number();
+	auto equal_nan = a.boolean();
+	r.tensor(at::_ops::isclose::call(self, other, rtol, atol, equal_nan));
+}
+
+void isfinite(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::isfinite::call(self));
+}
+
+void isin_Scalar_Tensor(Args& a, Results& r) {
+	auto element = a.scalar();
+	const auto& test_elements = a.tensor();
+	auto assume_unique = a.boolean();
+	auto invert = a.boolean();
+	r.tensor(at::_ops::isin_Scalar_Tensor::call(element, test_elements, assume_unique, invert));
+}
+
+void isin_Tensor_Scalar(Args& a, Results& r) {
+	const auto& elements = a.tensor();
+	auto test_element = a.scalar();
+	auto assume_unique = a.boolean();
+	auto invert = a.boolean();
+	r.tensor(at::_ops::isin_Tensor_Scalar::call(elements, test_element, assume_unique, invert));
+}
+
+void isin_Tensor_Tensor(Args& a, Results& r) {
+	const auto& elements = a.tensor();
+	const auto& test_elements = a.tensor();
+	auto assume_unique = a.boolean();
+	auto invert = a.boolean();
+	r.tensor(at::_ops::isin_Tensor_Tensor::call(elements, test_elements, assume_unique, invert));
+}
+
+void isinf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::isinf::call(self));
+}
+
+void isnan(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::isnan::call(self));
+}
+
+void isneginf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::isneginf::call(self));
+}
+
+void isposinf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::isposinf::call(self));
+}
+
+void isreal(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::isreal::call(self));
+}
+
+void istft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n_fft = a.integer();
+	auto hop_length = a.opt_integer();
+	auto win_length = a.opt_integer();
+	auto window = a.opt_tensor();
+	auto center = a.boolean();
+	auto normalized = a.boolean();
+	auto onesided = a.opt_boolean();
+	auto length = a.opt_integer();
+	auto return_complex = a.boolean();
+	r.tensor(at::_ops::istft::call(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex));
+}
+
+void item(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.scalar(at::_ops::item::call(self));
+}
+
+void kaiser_window(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::kaiser_window::call(window_length, dtype, layout, device, pin_memory));
+}
+
+void kaiser_window_beta(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto beta = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::kaiser_window_beta::call(window_length, periodic, beta, dtype, layout, device, pin_memory));
+}
+
+void kaiser_window_periodic(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::kaiser_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+}
+
+void kl_div(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	auto log_target = a.boolean();
+	r.tensor(at::_ops::kl_div::call(self, target, reduction, log_target));
+}
+
+void kron(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::kron::call(self, other));
+}
+
+void kthvalue(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto k = a.integer();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::kthvalue::call(self, k, dim, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void l1_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::l1_loss::call(self, target, reduction));
+}
+
+void layer_norm(Args& a, Results& r) {
 	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto save_mean = a.opt_tensor();
-	auto save_var = a.opt_tensor();
-	auto update = a.boolean();
+	auto normalized_shape = a.symints();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
 	auto eps = a.number();
-	auto output_mask = a.booleans<3>();
-	const auto& reserve = a.tensor();
-	auto out = at::_ops::batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve);
+	auto cudnn_enable = a.boolean();
+	r.tensor(at::_ops::layer_norm::call(input, normalized_shape, weight, bias, eps, cudnn_enable));
+}
+
+void lcm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::lcm::call(self, other));
+}
+
+void lcm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::lcm_::call(self, other);
+}
+
+void ldexp_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::ldexp_Tensor::call(self, other));
+}
+
+void ldexp_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::ldexp_::call(self, other);
+}
+
+void le_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::le_Scalar::call(self, other));
+}
+
+void le_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::le_Tensor::call(self, other));
+}
+
+void le__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::le__Scalar::call(self, other);
+}
+
+void le__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::le__Tensor::call(self, other);
+}
+
+void leaky_relu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto negative_slope = a.scalar();
+	r.tensor(at::_ops::leaky_relu::call(self, negative_slope));
+}
+
+void leaky_relu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto negative_slope = a.scalar();
+	at::_ops::leaky_relu_::call(self, negative_slope);
+}
+
+void leaky_relu_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto negative_slope = a.scalar();
+	auto self_is_result = a.boolean();
+	r.tensor(at::_ops::leaky_relu_backward::call(grad_output, self, negative_slope, self_is_result));
+}
+
+void lerp_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& end = a.tensor();
+	auto weight = a.scalar();
+	r.tensor(at::_ops::lerp_Scalar::call(self, end, weight));
+}
+
+void lerp_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& end = a.tensor();
+	const auto& weight = a.tensor();
+	r.tensor(at::_ops::lerp_Tensor::call(self, end, weight));
+}
+
+void lerp__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& end = a.tensor();
+	auto weight = a.scalar();
+	at::_ops::lerp__Scalar::call(self, end, weight);
+}
+
+void lerp__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& end = a.tensor();
+	const auto& weight = a.tensor();
+	at::_ops::lerp__Tensor::call(self, end, weight);
+}
+
+void less_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::less_Scalar::call(self, other));
+}
+
+void less_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::less_Tensor::call(self, other));
+}
+
+void less__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::less__Scalar::call(self, other);
+}
+
+void less__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::less__Tensor::call(self, other);
+}
+
+void less_equal_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::less_equal_Scalar::call(self, other));
+}
+
+void less_equal_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::less_equal_Tensor::call(self, other));
+}
+
+void less_equal__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::less_equal__Scalar::call(self, other);
+}
+
+void less_equal__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::less_equal__Tensor::call(self, other);
+}
+
+void lgamma(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::lgamma::call(self));
+}
+
+void lgamma_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::lgamma_::call(self);
+}
+
+void lift(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::lift::call(self));
+}
+
+void lift_fresh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::lift_fresh::call(self));
+}
+
+void lift_fresh_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::lift_fresh_copy::call(self));
+}
+
+void linalg__powsum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto ord = a.scalar();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::linalg__powsum::call(self, ord, dim, keepdim, dtype));
+}
+
+void linalg_cholesky(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto upper = a.boolean();
+	r.tensor(at::_ops::linalg_cholesky::call(self, upper));
+}
+
+void linalg_cholesky_ex(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto upper = a.boolean();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::linalg_cholesky_ex::call(self, upper, check_errors);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_cond(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.opt_scalar();
+	r.tensor(at::_ops::linalg_cond::call(self, p));
+}
+
+void linalg_cond_p_str(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.string();
+	r.tensor(at::_ops::linalg_cond_p_str::call(self, p));
+}
+
+void linalg_cross(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::linalg_cross::call(self, other, dim));
+}
+
+void linalg_det(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	r.tensor(at::_ops::linalg_det::call(A));
+}
+
+void linalg_diagonal(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto offset = a.integer();
+	auto dim1 = a.integer();
+	auto dim2 = a.integer();
+	r.tensor(at::_ops::linalg_diagonal::call(A, offset, dim1, dim2));
+}
+
+void linalg_eig(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto out = at::_ops::linalg_eig::call(self);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_eigh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto UPLO = a.string();
+	auto out = at::_ops::linalg_eigh::call(self, UPLO);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_eigvals(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::linalg_eigvals::call(self));
+}
+
+void linalg_eigvalsh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto UPLO = a.string();
+	r.tensor(at::_ops::linalg_eigvalsh::call(self, UPLO));
+}
+
+void linalg_householder_product(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& tau = a.tensor();
+	r.tensor(at::_ops::linalg_householder_product::call(input, tau));
+}
+
+void linalg_inv(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	r.tensor(at::_ops::linalg_inv::call(A));
+}
+
+void linalg_inv_ex(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::linalg_inv_ex::call(A, check_errors);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_ldl_factor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto hermitian = a.boolean();
+	auto out = at::_ops::linalg_ldl_factor::call(self, hermitian);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_ldl_factor_ex(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto hermitian = a.boolean();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::linalg_ldl_factor_ex::call(self, hermitian, check_errors);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void batch_norm_backward_elemt(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
-	auto weight = a.opt_tensor();
-	const auto& sum_dy = a.tensor();
-	const auto& sum_dy_xmu = a.tensor();
-	const auto& count = a.tensor();
-	r.tensor(at::_ops::batch_norm_backward_elemt::call(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count));
+void linalg_ldl_solve(Args& a, Results& r) {
+	const auto& LD = a.tensor();
+	const auto& pivots = a.tensor();
+	const auto& B = a.tensor();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_ldl_solve::call(LD, pivots, B, hermitian));
 }
 
-void batch_norm_backward_reduce(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
-	auto weight = a.opt_tensor();
-	auto input_g = a.boolean();
-	auto weight_g = a.boolean();
-	auto bias_g = a.boolean();
-	auto out = at::_ops::batch_norm_backward_reduce::call(grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g);
+void linalg_lstsq(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& b = a.tensor();
+	auto rcond = a.opt_number();
+	auto driver = a.opt_string();
+	auto out = at::_ops::linalg_lstsq::call(self, b, rcond, driver);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
 	r.tensor(std::move(std::get<3>(out)));
 }
 
-void batch_norm_elemt(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
-	auto eps = a.number();
-	r.tensor(at::_ops::batch_norm_elemt::call(input, weight, bias, mean, invstd, eps));
+void linalg_lu(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto pivot = a.boolean();
+	auto out = at::_ops::linalg_lu::call(A, pivot);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
-void batch_norm_gather_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto count = a.integer();
-	auto out = at::_ops::batch_norm_gather_stats::call(input, mean, invstd, running_mean, running_var, momentum, eps, count);
+void linalg_lu_factor(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto pivot = a.boolean();
+	auto out = at::_ops::linalg_lu_factor::call(A, pivot);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void batch_norm_gather_stats_with_counts(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto momentum = a.number();
-	auto eps = a.number();
-	const auto& counts = a.tensor();
-	auto out = at::_ops::batch_norm_gather_stats_with_counts::call(input, mean, invstd, running_mean, running_var, momentum, eps, counts);
+void linalg_lu_factor_ex(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto pivot = a.boolean();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::linalg_lu_factor_ex::call(A, pivot, check_errors);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
-void batch_norm_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto eps = a.number();
-	auto out = at::_ops::batch_norm_stats::call(input, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+void linalg_lu_solve(Args& a, Results& r) {
+	const auto& LU = a.tensor();
+	const auto& pivots = a.tensor();
+	const auto& B = a.tensor();
+	auto left = a.boolean();
+	auto adjoint = a.boolean();
+	r.tensor(at::_ops::linalg_lu_solve::call(LU, pivots, B, left, adjoint));
 }
 
-void batch_norm_update_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto momentum = a.number();
-	auto out = at::_ops::batch_norm_update_stats::call(input, running_mean, running_var, momentum);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void bernoulli(Args& a, Results& r) {
+void linalg_matmul(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::bernoulli::call(self, generator));
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::linalg_matmul::call(self, other));
 }
 
-void bernoulli_p(Args& a, Results& r) {
+void linalg_matrix_exp(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto p = a.number();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::bernoulli_p::call(self, p, generator));
+	r.tensor(at::_ops::linalg_matrix_exp::call(self));
 }
 
-void bernoulli__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& p = a.tensor();
-	auto generator = a.opt_generator();
-	at::_ops::bernoulli__Tensor::call(self, p, generator);
+void linalg_matrix_norm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto ord = a.scalar();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::linalg_matrix_norm::call(self, ord, dim, keepdim, dtype));
 }
 
-void bernoulli__float(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto generator = a.opt_generator();
-	at::_ops::bernoulli__float::call(self, p, generator);
+void linalg_matrix_norm_str_ord(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto ord = a.string();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::linalg_matrix_norm_str_ord::call(self, ord, dim, keepdim, dtype));
 }
 
-void bilinear(Args& a, Results& r) {
-	const auto& input1 = a.tensor();
-	const auto& input2 = a.tensor();
+void linalg_matrix_power(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.integer();
+	r.tensor(at::_ops::linalg_matrix_power::call(self, n));
+}
+
+void linalg_matrix_rank(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto tol = a.number();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_matrix_rank::call(self, tol, hermitian));
+}
+
+void linalg_matrix_rank_atol_rtol_float(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto atol = a.opt_number();
+	auto rtol = a.opt_number();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_float::call(self, atol, rtol, hermitian));
+}
+
+void linalg_matrix_rank_atol_rtol_tensor(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto atol = a.opt_tensor();
+	auto rtol = a.opt_tensor();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_tensor::call(input, atol, rtol, hermitian));
+}
+
+void linalg_matrix_rank_tol_tensor(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& tol = a.tensor();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_matrix_rank_tol_tensor::call(input, tol, hermitian));
+}
+
+void linalg_multi_dot(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::linalg_multi_dot::call(tensors));
+}
+
+void linalg_norm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto ord = a.opt_scalar();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::linalg_norm::call(self, ord, dim, keepdim, dtype));
+}
+
+void linalg_norm_ord_str(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto ord = a.string();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::linalg_norm_ord_str::call(self, ord, dim, keepdim, dtype));
+}
+
+void linalg_pinv(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto rcond = a.number();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_pinv::call(self, rcond, hermitian));
+}
+
+void linalg_pinv_atol_rtol_float(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto atol = a.opt_number();
+	auto rtol = a.opt_number();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_pinv_atol_rtol_float::call(self, atol, rtol, hermitian));
+}
+
+void linalg_pinv_atol_rtol_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto atol = a.opt_tensor();
+	auto rtol = a.opt_tensor();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_pinv_atol_rtol_tensor::call(self, atol, rtol, hermitian));
+}
+
+void linalg_pinv_rcond_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& rcond = a.tensor();
+	auto hermitian = a.boolean();
+	r.tensor(at::_ops::linalg_pinv_rcond_tensor::call(self, rcond, hermitian));
+}
+
+void linalg_qr(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto mode = a.string();
+	auto out = at::_ops::linalg_qr::call(A, mode);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_slogdet(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto out = at::_ops::linalg_slogdet::call(A);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_solve(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	const auto& B = a.tensor();
+	auto left = a.boolean();
+	r.tensor(at::_ops::linalg_solve::call(A, B, left));
+}
+
+void linalg_solve_ex(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	const auto& B = a.tensor();
+	auto left = a.boolean();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::linalg_solve_ex::call(A, B, left, check_errors);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void linalg_solve_triangular(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& B = a.tensor();
+	auto upper = a.boolean();
+	auto left = a.boolean();
+	auto unitriangular = a.boolean();
+	r.tensor(at::_ops::linalg_solve_triangular::call(self, B, upper, left, unitriangular));
+}
+
+void linalg_svd(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto full_matrices = a.boolean();
+	auto driver = a.opt_string();
+	auto out = at::_ops::linalg_svd::call(A, full_matrices, driver);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void linalg_svdvals(Args& a, Results& r) {
+	const auto& A = a.tensor();
+	auto driver = a.opt_string();
+	r.tensor(at::_ops::linalg_svdvals::call(A, driver));
+}
+
+void linalg_tensorinv(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto ind = a.integer();
+	r.tensor(at::_ops::linalg_tensorinv::call(self, ind));
+}
+
+void linalg_tensorsolve(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto dims = a.opt_ints();
+	r.tensor(at::_ops::linalg_tensorsolve::call(self, other, dims));
+}
+
+void linalg_vander(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto N = a.opt_symint();
+	r.tensor(at::_ops::linalg_vander::call(x, N));
+}
+
+void linalg_vecdot(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& y = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::linalg_vecdot::call(x, y, dim));
+}
+
+void linalg_vector_norm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto ord = a.scalar();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::linalg_vector_norm::call(self, ord, dim, keepdim, dtype));
+}
+
+void linear(Args& a, Results& r) {
+	const auto& input = a.tensor();
 	const auto& weight = a.tensor();
 	auto bias = a.opt_tensor();
-	r.tensor(at::_ops::bilinear::call(input1, input2, weight, bias));
+	r.tensor(at::_ops::linear::call(input, weight, bias));
 }
 
-void binary_cross_entropy(Args& a, Results& r) {
+void linear_backward(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::binary_cross_entropy::call(self, target, weight, reduction));
-}
-
-void binary_cross_entropy_backward(Args& a, Results& r) {
 	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::binary_cross_entropy_backward::call(grad_output, self, target, weight, reduction));
+	const auto& weight = a.tensor();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::linear_backward::call(self, grad_output, weight, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
-void binary_cross_entropy_with_logits(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto pos_weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::binary_cross_entropy_with_logits::call(self, target, weight, pos_weight, reduction));
-}
-
-void bincount(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto weights = a.opt_tensor();
-	auto minlength = a.integer();
-	r.tensor(at::_ops::bincount::call(self, weights, minlength));
-}
-
-void binomial(Args& a, Results& r) {
-	const auto& count = a.tensor();
-	const auto& prob = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::binomial::call(count, prob, generator));
-}
-
-void bitwise_and_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::bitwise_and_Scalar::call(self, other));
-}
-
-void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_and_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
-}
-
-void bitwise_and__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_and__Scalar::call(self, other);
-}
-
-void bitwise_and__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::bitwise_and__Tensor::call(self, other);
-}
-
-void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_left_shift_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_left_shift_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_left_shift_Tensor::call(self, other));
-}
-
-void bitwise_left_shift_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::bitwise_left_shift_Tensor_Scalar::call(self, other));
-}
-
-void bitwise_left_shift__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::bitwise_left_shift__Tensor::call(self, other);
-}
-
-void bitwise_left_shift__Tensor_Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_left_shift__Tensor_Scalar::call(self, other);
-}
-
-void bitwise_not(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::bitwise_not::call(self));
-}
-
-void bitwise_not_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::bitwise_not_::call(self);
-}
-
-void bitwise_or_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::bitwise_or_Scalar::call(self, other));
-}
-
-void bitwise_or_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_or_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_or_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_or_Tensor::call(self, other));
-}
-
-void bitwise_or__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_or__Scalar::call(self, other);
-}
-
-void bitwise_or__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::bitwise_or__Tensor::call(self, other);
-}
-
-void bitwise_right_shift_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_right_shift_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_right_shift_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_right_shift_Tensor::call(self, other));
-}
-
-void bitwise_right_shift_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::bitwise_right_shift_Tensor_Scalar::call(self, other));
-}
-
-void bitwise_right_shift__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::bitwise_right_shift__Tensor::call(self, other);
-}
-
-void bitwise_right_shift__Tensor_Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_right_shift__Tensor_Scalar::call(self, other);
-}
-
-void bitwise_xor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::bitwise_xor_Scalar::call(self, other));
-}
-
-void bitwise_xor_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_xor_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_xor_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_xor_Tensor::call(self, other));
-}
-
-void bitwise_xor__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_xor__Scalar::call(self, other);
-}
-
-void bitwise_xor__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::bitwise_xor__Tensor::call(self, other);
-}
-
-void blackman_window(Args& a, Results& r) {
-	auto window_length = a.integer();
+void linspace(Args& a, Results& r) {
+	auto start = a.scalar();
+	auto end = a.scalar();
+	auto steps = a.integer();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::blackman_window::call(window_length, dtype, layout, device, pin_memory));
+	r.tensor(at::_ops::linspace::call(start, end, steps, dtype, layout, device, pin_memory));
 }
 
-void blackman_window_periodic(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
+void linspace_Scalar_Tensor(Args& a, Results& r) {
+	auto start = a.scalar();
+	const auto& end = a.tensor();
+	auto steps = a.integer();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::blackman_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+	r.tensor(at::_ops::linspace_Scalar_Tensor::call(start, end, steps, dtype, layout, device, pin_memory));
 }
 
-void block_diag(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::block_diag::call(tensors));
+void linspace_Tensor_Scalar(Args& a, Results& r) {
+	const auto& start = a.tensor();
+	auto end = a.scalar();
+	auto steps = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::linspace_Tensor_Scalar::call(start, end, steps, dtype, layout, device, pin_memory));
 }
 
-void bmm(Args& a, Results& r) {
+void linspace_Tensor_Tensor(Args& a, Results& r) {
+	const auto& start = a.tensor();
+	const auto& end = a.tensor();
+	auto steps = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::linspace_Tensor_Tensor::call(start, end, steps, dtype, layout, device, pin_memory));
+}
+
+void log(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	r.tensor(at::_ops::bmm::call(self, mat2));
+	r.tensor(at::_ops::log::call(self));
 }
 
-void bmm_dtype(Args& a, Results& r) {
+void log10(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto out_dtype = a.dtype();
-	r.tensor(at::_ops::bmm_dtype::call(self, mat2, out_dtype));
+	r.tensor(at::_ops::log10::call(self));
 }
 
-void broadcast_tensors(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::broadcast_tensors::call(tensors));
-}
-
-void broadcast_to(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	r.tensor(at::_ops::broadcast_to::call(self, size));
-}
-
-void bucketize_Scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& boundaries = a.tensor();
-	auto out_int32 = a.boolean();
-	auto right = a.boolean();
-	r.tensor(at::_ops::bucketize_Scalar::call(self, boundaries, out_int32, right));
-}
-
-void bucketize_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& boundaries = a.tensor();
-	auto out_int32 = a.boolean();
-	auto right = a.boolean();
-	r.tensor(at::_ops::bucketize_Tensor::call(self, boundaries, out_int32, right));
-}
-
-void can_cast(Args& a, Results& r) {
-	auto from_ = a.dtype();
-	auto to = a.dtype();
-	r.boolean(at::_ops::can_cast::call(from_, to));
-}
-
-void cartesian_prod(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::cartesian_prod::call(tensors));
-}
-
-void cat(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::cat::call(tensors, dim));
-}
-
-void cauchy_(Args& a, Results& r) {
+void log10_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto median = a.number();
-	auto sigma = a.number();
+	at::_ops::log10_::call(self);
+}
+
+void log1p(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::log1p::call(self));
+}
+
+void log1p_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::log1p_::call(self);
+}
+
+void log2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::log2::call(self));
+}
+
+void log2_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::log2_::call(self);
+}
+
+void log_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::log_::call(self);
+}
+
+void log_normal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto mean = a.number();
+	auto std = a.number();
 	auto generator = a.opt_generator();
-	at::_ops::cauchy_::call(self, median, sigma, generator);
+	at::_ops::log_normal_::call(self, mean, std, generator);
 }
 
-void ccol_indices(Args& a, Results& r) {
+void log_sigmoid(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::ccol_indices::call(self));
+	r.tensor(at::_ops::log_sigmoid::call(self));
 }
 
-void ccol_indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::ccol_indices_copy::call(self));
-}
-
-void cdist(Args& a, Results& r) {
-	const auto& x1 = a.tensor();
-	const auto& x2 = a.tensor();
-	auto p = a.number();
-	auto compute_mode = a.opt_integer();
-	r.tensor(at::_ops::cdist::call(x1, x2, p, compute_mode));
-}
-
-void ceil(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::ceil::call(self));
-}
-
-void ceil_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::ceil_::call(self);
-}
-
-void celu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::celu::call(self, alpha));
-}
-
-void celu_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto alpha = a.scalar();
-	at::_ops::celu_::call(self, alpha);
-}
-
-void chain_matmul(Args& a, Results& r) {
-	auto matrices = a.tensors();
-	r.tensor(at::_ops::chain_matmul::call(matrices));
-}
-
-void chalf(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::chalf::call(self, memory_format));
-}
-
-void channel_shuffle(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto groups = a.integer();
-	r.tensor(at::_ops::channel_shuffle::call(self, groups));
-}
-
-void cholesky(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
-	const auto& self = a.tensor();
-	auto upper = a.boolean();
-	r.tensor(at::_ops::cholesky::call(self, upper));
-#else
-	missing(a, r);
-#endif
-}
-
-void cholesky_inverse(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto upper = a.boolean();
-	r.tensor(at::_ops::cholesky_inverse::call(self, upper));
-}
-
-void cholesky_solve(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& input2 = a.tensor();
-	auto upper = a.boolean();
-	r.tensor(at::_ops::cholesky_solve::call(self, input2, upper));
-}
-
-void choose_qparams_optimized(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto numel = a.integer();
-	auto n_bins = a.integer();
-	auto ratio = a.number();
-	auto bit_width = a.integer();
-	auto out = at::_ops::choose_qparams_optimized::call(input, numel, n_bins, ratio, bit_width);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void chunk(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto chunks = a.integer();
-	auto dim = a.integer();
-	r.tensors(at::_ops::chunk::call(self, chunks, dim));
-}
-
-void clamp(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto min = a.opt_scalar();
-	auto max = a.opt_scalar();
-	r.tensor(at::_ops::clamp::call(self, min, max));
-}
-
-void clamp_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	r.tensor(at::_ops::clamp_Tensor::call(self, min, max));
-}
-
-void clamp_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = a.opt_scalar();
-	auto max = a.opt_scalar();
-	at::_ops::clamp_::call(self, min, max);
-}
-
-void clamp__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	at::_ops::clamp__Tensor::call(self, min, max);
-}
-
-void clamp_max(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto max = a.scalar();
-	r.tensor(at::_ops::clamp_max::call(self, max));
-}
-
-void clamp_max_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& max = a.tensor();
-	r.tensor(at::_ops::clamp_max_Tensor::call(self, max));
-}
-
-void clamp_max_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto max = a.scalar();
-	at::_ops::clamp_max_::call(self, max);
-}
-
-void clamp_max__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& max = a.tensor();
-	at::_ops::clamp_max__Tensor::call(self, max);
-}
-
-void clamp_min(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto min = a.scalar();
-	r.tensor(at::_ops::clamp_min::call(self, min));
-}
-
-void clamp_min_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& min = a.tensor();
-	r.tensor(at::_ops::clamp_min_Tensor::call(self, min));
-}
-
-void clamp_min_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = a.scalar();
-	at::_ops::clamp_min_::call(self, min);
-}
-
-void clamp_min__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& min = a.tensor();
-	at::_ops::clamp_min__Tensor::call(self, min);
-}
-
-void clip(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto min = a.opt_scalar();
-	auto max = a.opt_scalar();
-	r.tensor(at::_ops::clip::call(self, min, max));
-}
-
-void clip_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	r.tensor(at::_ops::clip_Tensor::call(self, min, max));
-}
-
-void clip_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = a.opt_scalar();
-	auto max = a.opt_scalar();
-	at::_ops::clip_::call(self, min, max);
-}
-
-void clip__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	at::_ops::clip__Tensor::call(self, min, max);
-}
-
-void clone(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::clone::call(self, memory_format));
-}
-
-void coalesce(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::coalesce::call(self));
-}
-
-void col2im(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto kernel_size = a.ints();
-	auto dilation = a.ints();
-	auto padding = a.ints();
-	auto stride = a.ints();
-	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
-}
-
-void col_indices(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::col_indices::call(self));
-}
-
-void col_indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::col_indices_copy::call(self));
-}
-
-void column_stack(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::column_stack::call(tensors));
-}
-
-void combinations(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto r_ = a.integer();
-	auto with_replacement = a.boolean();
-	r.tensor(at::_ops::combinations::call(self, r_, with_replacement));
-}
-
-void complex(Args& a, Results& r) {
-	const auto& real = a.tensor();
-	const auto& imag = a.tensor();
-	r.tensor(at::_ops::complex::call(real, imag));
-}
-
-void concat(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::concat::call(tensors, dim));
-}
-
-void concatenate(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::concatenate::call(tensors, dim));
-}
-
-void conj(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::conj::call(self));
-}
-
-void conj_physical(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::conj_physical::call(self));
-}
-
-void conj_physical_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::conj_physical_::call(self);
-}
-
-void constant_pad_nd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pad = a.symints();
-	auto value = a.scalar();
-	r.tensor(at::_ops::constant_pad_nd::call(self, pad, value));
-}
-
-void contiguous(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto memory_format = a.format();
-	r.tensor(at::_ops::contiguous::call(self, memory_format));
-}
-
-void conv1d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv1d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv1d_padding(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.string();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv1d_padding::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv2d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv2d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv2d_padding(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.string();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv2d_padding::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv3d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv3d_padding(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.string();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv3d_padding::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv_depthwise3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
-
-void conv_tbc(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& bias = a.tensor();
-	auto pad = a.integer();
-	r.tensor(at::_ops::conv_tbc::call(self, weight, bias, pad));
-}
-
-void conv_tbc_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& bias = a.tensor();
-	auto pad = a.integer();
-	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void conv_transpose1d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void conv_transpose2d_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void conv_transpose3d_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_transpose3d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void convolution(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
-}
-
-void convolution_backward(Args& a, Results& r) {
+void log_sigmoid_backward(Args& a, Results& r) {
 	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias_sizes = a.opt_symints();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::convolution_backward::call(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask);
+	const auto& self = a.tensor();
+	const auto& buffer = a.tensor();
+	r.tensor(at::_ops::log_sigmoid_backward::call(grad_output, self, buffer));
+}
+
+void log_sigmoid_forward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto out = at::_ops::log_sigmoid_forward::call(self);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
 }
 
-void convolution_backward_overrideable(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::convolution_backward_overrideable::call(grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void convolution_overrideable(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::convolution_overrideable::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
-}
-
-void copy(Args& a, Results& r) {
+void log_softmax_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& src = a.tensor();
-	auto non_blocking = a.boolean();
-	r.tensor(at::_ops::copy::call(self, src, non_blocking));
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::log_softmax_int::call(self, dim, dtype));
 }
 
-void copy_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& src = a.tensor();
-	auto non_blocking = a.boolean();
-	at::_ops::copy_::call(self, src, non_blocking);
-}
-
-void copy_sparse_to_sparse_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& src = a.tensor();
-	auto non_blocking = a.boolean();
-	at::_ops::copy_sparse_to_sparse_::call(self, src, non_blocking);
-}
-
-void copysign_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::copysign_Scalar::call(self, other));
-}
-
-void copysign_Tensor(Args& a, Results& r) {
+void logaddexp(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
-	r.tensor(at::_ops::copysign_Tensor::call(self, other));
+	r.tensor(at::_ops::logaddexp::call(self, other));
 }
 
-void copysign__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::copysign__Scalar::call(self, other);
+void logaddexp2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::logaddexp2::call(self, other));
 }
 
-void copysign__Tensor(Args& a, Results& r) {
+void logcumsumexp(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::logcumsumexp::call(self, dim));
+}
+
+void logdet(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::logdet::call(self));
+}
+
+void logical_and(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::logical_and::call(self, other));
+}
+
+void logical_and_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();
-	at::_ops::copysign__Tensor::call(self, other);
+	at::_ops::logical_and_::call(self, other);
 }
 
-void corrcoef(Args& a, Results& r) {
+void logical_not(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::corrcoef::call(self));
+	r.tensor(at::_ops::logical_not::call(self));
 }
 
-void cos(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::cos::call(self));
-}
-
-void cos_(Args& a, Results& r) {
+void logical_not_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::cos_::call(self);
+	at::_ops::logical_not_::call(self);
 }
 
-void cosh(Args& a, Results& r) {
+void logical_or(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::cosh::call(self));
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::logical_or::call(self, other));
 }
 
-void cosh_(Args& a, Results& r) {
+void logical_or_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::cosh_::call(self);
+	const auto& other = a.tensor();
+	at::_ops::logical_or_::call(self, other);
 }
 
-void cosine_embedding_loss(Args& a, Results& r) {
+void logical_xor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::logical_xor::call(self, other));
+}
+
+void logical_xor_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::logical_xor_::call(self, other);
+}
+
+void logit(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto eps = a.opt_number();
+	r.tensor(at::_ops::logit::call(self, eps));
+}
+
+void logit_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto eps = a.opt_number();
+	at::_ops::logit_::call(self, eps);
+}
+
+void logit_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto eps = a.opt_number();
+	r.tensor(at::_ops::logit_backward::call(grad_output, self, eps));
+}
+
+void logspace(Args& a, Results& r) {
+	auto start = a.scalar();
+	auto end = a.scalar();
+	auto steps = a.integer();
+	auto base = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::logspace::call(start, end, steps, base, dtype, layout, device, pin_memory));
+}
+
+void logspace_Scalar_Tensor(Args& a, Results& r) {
+	auto start = a.scalar();
+	const auto& end = a.tensor();
+	auto steps = a.integer();
+	auto base = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::logspace_Scalar_Tensor::call(start, end, steps, base, dtype, layout, device, pin_memory));
+}
+
+void logspace_Tensor_Scalar(Args& a, Results& r) {
+	const auto& start = a.tensor();
+	auto end = a.scalar();
+	auto steps = a.integer();
+	auto base = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::logspace_Tensor_Scalar::call(start, end, steps, base, dtype, layout, device, pin_memory));
+}
+
+void logspace_Tensor_Tensor(Args& a, Results& r) {
+	const auto& start = a.tensor();
+	const auto& end = a.tensor();
+	auto steps = a.integer();
+	auto base = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::logspace_Tensor_Tensor::call(start, end, steps, base, dtype, layout, device, pin_memory));
+}
+
+void logsumexp(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::logsumexp::call(self, dim, keepdim));
+}
+
+void lstm_data(Args& a, Results& r) {
+	const auto& data = a.tensor();
+	const auto& batch_sizes = a.tensor();
+	auto hx = a.tensors();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto out = at::_ops::lstm_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void lstm_input(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto hx = a.tensors();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_first = a.boolean();
+	auto out = at::_ops::lstm_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void lstm_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto hx = a.tensors();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	auto b_ih = a.opt_tensor();
+	auto b_hh = a.opt_tensor();
+	auto out = at::_ops::lstm_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void lt_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::lt_Scalar::call(self, other));
+}
+
+void lt_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::lt_Tensor::call(self, other));
+}
+
+void lt__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::lt__Scalar::call(self, other);
+}
+
+void lt__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::lt__Tensor::call(self, other);
+}
+
+void lu_solve(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& LU_data = a.tensor();
+	const auto& LU_pivots = a.tensor();
+	r.tensor(at::_ops::lu_solve::call(self, LU_data, LU_pivots));
+}
+
+void lu_unpack(Args& a, Results& r) {
+	const auto& LU_data = a.tensor();
+	const auto& LU_pivots = a.tensor();
+	auto unpack_data = a.boolean();
+	auto unpack_pivots = a.boolean();
+	auto out = at::_ops::lu_unpack::call(LU_data, LU_pivots, unpack_data, unpack_pivots);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void mH(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::mH::call(self));
+}
+
+void mT(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::mT::call(self));
+}
+
+void margin_ranking_loss(Args& a, Results& r) {
 	const auto& input1 = a.tensor();
 	const auto& input2 = a.tensor();
 	const auto& target = a.tensor();
 	auto margin = a.number();
 	auto reduction = a.integer();
-	r.tensor(at::_ops::cosine_embedding_loss::call(input1, input2, target, margin, reduction));
+	r.tensor(at::_ops::margin_ranking_loss::call(input1, input2, target, margin, reduction));
 }
 
-void cosine_similarity(Args& a, Results& r) {
-	const auto& x1 = a.tensor();
-	const auto& x2 = a.tensor();
-	auto dim = a.integer();
-	auto eps = a.number();
-	r.tensor(at::_ops::cosine_similarity::call(x1, x2, dim, eps));
-}
-
-void count_nonzero(Args& a, Results& r) {
+void masked_fill_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.opt_integer();
-	r.tensor(at::_ops::count_nonzero::call(self, dim));
+	const auto& mask = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::masked_fill_Scalar::call(self, mask, value));
 }
 
-void count_nonzero_dim_IntList(Args& a, Results& r) {
+void masked_fill_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.ints();
-	r.tensor(at::_ops::count_nonzero_dim_IntList::call(self, dim));
+	const auto& mask = a.tensor();
+	const auto& value = a.tensor();
+	r.tensor(at::_ops::masked_fill_Tensor::call(self, mask, value));
 }
 
-void cov(Args& a, Results& r) {
+void masked_fill__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& mask = a.tensor();
+	auto value = a.scalar();
+	at::_ops::masked_fill__Scalar::call(self, mask, value);
+}
+
+void masked_fill__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& mask = a.tensor();
+	const auto& value = a.tensor();
+	at::_ops::masked_fill__Tensor::call(self, mask, value);
+}
+
+void masked_scatter(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto correction = a.integer();
-	auto fweights = a.opt_tensor();
-	auto aweights = a.opt_tensor();
-	r.tensor(at::_ops::cov::call(self, correction, fweights, aweights));
+	const auto& mask = a.tensor();
+	const auto& source = a.tensor();
+	r.tensor(at::_ops::masked_scatter::call(self, mask, source));
 }
 
-void cross(Args& a, Results& r) {
+void masked_scatter_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& mask = a.tensor();
+	const auto& source = a.tensor();
+	at::_ops::masked_scatter_::call(self, mask, source);
+}
+
+void masked_scatter_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& mask = a.tensor();
+	auto sizes = a.symints();
+	r.tensor(at::_ops::masked_scatter_backward::call(grad_output, mask, sizes));
+}
+
+void masked_select(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mask = a.tensor();
+	r.tensor(at::_ops::masked_select::call(self, mask));
+}
+
+void masked_select_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& input = a.tensor();
+	const auto& mask = a.tensor();
+	r.tensor(at::_ops::masked_select_backward::call(grad, input, mask));
+}
+
+void matmul(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
-	auto dim = a.opt_integer();
-	r.tensor(at::_ops::cross::call(self, other, dim));
+	r.tensor(at::_ops::matmul::call(self, other));
 }
 
-void cross_entropy_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	auto label_smoothing = a.number();
-	r.tensor(at::_ops::cross_entropy_loss::call(self, target, weight, reduction, ignore_index, label_smoothing));
-}
-
-void crow_indices(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::crow_indices::call(self));
-}
-
-void crow_indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::crow_indices_copy::call(self));
-}
-
-void ctc_loss_IntList(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	auto blank = a.integer();
-	auto reduction = a.integer();
-	auto zero_infinity = a.boolean();
-	r.tensor(at::_ops::ctc_loss_IntList::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
-}
-
-void ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
-	auto blank = a.integer();
-	auto reduction = a.integer();
-	auto zero_infinity = a.boolean();
-	r.tensor(at::_ops::ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
-}
-
-void cudnn_affine_grid_generator(Args& a, Results& r) {
-	const auto& theta = a.tensor();
-	auto N = a.integer();
-	auto C = a.integer();
-	auto H = a.integer();
-	auto W = a.integer();
-	r.tensor(at::_ops::cudnn_affine_grid_generator::call(theta, N, C, H, W));
-}
-
-void cudnn_affine_grid_generator_backward(Args& a, Results& r) {
+void matmul_backward(Args& a, Results& r) {
 	const auto& grad = a.tensor();
-	auto N = a.integer();
-	auto C = a.integer();
-	auto H = a.integer();
-	auto W = a.integer();
-	r.tensor(at::_ops::cudnn_affine_grid_generator_backward::call(grad, N, C, H, W));
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto mask = a.booleans<2>();
+	auto out = at::_ops::matmul_backward::call(grad, self, other, mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
-void cudnn_batch_norm(Args& a, Results& r) {
+void matrix_H(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::matrix_H::call(self));
+}
+
+void matrix_exp(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::matrix_exp::call(self));
+}
+
+void matrix_exp_backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& grad = a.tensor();
+	r.tensor(at::_ops::matrix_exp_backward::call(self, grad));
+}
+
+void matrix_power(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.integer();
+	r.tensor(at::_ops::matrix_power::call(self, n));
+}
+
+void max(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::max::call(self));
+}
+
+void max_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::max_dim::call(self, dim, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void max_other(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::max_other::call(self, other));
+}
+
+void max_pool1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void max_pool1d_with_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	auto out = at::_ops::max_pool1d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void max_pool2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void max_pool2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::max_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void max_pool2d_with_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	auto out = at::_ops::max_pool2d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void max_pool2d_with_indices_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	const auto& indices = a.tensor();
+	r.tensor(at::_ops::max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
+}
+
+void max_pool3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void max_pool3d_with_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	auto out = at::_ops::max_pool3d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void max_pool3d_with_indices_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	const auto& indices = a.tensor();
+	r.tensor(at::_ops::max_pool3d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
+}
+
+void max_unpool2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& indices = a.tensor();
+	auto output_size = a.symints();
+	r.tensor(at::_ops::max_unpool2d::call(self, indices, output_size));
+}
+
+void max_unpool3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& indices = a.tensor();
+	auto output_size = a.symints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	r.tensor(at::_ops::max_unpool3d::call(self, indices, output_size, stride, padding));
+}
+
+void maximum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::maximum::call(self, other));
+}
+
+void mean(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::mean::call(self, dtype));
+}
+
+void mean_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::mean_dim::call(self, dim, keepdim, dtype));
+}
+
+void median(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::median::call(self));
+}
+
+void median_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::median_dim::call(self, dim, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void meshgrid(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::meshgrid::call(tensors));
+}
+
+void meshgrid_indexing(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto indexing = a.string();
+	r.tensors(at::_ops::meshgrid_indexing::call(tensors, indexing));
+}
+
+void min(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::min::call(self));
+}
+
+void min_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::min_dim::call(self, dim, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void min_other(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::min_other::call(self, other));
+}
+
+void minimum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::minimum::call(self, other));
+}
+
+void miopen_batch_norm(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& weight = a.tensor();
 	auto bias = a.opt_tensor();
@@ -1441,14 +2832,13 @@ void cudnn_batch_norm(Args& a, Results& r) {
 	auto training = a.boolean();
 	auto exponential_average_factor = a.number();
 	auto epsilon = a.number();
-	auto out = at::_ops::cudnn_batch_norm::call(input, weight, bias, running_mean, running_var, training, exponential_average_factor, epsilon);
+	auto out = at::_ops::miopen_batch_norm::call(input, weight, bias, running_mean, running_var, training, exponential_average_factor, epsilon);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
 }
 
-void cudnn_batch_norm_backward(Args& a, Results& r) {
+void miopen_batch_norm_backward(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& grad_output = a.tensor();
 	const auto& weight = a.tensor();
@@ -1457,27 +2847,26 @@ void cudnn_batch_norm_backward(Args& a, Results& r) {
 	auto save_mean = a.opt_tensor();
 	auto save_var = a.opt_tensor();
 	auto epsilon = a.number();
-	const auto& reserveSpace = a.tensor();
-	auto out = at::_ops::cudnn_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon, reserveSpace);
+	auto out = at::_ops::miopen_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void cudnn_convolution(Args& a, Results& r) {
+void miopen_convolution(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
 	auto padding = a.symints();
 	auto stride = a.symints();
 	auto dilation = a.symints();
 	auto groups = a.integer();
 	auto benchmark = a.boolean();
 	auto deterministic = a.boolean();
-	auto allow_tf32 = a.boolean();
-	r.tensor(at::_ops::cudnn_convolution::call(self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32));
+	r.tensor(at::_ops::miopen_convolution::call(self, weight, bias, padding, stride, dilation, groups, benchmark, deterministic));
 }
 
-void cudnn_convolution_add_relu(Args& a, Results& r) {
+void miopen_convolution_add_relu(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& weight = a.tensor();
 	const auto& z = a.tensor();
@@ -1487,10 +2876,10 @@ void cudnn_convolution_add_relu(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto dilation = a.symints();
 	auto groups = a.integer();
-	r.tensor(at::_ops::cudnn_convolution_add_relu::call(self, weight, z, alpha, bias, stride, padding, dilation, groups));
+	r.tensor(at::_ops::miopen_convolution_add_relu::call(self, weight, z, alpha, bias, stride, padding, dilation, groups));
 }
 
-void cudnn_convolution_relu(Args& a, Results& r) {
+void miopen_convolution_relu(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& weight = a.tensor();
 	auto bias = a.opt_tensor();
@@ -1498,12 +2887,13 @@ void cudnn_convolution_relu(Args& a, Results& r) {
 	auto padding = a.symints();
 	auto dilation = a.symints();
 	auto groups = a.integer();
-	r.tensor(at::_ops::cudnn_convolution_relu::call(self, weight, bias, stride, padding, dilation, groups));
+	r.tensor(at::_ops::miopen_convolution_relu::call(self, weight, bias, stride, padding, dilation, groups));
 }
 
-void cudnn_convolution_transpose(Args& a, Results& r) {
+void miopen_convolution_transpose(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
 	auto padding = a.symints();
 	auto output_padding = a.symints();
 	auto stride = a.symints();
@@ -1511,1125 +2901,1207 @@ void cudnn_convolution_transpose(Args& a, Results& r) {
 	auto groups = a.integer();
 	auto benchmark = a.boolean();
 	auto deterministic = a.boolean();
-	auto allow_tf32 = a.boolean();
-	r.tensor(at::_ops::cudnn_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32));
+	r.tensor(at::_ops::miopen_convolution_transpose::call(self, weight, bias, padding, output_padding, stride, dilation, groups, benchmark, deterministic));
 }
 
-void cudnn_grid_sampler(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grid = a.tensor();
-	r.tensor(at::_ops::cudnn_grid_sampler::call(self, grid));
-}
-
-void cudnn_grid_sampler_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grid = a.tensor();
-	const auto& grad_output = a.tensor();
-	auto out = at::_ops::cudnn_grid_sampler_backward::call(self, grid, grad_output);
+void miopen_ctc_loss(Args& a, Results& r) {
+	const auto& log_probs = a.tensor();
+	const auto& targets = a.tensor();
+	auto input_lengths = a.ints();
+	auto target_lengths = a.ints();
+	auto blank = a.integer();
+	auto deterministic = a.boolean();
+	auto zero_infinity = a.boolean();
+	auto out = at::_ops::miopen_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void cudnn_is_acceptable(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::cudnn_is_acceptable::call(self));
-}
-
-void cummax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto out = at::_ops::cummax::call(self, dim);
+void miopen_ctc_loss_Tensor(Args& a, Results& r) {
+	const auto& log_probs = a.tensor();
+	const auto& targets = a.tensor();
+	const auto& input_lengths = a.tensor();
+	const auto& target_lengths = a.tensor();
+	auto blank = a.integer();
+	auto deterministic = a.boolean();
+	auto zero_infinity = a.boolean();
+	auto out = at::_ops::miopen_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void cummaxmin_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+void miopen_depthwise_convolution(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	auto benchmark = a.boolean();
+	auto deterministic = a.boolean();
+	r.tensor(at::_ops::miopen_depthwise_convolution::call(self, weight, bias, padding, stride, dilation, groups, benchmark, deterministic));
+}
+
+void miopen_rnn(Args& a, Results& r) {
 	const auto& input = a.tensor();
-	const auto& indices = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::cummaxmin_backward::call(grad, input, indices, dim));
-}
-
-void cummin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto out = at::_ops::cummin::call(self, dim);
+	auto weight = a.tensors();
+	auto weight_stride0 = a.integer();
+	const auto& hx = a.tensor();
+	auto cx = a.opt_tensor();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto batch_first = a.boolean();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.ints();
+	auto dropout_state = a.opt_tensor();
+	auto out = at::_ops::miopen_rnn::call(input, weight, weight_stride0, hx, cx, mode, hidden_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
 }
 
-void cumprod(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::cumprod::call(self, dim, dtype));
-}
-
-void cumprod_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	at::_ops::cumprod_::call(self, dim, dtype);
-}
-
-void cumprod_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+void miopen_rnn_backward(Args& a, Results& r) {
 	const auto& input = a.tensor();
-	auto dim = a.integer();
+	auto weight = a.tensors();
+	auto weight_stride0 = a.integer();
+	const auto& weight_buf = a.tensor();
+	const auto& hx = a.tensor();
+	auto cx = a.opt_tensor();
 	const auto& output = a.tensor();
-	r.tensor(at::_ops::cumprod_backward::call(grad, input, dim, output));
+	auto grad_output = a.opt_tensor();
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto batch_first = a.boolean();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.ints();
+	auto dropout_state = a.opt_tensor();
+	const auto& reserve = a.tensor();
+	auto output_mask = a.booleans<4>();
+	auto out = at::_ops::miopen_rnn_backward::call(input, weight, weight_stride0, weight_buf, hx, cx, output, grad_output, grad_hy, grad_cy, mode, hidden_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state, reserve, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensors(std::move(std::get<3>(out)));
 }
 
-void cumsum(Args& a, Results& r) {
+void mish(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::cumsum::call(self, dim, dtype));
+	r.tensor(at::_ops::mish::call(self));
 }
 
-void cumsum_(Args& a, Results& r) {
+void mish_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	at::_ops::cumsum_::call(self, dim, dtype);
+	at::_ops::mish_::call(self);
 }
 
-void cumulative_trapezoid_dx(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	auto dx = a.scalar();
-	auto dim = a.integer();
-	r.tensor(at::_ops::cumulative_trapezoid_dx::call(y, dx, dim));
-}
-
-void cumulative_trapezoid_x(Args& a, Results& r) {
-	const auto& y = a.tensor();
-	const auto& x = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::cumulative_trapezoid_x::call(y, x, dim));
-}
-
-void data(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::data::call(self));
-}
-
-void deg2rad(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::deg2rad::call(self));
-}
-
-void deg2rad_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::deg2rad_::call(self);
-}
-
-void dense_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.integer(at::_ops::dense_dim::call(self));
-}
-
-void dequantize_self(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::dequantize_self::call(self));
-}
-
-void dequantize_tensors(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::dequantize_tensors::call(tensors));
-}
-
-void det(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::det::call(self));
-}
-
-void detach(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::detach::call(self));
-}
-
-void detach_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::detach_::call(self);
-}
-
-void detach_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::detach_copy::call(self));
-}
-
-void diag(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto diagonal = a.integer();
-	r.tensor(at::_ops::diag::call(self, diagonal));
-}
-
-void diag_embed(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto offset = a.integer();
-	auto dim1 = a.integer();
-	auto dim2 = a.integer();
-	r.tensor(at::_ops::diag_embed::call(self, offset, dim1, dim2));
-}
-
-void diagflat(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto offset = a.integer();
-	r.tensor(at::_ops::diagflat::call(self, offset));
-}
-
-void diagonal(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto offset = a.integer();
-	auto dim1 = a.integer();
-	auto dim2 = a.integer();
-	r.tensor(at::_ops::diagonal::call(self, offset, dim1, dim2));
-}
-
-void diagonal_backward(Args& a, Results& r) {
+void mish_backward(Args& a, Results& r) {
 	const auto& grad_output = a.tensor();
-	auto input_sizes = a.symints();
-	auto offset = a.integer();
-	auto dim1 = a.integer();
-	auto dim2 = a.integer();
-	r.tensor(at::_ops::diagonal_backward::call(grad_output, input_sizes, offset, dim1, dim2));
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::mish_backward::call(grad_output, self));
 }
 
-void diagonal_copy(Args& a, Results& r) {
+void mkldnn_adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto offset = a.integer();
-	auto dim1 = a.integer();
-	auto dim2 = a.integer();
-	r.tensor(at::_ops::diagonal_copy::call(self, offset, dim1, dim2));
+	auto output_size = a.ints();
+	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d::call(self, output_size));
 }
 
-void diagonal_scatter(Args& a, Results& r) {
+void mkldnn_adaptive_avg_pool2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
 	const auto& self = a.tensor();
-	const auto& src = a.tensor();
-	auto offset = a.integer();
-	auto dim1 = a.integer();
-	auto dim2 = a.integer();
-	r.tensor(at::_ops::diagonal_scatter::call(self, src, offset, dim1, dim2));
+	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d_backward::call(grad_output, self));
 }
 
-void diff(Args& a, Results& r) {
+void mkldnn_convolution(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto n = a.integer();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::mkldnn_convolution::call(self, weight, bias, padding, stride, dilation, groups));
+}
+
+void mkldnn_linear(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	r.tensor(at::_ops::mkldnn_linear::call(self, weight, bias));
+}
+
+void mkldnn_linear_backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& grad_output = a.tensor();
+	const auto& weight = a.tensor();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::mkldnn_linear_backward::call(self, grad_output, weight, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void mkldnn_linear_backward_input(Args& a, Results& r) {
+	auto input_size = a.ints();
+	const auto& grad_output = a.tensor();
+	const auto& weight = a.tensor();
+	r.tensor(at::_ops::mkldnn_linear_backward_input::call(input_size, grad_output, weight));
+}
+
+void mkldnn_linear_backward_weights(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& input = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias_defined = a.boolean();
+	auto out = at::_ops::mkldnn_linear_backward_weights::call(grad_output, input, weight, bias_defined);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void mkldnn_max_pool2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::mkldnn_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void mkldnn_max_pool2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	const auto& input = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::mkldnn_max_pool2d_backward::call(grad_output, output, input, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void mkldnn_max_pool3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::mkldnn_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void mkldnn_max_pool3d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	const auto& input = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::mkldnn_max_pool3d_backward::call(grad_output, output, input, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void mkldnn_reorder_conv2d_weight(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	auto input_size = a.opt_symints();
+	r.tensor(at::_ops::mkldnn_reorder_conv2d_weight::call(self, padding, stride, dilation, groups, input_size));
+}
+
+void mkldnn_reorder_conv3d_weight(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	auto input_size = a.opt_symints();
+	r.tensor(at::_ops::mkldnn_reorder_conv3d_weight::call(self, padding, stride, dilation, groups, input_size));
+}
+
+void mkldnn_rnn_layer(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight0 = a.tensor();
+	const auto& weight1 = a.tensor();
+	const auto& weight2 = a.tensor();
+	const auto& weight3 = a.tensor();
+	const auto& hx_ = a.tensor();
+	const auto& cx_ = a.tensor();
+	auto reverse = a.boolean();
+	auto batch_sizes = a.ints();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto has_biases = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_first = a.boolean();
+	auto train = a.boolean();
+	auto out = at::_ops::mkldnn_rnn_layer::call(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers, has_biases, bidirectional, batch_first, train);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void mkldnn_rnn_layer_backward(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& weight1 = a.tensor();
+	const auto& weight2 = a.tensor();
+	const auto& weight3 = a.tensor();
+	const auto& weight4 = a.tensor();
+	const auto& hx_ = a.tensor();
+	const auto& cx_tmp = a.tensor();
+	const auto& output = a.tensor();
+	const auto& hy_ = a.tensor();
+	const auto& cy_ = a.tensor();
+	auto grad_output = a.opt_tensor();
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	auto reverse = a.boolean();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto has_biases = a.boolean();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.ints();
+	auto batch_first = a.boolean();
+	const auto& workspace = a.tensor();
+	auto out = at::_ops::mkldnn_rnn_layer_backward::call(input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+	r.tensor(std::move(std::get<5>(out)));
+	r.tensor(std::move(std::get<6>(out)));
+}
+
+void mm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	r.tensor(at::_ops::mm::call(self, mat2));
+}
+
+void mm_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto out_dtype = a.dtype();
+	r.tensor(at::_ops::mm_dtype::call(self, mat2, out_dtype));
+}
+
+void mode(Args& a, Results& r) {
+	const auto& self = a.tensor();
 	auto dim = a.integer();
-	auto prepend = a.opt_tensor();
-	auto append = a.opt_tensor();
-	r.tensor(at::_ops::diff::call(self, n, dim, prepend, append));
+	auto keepdim = a.boolean();
+	auto out = at::_ops::mode::call(self, dim, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
-void digamma(Args& a, Results& r) {
+void moveaxis_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::digamma::call(self));
+	auto source = a.integer();
+	auto destination = a.integer();
+	r.tensor(at::_ops::moveaxis_int::call(self, source, destination));
 }
 
-void digamma_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::digamma_::call(self);
+void moveaxis_intlist(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto source = a.ints();
+	auto destination = a.ints();
+	r.tensor(at::_ops::moveaxis_intlist::call(self, source, destination));
 }
 
-void dist(Args& a, Results& r) {
+void movedim_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto source = a.integer();
+	auto destination = a.integer();
+	r.tensor(at::_ops::movedim_int::call(self, source, destination));
+}
+
+void movedim_intlist(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto source = a.ints();
+	auto destination = a.ints();
+	r.tensor(at::_ops::movedim_intlist::call(self, source, destination));
+}
+
+void mps_convolution_backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& grad_output = a.tensor();
+	const auto& weight = a.tensor();
+	auto padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::mps_convolution_backward::call(self, grad_output, weight, padding, stride, dilation, groups, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void mps_convolution_transpose_backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& grad_output = a.tensor();
+	const auto& weight = a.tensor();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto stride = a.symints();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::mps_convolution_transpose_backward::call(self, grad_output, weight, padding, output_padding, stride, dilation, groups, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void mse_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::mse_loss::call(self, target, reduction));
+}
+
+void mse_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::mse_loss_backward::call(grad_output, self, target, reduction));
+}
+
+void msort(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::msort::call(self));
+}
+
+void mul_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::mul_Scalar::call(self, other));
+}
+
+void mul_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
+	r.tensor(at::_ops::mul_Tensor::call(self, other));
+}
+
+void mul__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::mul__Scalar::call(self, other);
+}
+
+void mul__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::mul__Tensor::call(self, other);
+}
+
+void multi_margin_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
 	auto p = a.scalar();
-	r.tensor(at::_ops::dist::call(self, other, p));
+	auto margin = a.scalar();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::multi_margin_loss::call(self, target, p, margin, weight, reduction));
 }
 
-void div_Scalar(Args& a, Results& r) {
+void multi_margin_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto p = a.scalar();
+	auto margin = a.scalar();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::multi_margin_loss_backward::call(grad_output, self, target, p, margin, weight, reduction));
+}
+
+void multilabel_margin_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::multilabel_margin_loss::call(self, target, reduction));
+}
+
+void multilabel_margin_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	const auto& is_target = a.tensor();
+	r.tensor(at::_ops::multilabel_margin_loss_backward::call(grad_output, self, target, reduction, is_target));
+}
+
+void multilabel_margin_loss_forward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	auto out = at::_ops::multilabel_margin_loss_forward::call(self, target, reduction);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void multinomial(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto num_samples = a.integer();
+	auto replacement = a.boolean();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::multinomial::call(self, num_samples, replacement, generator));
+}
+
+void multiply_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto other = a.scalar();
-	r.tensor(at::_ops::div_Scalar::call(self, other));
+	r.tensor(at::_ops::multiply_Scalar::call(self, other));
 }
 
-void div_Scalar_mode(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::div_Scalar_mode::call(self, other, rounding_mode));
-}
-
-void div_Tensor(Args& a, Results& r) {
+void multiply_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
-	r.tensor(at::_ops::div_Tensor::call(self, other));
+	r.tensor(at::_ops::multiply_Tensor::call(self, other));
 }
 
-void div_Tensor_mode(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::div_Tensor_mode::call(self, other, rounding_mode));
-}
-
-void div__Scalar(Args& a, Results& r) {
+void multiply__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto other = a.scalar();
-	at::_ops::div__Scalar::call(self, other);
+	at::_ops::multiply__Scalar::call(self, other);
 }
 
-void div__Scalar_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	at::_ops::div__Scalar_mode::call(self, other, rounding_mode);
-}
-
-void div__Tensor(Args& a, Results& r) {
+void multiply__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();
-	at::_ops::div__Tensor::call(self, other);
+	at::_ops::multiply__Tensor::call(self, other);
 }
 
-void div__Tensor_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	at::_ops::div__Tensor_mode::call(self, other, rounding_mode);
-}
-
-void divide_Scalar(Args& a, Results& r) {
+void mv(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::divide_Scalar::call(self, other));
+	const auto& vec = a.tensor();
+	r.tensor(at::_ops::mv::call(self, vec));
 }
 
-void divide_Scalar_mode(Args& a, Results& r) {
+void mvlgamma(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::divide_Scalar_mode::call(self, other, rounding_mode));
+	auto p = a.integer();
+	r.tensor(at::_ops::mvlgamma::call(self, p));
 }
 
-void divide_Tensor(Args& a, Results& r) {
+void mvlgamma_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.integer();
+	at::_ops::mvlgamma_::call(self, p);
+}
+
+void nan_to_num(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::divide_Tensor::call(self, other));
+	auto nan = a.opt_number();
+	auto posinf = a.opt_number();
+	auto neginf = a.opt_number();
+	r.tensor(at::_ops::nan_to_num::call(self, nan, posinf, neginf));
 }
 
-void divide_Tensor_mode(Args& a, Results& r) {
+void nan_to_num_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto nan = a.opt_number();
+	auto posinf = a.opt_number();
+	auto neginf = a.opt_number();
+	at::_ops::nan_to_num_::call(self, nan, posinf, neginf);
+}
+
+void nanmean(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::divide_Tensor_mode::call(self, other, rounding_mode));
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::nanmean::call(self, dim, keepdim, dtype));
 }
 
-void divide__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::divide__Scalar::call(self, other);
-}
-
-void divide__Scalar_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	at::_ops::divide__Scalar_mode::call(self, other, rounding_mode);
-}
-
-void divide__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::divide__Tensor::call(self, other);
-}
-
-void divide__Tensor_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	at::_ops::divide__Tensor_mode::call(self, other, rounding_mode);
-}
-
-void dot(Args& a, Results& r) {
+void nanmedian(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& tensor = a.tensor();
-	r.tensor(at::_ops::dot::call(self, tensor));
+	r.tensor(at::_ops::nanmedian::call(self));
 }
 
-void dropout(Args& a, Results& r) {
+void nanmedian_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::nanmedian_dim::call(self, dim, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void nanquantile(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& q = a.tensor();
+	auto dim = a.opt_integer();
+	auto keepdim = a.boolean();
+	auto interpolation = a.string();
+	r.tensor(at::_ops::nanquantile::call(self, q, dim, keepdim, interpolation));
+}
+
+void nanquantile_scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto q = a.number();
+	auto dim = a.opt_integer();
+	auto keepdim = a.boolean();
+	auto interpolation = a.string();
+	r.tensor(at::_ops::nanquantile_scalar::call(self, q, dim, keepdim, interpolation));
+}
+
+void nansum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::nansum::call(self, dim, keepdim, dtype));
+}
+
+void narrow(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto start = a.integer();
+	auto length = a.integer();
+	r.tensor(at::_ops::narrow::call(self, dim, start, length));
+}
+
+void narrow_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& start = a.tensor();
+	auto length = a.integer();
+	r.tensor(at::_ops::narrow_Tensor::call(self, dim, start, length));
+}
+
+void narrow_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto start = a.integer();
+	auto length = a.integer();
+	r.tensor(at::_ops::narrow_copy::call(self, dim, start, length));
+}
+
+void native_batch_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::native_batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void native_batch_norm_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_invstd = a.opt_tensor();
+	auto train = a.boolean();
+	auto eps = a.number();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::native_batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void native_channel_shuffle(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto groups = a.integer();
+	r.tensor(at::_ops::native_channel_shuffle::call(self, groups));
+}
+
+void native_dropout(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::dropout::call(input, p, train));
+	auto train = a.opt_boolean();
+	auto out = at::_ops::native_dropout::call(input, p, train);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
-void dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::dropout_::call(self, p, train);
-}
-
-void dsplit_array(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto indices = a.ints();
-	r.tensors(at::_ops::dsplit_array::call(self, indices));
-}
-
-void dsplit_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sections = a.integer();
-	r.tensors(at::_ops::dsplit_int::call(self, sections));
-}
-
-void dstack(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::dstack::call(tensors));
-}
-
-void einsum(Args& a, Results& r) {
-	auto equation = a.string();
-	auto tensors = a.tensors();
-	auto path = a.opt_ints();
-	r.tensor(at::_ops::einsum::call(equation, tensors, path));
-}
-
-void elu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto alpha = a.scalar();
-	auto scale = a.scalar();
-	auto input_scale = a.scalar();
-	r.tensor(at::_ops::elu::call(self, alpha, scale, input_scale));
-}
-
-void elu_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto alpha = a.scalar();
-	auto scale = a.scalar();
-	auto input_scale = a.scalar();
-	at::_ops::elu_::call(self, alpha, scale, input_scale);
-}
-
-void elu_backward(Args& a, Results& r) {
+void native_dropout_backward(Args& a, Results& r) {
 	const auto& grad_output = a.tensor();
-	auto alpha = a.scalar();
-	auto scale = a.scalar();
-	auto input_scale = a.scalar();
-	auto is_result = a.boolean();
-	const auto& self_or_result = a.tensor();
-	r.tensor(at::_ops::elu_backward::call(grad_output, alpha, scale, input_scale, is_result, self_or_result));
+	const auto& mask = a.tensor();
+	auto scale = a.number();
+	r.tensor(at::_ops::native_dropout_backward::call(grad_output, mask, scale));
 }
 
-void embedding(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	auto padding_idx = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	auto sparse = a.boolean();
-	r.tensor(at::_ops::embedding::call(weight, indices, padding_idx, scale_grad_by_freq, sparse));
-}
-
-void embedding_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& indices = a.tensor();
-	auto num_weights = a.integer();
-	auto padding_idx = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	auto sparse = a.boolean();
-	r.tensor(at::_ops::embedding_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse));
-}
-
-void embedding_bag(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto sparse = a.boolean();
-	auto per_sample_weights = a.opt_tensor();
-	auto include_last_offset = a.boolean();
-	auto out = at::_ops::embedding_bag::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset);
+void native_group_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto N = a.integer();
+	auto C = a.integer();
+	auto HxW = a.integer();
+	auto group = a.integer();
+	auto eps = a.number();
+	auto out = at::_ops::native_group_norm::call(input, weight, bias, N, C, HxW, group, eps);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
 }
 
-void embedding_bag_padding_idx(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto sparse = a.boolean();
-	auto per_sample_weights = a.opt_tensor();
-	auto include_last_offset = a.boolean();
-	auto padding_idx = a.opt_integer();
-	auto out = at::_ops::embedding_bag_padding_idx::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx);
+void native_group_norm_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& input = a.tensor();
+	const auto& mean = a.tensor();
+	const auto& rstd = a.tensor();
+	auto weight = a.opt_tensor();
+	auto N = a.integer();
+	auto C = a.integer();
+	auto HxW = a.integer();
+	auto group = a.integer();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::native_group_norm_backward::call(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
 }
 
-void embedding_dense_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& indices = a.tensor();
-	auto num_weights = a.integer();
-	auto padding_idx = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	r.tensor(at::_ops::embedding_dense_backward::call(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq));
+void native_layer_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto normalized_shape = a.symints();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto eps = a.number();
+	auto out = at::_ops::native_layer_norm::call(input, normalized_shape, weight, bias, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
-void embedding_renorm_(Args& a, Results& r) {
+void native_layer_norm_backward(Args& a, Results& r) {
+	const auto& grad_out = a.tensor();
+	const auto& input = a.tensor();
+	auto normalized_shape = a.symints();
+	const auto& mean = a.tensor();
+	const auto& rstd = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::native_layer_norm_backward::call(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void native_norm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.scalar();
+	r.tensor(at::_ops::native_norm::call(self, p));
+}
+
+void native_norm_ScalarOpt_dim_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.opt_scalar();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::native_norm_ScalarOpt_dim_dtype::call(self, p, dim, keepdim, dtype));
+}
+
+void ne_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::ne_Scalar::call(self, other));
+}
+
+void ne_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::ne_Tensor::call(self, other));
+}
+
+void ne__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& indices = a.tensor();
-	auto max_norm = a.number();
-	auto norm_type = a.number();
-	at::_ops::embedding_renorm_::call(self, indices, max_norm, norm_type);
+	auto other = a.scalar();
+	at::_ops::ne__Scalar::call(self, other);
 }
 
-void embedding_sparse_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& indices = a.tensor();
-	auto num_weights = a.integer();
-	auto padding_idx = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	r.tensor(at::_ops::embedding_sparse_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq));
+void ne__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::ne__Tensor::call(self, other);
 }
 
-void empty_memory_format(Args& a, Results& r) {
+void neg(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::neg::call(self));
+}
+
+void neg_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::neg_::call(self);
+}
+
+void negative(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::negative::call(self));
+}
+
+void negative_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::negative_::call(self);
+}
+
+void nested_to_padded_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.number();
+	auto output_size = a.opt_ints();
+	r.tensor(at::_ops::nested_to_padded_tensor::call(self, padding, output_size));
+}
+
+void new_empty(Args& a, Results& r) {
+	const auto& self = a.tensor();
 	auto size = a.symints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::empty_memory_format::call(size, dtype, layout, device, pin_memory, memory_format));
+	r.tensor(at::_ops::new_empty::call(self, size, dtype, layout, device, pin_memory));
 }
 
-void empty_like(Args& a, Results& r) {
+void new_empty_strided(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::empty_like::call(self, dtype, layout, device, pin_memory, memory_format));
-}
-
-void empty_permuted(Args& a, Results& r) {
-	auto size = a.symints();
-	auto physical_layout = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::empty_permuted::call(size, physical_layout, dtype, layout, device, pin_memory));
-}
-
-void empty_quantized(Args& a, Results& r) {
-	auto size = a.ints();
-	const auto& qtensor = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::empty_quantized::call(size, qtensor, dtype, layout, device, pin_memory, memory_format));
-}
-
-void empty_strided(Args& a, Results& r) {
 	auto size = a.symints();
 	auto stride = a.symints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::empty_strided::call(size, stride, dtype, layout, device, pin_memory));
+	r.tensor(at::_ops::new_empty_strided::call(self, size, stride, dtype, layout, device, pin_memory));
 }
 
-void eq_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::eq_Scalar::call(self, other));
-}
-
-void eq_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::eq_Tensor::call(self, other));
-}
-
-void eq__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::eq__Scalar::call(self, other);
-}
-
-void eq__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::eq__Tensor::call(self, other);
-}
-
-void equal(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.boolean(at::_ops::equal::call(self, other));
-}
-
-void erf(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::erf::call(self));
-}
-
-void erf_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::erf_::call(self);
-}
-
-void erfc(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::erfc::call(self));
-}
-
-void erfc_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::erfc_::call(self);
-}
-
-void erfinv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::erfinv::call(self));
-}
-
-void erfinv_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::erfinv_::call(self);
-}
-
-void exp(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::exp::call(self));
-}
-
-void exp2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::exp2::call(self));
-}
-
-void exp2_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::exp2_::call(self);
-}
-
-void exp_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::exp_::call(self);
-}
-
-void expand(Args& a, Results& r) {
+void new_full(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto size = a.symints();
-	auto implicit = a.boolean();
-	r.tensor(at::_ops::expand::call(self, size, implicit));
-}
-
-void expand_as(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::expand_as::call(self, other));
-}
-
-void expand_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto implicit = a.boolean();
-	r.tensor(at::_ops::expand_copy::call(self, size, implicit));
-}
-
-void expm1(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::expm1::call(self));
-}
-
-void expm1_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::expm1_::call(self);
-}
-
-void exponential_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto lambd = a.number();
-	auto generator = a.opt_generator();
-	at::_ops::exponential_::call(self, lambd, generator);
-}
-
-void eye(Args& a, Results& r) {
-	auto n = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::eye::call(n, dtype, layout, device, pin_memory));
-}
-
-void eye_m(Args& a, Results& r) {
-	auto n = a.integer();
-	auto m = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::eye_m::call(n, m, dtype, layout, device, pin_memory));
-}
-
-void fake_quantize_per_channel_affine(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
-	auto axis = a.integer();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	r.tensor(at::_ops::fake_quantize_per_channel_affine::call(self, scale, zero_point, axis, quant_min, quant_max));
-}
-
-void fake_quantize_per_channel_affine_cachemask(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
-	auto axis = a.integer();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto out = at::_ops::fake_quantize_per_channel_affine_cachemask::call(self, scale, zero_point, axis, quant_min, quant_max);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void fake_quantize_per_channel_affine_cachemask_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& mask = a.tensor();
-	r.tensor(at::_ops::fake_quantize_per_channel_affine_cachemask_backward::call(grad, mask));
-}
-
-void fake_quantize_per_tensor_affine(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto scale = a.number();
-	auto zero_point = a.integer();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	r.tensor(at::_ops::fake_quantize_per_tensor_affine::call(self, scale, zero_point, quant_min, quant_max));
-}
-
-void fake_quantize_per_tensor_affine_tensor_qparams(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	r.tensor(at::_ops::fake_quantize_per_tensor_affine_tensor_qparams::call(self, scale, zero_point, quant_min, quant_max));
-}
-
-void fake_quantize_per_tensor_affine_cachemask(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto scale = a.number();
-	auto zero_point = a.integer();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto out = at::_ops::fake_quantize_per_tensor_affine_cachemask::call(self, scale, zero_point, quant_min, quant_max);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void fake_quantize_per_tensor_affine_cachemask_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& mask = a.tensor();
-	r.tensor(at::_ops::fake_quantize_per_tensor_affine_cachemask_backward::call(grad, mask));
-}
-
-void fbgemm_linear_fp16_weight(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
-	const auto& bias = a.tensor();
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight::call(input, packed_weight, bias));
-}
-
-void fbgemm_linear_fp16_weight_out(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
-	const auto& bias = a.tensor();
-	auto& output = const_cast<at::Tensor&>(a.tensor());
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight_out::call(input, packed_weight, bias, output));
-}
-
-void fbgemm_linear_fp16_weight_fp32_activation(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
-	auto bias = a.opt_tensor();
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation::call(input, packed_weight, bias));
-}
-
-void fbgemm_linear_fp16_weight_fp32_activation_out(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto& output = const_cast<at::Tensor&>(a.tensor());
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation_out::call(input, packed_weight, bias, output));
-}
-
-void fbgemm_linear_int8_weight(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& packed = a.tensor();
-	const auto& col_offsets = a.tensor();
-	auto weight_scale = a.scalar();
-	auto weight_zero_point = a.scalar();
-	const auto& bias = a.tensor();
-	r.tensor(at::_ops::fbgemm_linear_int8_weight::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
-}
-
-void fbgemm_linear_int8_weight_fp32_activation(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& packed = a.tensor();
-	const auto& col_offsets = a.tensor();
-	auto weight_scale = a.scalar();
-	auto weight_zero_point = a.scalar();
-	const auto& bias = a.tensor();
-	r.tensor(at::_ops::fbgemm_linear_int8_weight_fp32_activation::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
-}
-
-void fbgemm_linear_quantize_weight(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto out = at::_ops::fbgemm_linear_quantize_weight::call(input);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.number(std::get<2>(out));
-	r.integer(std::get<3>(out));
-}
-
-void fbgemm_pack_gemm_matrix_fp16(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	r.tensor(at::_ops::fbgemm_pack_gemm_matrix_fp16::call(input));
-}
-
-void fbgemm_pack_quantized_matrix(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	r.tensor(at::_ops::fbgemm_pack_quantized_matrix::call(input));
-}
-
-void fbgemm_pack_quantized_matrix_KN(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto K = a.integer();
-	auto N = a.integer();
-	r.tensor(at::_ops::fbgemm_pack_quantized_matrix_KN::call(input, K, N));
-}
-
-void feature_alpha_dropout(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::feature_alpha_dropout::call(input, p, train));
-}
-
-void feature_alpha_dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::feature_alpha_dropout_::call(self, p, train);
-}
-
-void feature_dropout(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::feature_dropout::call(input, p, train));
-}
-
-void feature_dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::feature_dropout_::call(self, p, train);
-}
-
-void fft_fft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_fft::call(self, n, dim, norm));
-}
-
-void fft_fft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_fft2::call(self, s, dim, norm));
-}
-
-void fft_fftfreq(Args& a, Results& r) {
-	auto n = a.integer();
-	auto d = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::fft_fftfreq::call(n, d, dtype, layout, device, pin_memory));
-}
-
-void fft_fftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_fftn::call(self, s, dim, norm));
-}
-
-void fft_fftshift(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.opt_ints();
-	r.tensor(at::_ops::fft_fftshift::call(self, dim));
-}
-
-void fft_hfft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_hfft::call(self, n, dim, norm));
-}
-
-void fft_hfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_hfft2::call(self, s, dim, norm));
-}
-
-void fft_hfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_hfftn::call(self, s, dim, norm));
-}
-
-void fft_ifft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_ifft::call(self, n, dim, norm));
-}
-
-void fft_ifft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_ifft2::call(self, s, dim, norm));
-}
-
-void fft_ifftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_ifftn::call(self, s, dim, norm));
-}
-
-void fft_ifftshift(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.opt_ints();
-	r.tensor(at::_ops::fft_ifftshift::call(self, dim));
-}
-
-void fft_ihfft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_ihfft::call(self, n, dim, norm));
-}
-
-void fft_ihfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_ihfft2::call(self, s, dim, norm));
-}
-
-void fft_ihfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_ihfftn::call(self, s, dim, norm));
-}
-
-void fft_irfft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_irfft::call(self, n, dim, norm));
-}
-
-void fft_irfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_irfft2::call(self, s, dim, norm));
-}
-
-void fft_irfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_irfftn::call(self, s, dim, norm));
-}
-
-void fft_rfft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfft::call(self, n, dim, norm));
-}
-
-void fft_rfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfft2::call(self, s, dim, norm));
-}
-
-void fft_rfftfreq(Args& a, Results& r) {
-	auto n = a.integer();
-	auto d = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::fft_rfftfreq::call(n, d, dtype, layout, device, pin_memory));
-}
-
-void fft_rfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfftn::call(self, s, dim, norm));
-}
-
-void fill_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::fill_Scalar::call(self, value));
-}
-
-void fill_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& value = a.tensor();
-	r.tensor(at::_ops::fill_Tensor::call(self, value));
-}
-
-void fill__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto value = a.scalar();
-	at::_ops::fill__Scalar::call(self, value);
-}
-
-void fill__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& value = a.tensor();
-	at::_ops::fill__Tensor::call(self, value);
-}
-
-void fill_diagonal_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto fill_value = a.scalar();
-	auto wrap = a.boolean();
-	at::_ops::fill_diagonal_::call(self, fill_value, wrap);
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::new_full::call(self, size, fill_value, dtype, layout, device, pin_memory));
 }
 
-void fix(Args& a, Results& r) {
+void new_ones(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::fix::call(self));
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
 }
 
-void fix_(Args& a, Results& r) {
+void new_zeros(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::new_zeros::call(self, size, dtype, layout, device, pin_memory));
+}
+
+void nextafter(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::nextafter::call(self, other));
+}
+
+void nextafter_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::fix_::call(self);
+	const auto& other = a.tensor();
+	at::_ops::nextafter_::call(self, other);
 }
 
-void flatten_using_ints(Args& a, Results& r) {
+void nll_loss(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto start_dim = a.integer();
-	auto end_dim = a.integer();
-	r.tensor(at::_ops::flatten_using_ints::call(self, start_dim, end_dim));
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
 }
 
-void flatten_dense_tensors(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::flatten_dense_tensors::call(tensors));
+void nll_loss2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	r.tensor(at::_ops::nll_loss2d::call(self, target, weight, reduction, ignore_index));
 }
 
-void flip(Args& a, Results& r) {
+void nll_loss2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	const auto& total_weight = a.tensor();
+	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
+}
+
+void nll_loss2d_forward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	auto out = at::_ops::nll_loss2d_forward::call(self, target, weight, reduction, ignore_index);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void nll_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	const auto& total_weight = a.tensor();
+	r.tensor(at::_ops::nll_loss_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
+}
+
+void nll_loss_forward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	auto out = at::_ops::nll_loss_forward::call(self, target, weight, reduction, ignore_index);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void nll_loss_nd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	r.tensor(at::_ops::nll_loss_nd::call(self, target, weight, reduction, ignore_index));
+}
+
+void nonzero(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::nonzero::call(self));
+}
+
+void nonzero_numpy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensors(at::_ops::nonzero_numpy::call(self));
+}
+
+void nonzero_static(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.integer();
+	auto fill_value = a.integer();
+	r.tensor(at::_ops::nonzero_static::call(self, size, fill_value));
+}
+
+void norm_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.scalar();
+	r.tensor(at::_ops::norm_Scalar::call(self, p));
+}
+
+void norm_ScalarOpt_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.opt_scalar();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::norm_ScalarOpt_dim::call(self, p, dim, keepdim));
+}
+
+void norm_ScalarOpt_dim_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.opt_scalar();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::norm_ScalarOpt_dim_dtype::call(self, p, dim, keepdim, dtype));
+}
+
+void norm_ScalarOpt_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.opt_scalar();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::norm_ScalarOpt_dtype::call(self, p, dtype));
+}
+
+void norm_except_dim(Args& a, Results& r) {
+	const auto& v = a.tensor();
+	auto pow = a.integer();
+	auto dim = a.integer();
+	r.tensor(at::_ops::norm_except_dim::call(v, pow, dim));
+}
+
+void normal_Tensor_Tensor(Args& a, Results& r) {
+	const auto& mean = a.tensor();
+	const auto& std = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_Tensor_Tensor::call(mean, std, generator));
+}
+
+void normal_Tensor_float(Args& a, Results& r) {
+	const auto& mean = a.tensor();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_Tensor_float::call(mean, std, generator));
+}
+
+void normal_float_Tensor(Args& a, Results& r) {
+	auto mean = a.number();
+	const auto& std = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_float_Tensor::call(mean, std, generator));
+}
+
+void normal_float_float(Args& a, Results& r) {
+	auto mean = a.number();
+	auto std = a.number();
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::normal_float_float::call(mean, std, size, generator, dtype, layout, device, pin_memory));
+}
+
+void normal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto mean = a.number();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::normal_::call(self, mean, std, generator);
+}
+
+void normal_functional(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto mean = a.number();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_functional::call(self, mean, std, generator));
+}
+
+void not_equal_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::not_equal_Scalar::call(self, other));
+}
+
+void not_equal_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::not_equal_Tensor::call(self, other));
+}
+
+void not_equal__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::not_equal__Scalar::call(self, other);
+}
+
+void not_equal__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::not_equal__Tensor::call(self, other);
+}
+
+void nuclear_norm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::nuclear_norm::call(self, keepdim));
+}
+
+void nuclear_norm_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::nuclear_norm_dim::call(self, dim, keepdim));
+}
+
+void numpy_T(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::numpy_T::call(self));
+}
+
+void one_hot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto num_classes = a.integer();
+	r.tensor(at::_ops::one_hot::call(self, num_classes));
+}
+
+void ones(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::ones::call(size, dtype, layout, device, pin_memory));
+}
+
+void ones_like(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::ones_like::call(self, dtype, layout, device, pin_memory, memory_format));
+}
+
+void orgqr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input2 = a.tensor();
+	r.tensor(at::_ops::orgqr::call(self, input2));
+}
+
+void ormqr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input2 = a.tensor();
+	const auto& input3 = a.tensor();
+	auto left = a.boolean();
+	auto transpose = a.boolean();
+	r.tensor(at::_ops::ormqr::call(self, input2, input3, left, transpose));
+}
+
+void outer(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& vec2 = a.tensor();
+	r.tensor(at::_ops::outer::call(self, vec2));
+}
+
+void output_nr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::output_nr::call(self));
+}
+
+void pad(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto pad = a.symints();
+	auto mode = a.string();
+	auto value = a.opt_number();
+	r.tensor(at::_ops::pad::call(self, pad, mode, value));
+}
+
+void pad_sequence(Args& a, Results& r) {
+	auto sequences = a.tensors();
+	auto batch_first = a.boolean();
+	auto padding_value = a.number();
+	auto padding_side = a.string();
+	r.tensor(at::_ops::pad_sequence::call(sequences, batch_first, padding_value, padding_side));
+}
+
+void pairwise_distance(Args& a, Results& r) {
+	const auto& x1 = a.tensor();
+	const auto& x2 = a.tensor();
+	auto p = a.number();
+	auto eps = a.number();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::pairwise_distance::call(x1, x2, p, eps, keepdim));
+}
+
+void pdist(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.number();
+	r.tensor(at::_ops::pdist::call(self, p));
+}
+
+void permute(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dims = a.ints();
-	r.tensor(at::_ops::flip::call(self, dims));
+	r.tensor(at::_ops::permute::call(self, dims));
 }
 
-void fliplr(Args& a, Results& r) {
+void permute_copy(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::fliplr::call(self));
+	auto dims = a.ints();
+	r.tensor(at::_ops::permute_copy::call(self, dims));
 }
 
-void flipud(Args& a, Results& r) {
+void pin_memory(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::flipud::call(self));
+	auto device = a.opt_device();
+	r.tensor(at::_ops::pin_memory::call(self, device));
 }
 
-void float_power_Scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::float_power_Scalar::call(self, exponent));
-}
-
-void float_power_Tensor_Scalar(Args& a, Results& r) {
+void pinverse(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto exponent = a.scalar();
-	r.tensor(at::_ops::float_power_Tensor_Scalar::call(self, exponent));
+	auto rcond = a.number();
+	r.tensor(at::_ops::pinverse::call(self, rcond));
 }
 
-void float_power_Tensor_Tensor(Args& a, Results& r) {
+void pixel_shuffle(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::float_power_Tensor_Tensor::call(self, exponent));
+	auto upscale_factor = a.integer();
+	r.tensor(at::_ops::pixel_shuffle::call(self, upscale_factor));
 }
 
-void float_power__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto exponent = a.scalar();
-	at::_ops::float_power__Scalar::call(self, exponent);
-}
-
-void float_power__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& exponent = a.tensor();
-	at::_ops::float_power__Tensor::call(self, exponent);
-}
-
-void floor(Args& a, Results& r) {
+void pixel_unshuffle(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::floor::call(self));
+	auto downscale_factor = a.integer();
+	r.tensor(at::_ops::pixel_unshuffle::call(self, downscale_factor));
 }
 
-void floor_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::floor_::call(self);
+void poisson(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::poisson::call(self, generator));
+}
+
+void poisson_nll_loss(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& target = a.tensor();
+	auto log_input = a.boolean();
+	auto full = a.boolean();
+	auto eps = a.number();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::poisson_nll_loss::call(input, target, log_input, full, eps, reduction));
+}
+
+void polar(Args& a, Results& r) {
+	const auto& abs = a.tensor();
+	const auto& angle = a.tensor();
+	r.tensor(at::_ops::polar::call(abs, angle));
+}
+
+void polygamma(Args& a, Results& r) {
+	auto n = a.integer();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::polygamma::call(n, self));
 }
 
 }  // namespace tg::op

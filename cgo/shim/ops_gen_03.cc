@@ -2,686 +2,1164 @@
 
 #include "ops_gen.h"
 
-#include <ATen/ops/floor_divide_ops.h>
-#include <ATen/ops/fmax_ops.h>
-#include <ATen/ops/fmin_ops.h>
-#include <ATen/ops/fmod_ops.h>
-#include <ATen/ops/frac_ops.h>
-#include <ATen/ops/fractional_max_pool2d_ops.h>
-#include <ATen/ops/fractional_max_pool2d_backward_ops.h>
-#include <ATen/ops/fractional_max_pool3d_ops.h>
-#include <ATen/ops/fractional_max_pool3d_backward_ops.h>
-#include <ATen/ops/frexp_ops.h>
-#include <ATen/ops/frobenius_norm_ops.h>
-#include <ATen/ops/from_file_ops.h>
-#include <ATen/ops/full_ops.h>
-#include <ATen/ops/full_like_ops.h>
-#include <ATen/ops/fused_moving_avg_obs_fake_quant_ops.h>
-#include <ATen/ops/gather_ops.h>
-#include <ATen/ops/gather_backward_ops.h>
-#include <ATen/ops/gcd_ops.h>
-#include <ATen/ops/ge_ops.h>
-#include <ATen/ops/gelu_ops.h>
-#include <ATen/ops/gelu_backward_ops.h>
-#include <ATen/ops/geometric_ops.h>
-#include <ATen/ops/geqrf_ops.h>
-#include <ATen/ops/ger_ops.h>
-#include <ATen/ops/glu_ops.h>
-#include <ATen/ops/glu_backward_ops.h>
-#include <ATen/ops/glu_backward_jvp_ops.h>
-#include <ATen/ops/glu_jvp_ops.h>
-#include <ATen/ops/gradient_ops.h>
-#include <ATen/ops/greater_ops.h>
-#include <ATen/ops/greater_equal_ops.h>
-#include <ATen/ops/grid_sampler_ops.h>
-#include <ATen/ops/grid_sampler_2d_ops.h>
-#include <ATen/ops/grid_sampler_2d_backward_ops.h>
-#include <ATen/ops/grid_sampler_3d_ops.h>
-#include <ATen/ops/grid_sampler_3d_backward_ops.h>
-#include <ATen/ops/group_norm_ops.h>
-#include <ATen/ops/gru_ops.h>
-#include <ATen/ops/gru_cell_ops.h>
-#include <ATen/ops/gt_ops.h>
-#include <ATen/ops/hamming_window_ops.h>
-#include <ATen/ops/hann_window_ops.h>
-#include <ATen/ops/hardshrink_ops.h>
-#include <ATen/ops/hardshrink_backward_ops.h>
-#include <ATen/ops/hardsigmoid_ops.h>
-#include <ATen/ops/hardsigmoid_backward_ops.h>
-#include <ATen/ops/hardswish_ops.h>
-#include <ATen/ops/hardswish_backward_ops.h>
-#include <ATen/ops/hardtanh_ops.h>
-#include <ATen/ops/hardtanh_backward_ops.h>
-#include <ATen/ops/hash_tensor_ops.h>
-#include <ATen/ops/heaviside_ops.h>
-#include <ATen/ops/hinge_embedding_loss_ops.h>
-#include <ATen/ops/histc_ops.h>
-#include <ATen/ops/histogram_ops.h>
-#include <ATen/ops/histogramdd_ops.h>
-#include <ATen/ops/hsplit_ops.h>
-#include <ATen/ops/hspmm_ops.h>
-#include <ATen/ops/hstack_ops.h>
-#include <ATen/ops/huber_loss_ops.h>
-#include <ATen/ops/huber_loss_backward_ops.h>
-#include <ATen/ops/hypot_ops.h>
-#include <ATen/ops/i0_ops.h>
-#include <ATen/ops/igamma_ops.h>
-#include <ATen/ops/igammac_ops.h>
-#include <ATen/ops/im2col_ops.h>
-#include <ATen/ops/imag_ops.h>
-#include <ATen/ops/index_ops.h>
-#include <ATen/ops/index_add_ops.h>
-#include <ATen/ops/index_copy_ops.h>
-#include <ATen/ops/index_fill_ops.h>
-#include <ATen/ops/index_put_ops.h>
-#include <ATen/ops/index_reduce_ops.h>
-#include <ATen/ops/index_select_ops.h>
-#include <ATen/ops/index_select_backward_ops.h>
-#include <ATen/ops/indices_ops.h>
-#include <ATen/ops/indices_copy_ops.h>
-#include <ATen/ops/infinitely_differentiable_gelu_backward_ops.h>
-#include <ATen/ops/inner_ops.h>
-#include <ATen/ops/instance_norm_ops.h>
-#include <ATen/ops/int_repr_ops.h>
-#include <ATen/ops/inverse_ops.h>
-#include <ATen/ops/is_coalesced_ops.h>
-#include <ATen/ops/is_complex_ops.h>
-#include <ATen/ops/is_conj_ops.h>
-#include <ATen/ops/is_distributed_ops.h>
-#include <ATen/ops/is_floating_point_ops.h>
-#include <ATen/ops/is_inference_ops.h>
-#include <ATen/ops/is_leaf_ops.h>
-#include <ATen/ops/is_neg_ops.h>
-#include <ATen/ops/is_nonzero_ops.h>
-#include <ATen/ops/is_pinned_ops.h>
-#include <ATen/ops/is_same_size_ops.h>
-#include <ATen/ops/is_set_to_ops.h>
-#include <ATen/ops/is_signed_ops.h>
-#include <ATen/ops/is_vulkan_available_ops.h>
-#include <ATen/ops/isclose_ops.h>
-#include <ATen/ops/isfinite_ops.h>
-#include <ATen/ops/isin_ops.h>
-#include <ATen/ops/isinf_ops.h>
-#include <ATen/ops/isnan_ops.h>
-#include <ATen/ops/isneginf_ops.h>
-#include <ATen/ops/isposinf_ops.h>
-#include <ATen/ops/isreal_ops.h>
-#include <ATen/ops/istft_ops.h>
-#include <ATen/ops/item_ops.h>
-#include <ATen/ops/kaiser_window_ops.h>
-#include <ATen/ops/kl_div_ops.h>
-#include <ATen/ops/kron_ops.h>
-#include <ATen/ops/kthvalue_ops.h>
-#include <ATen/ops/l1_loss_ops.h>
-#include <ATen/ops/layer_norm_ops.h>
-#include <ATen/ops/lcm_ops.h>
-#include <ATen/ops/ldexp_ops.h>
-#include <ATen/ops/le_ops.h>
-#include <ATen/ops/leaky_relu_ops.h>
-#include <ATen/ops/leaky_relu_backward_ops.h>
-#include <ATen/ops/lerp_ops.h>
-#include <ATen/ops/less_ops.h>
-#include <ATen/ops/less_equal_ops.h>
-#include <ATen/ops/lgamma_ops.h>
-#include <ATen/ops/lift_ops.h>
-#include <ATen/ops/lift_fresh_ops.h>
-#include <ATen/ops/lift_fresh_copy_ops.h>
-#include <ATen/ops/linalg__powsum_ops.h>
-#include <ATen/ops/linalg_cholesky_ops.h>
-#include <ATen/ops/linalg_cholesky_ex_ops.h>
-#include <ATen/ops/linalg_cond_ops.h>
-#include <ATen/ops/linalg_cross_ops.h>
-#include <ATen/ops/linalg_det_ops.h>
-#include <ATen/ops/linalg_diagonal_ops.h>
-#include <ATen/ops/linalg_eig_ops.h>
-#include <ATen/ops/linalg_eigh_ops.h>
-#include <ATen/ops/linalg_eigvals_ops.h>
-#include <ATen/ops/linalg_eigvalsh_ops.h>
-#include <ATen/ops/linalg_householder_product_ops.h>
-#include <ATen/ops/linalg_inv_ops.h>
-#include <ATen/ops/linalg_inv_ex_ops.h>
-#include <ATen/ops/linalg_ldl_factor_ops.h>
-#include <ATen/ops/linalg_ldl_factor_ex_ops.h>
-#include <ATen/ops/linalg_ldl_solve_ops.h>
-#include <ATen/ops/linalg_lstsq_ops.h>
-#include <ATen/ops/linalg_lu_ops.h>
-#include <ATen/ops/linalg_lu_factor_ops.h>
-#include <ATen/ops/linalg_lu_factor_ex_ops.h>
-#include <ATen/ops/linalg_lu_solve_ops.h>
-#include <ATen/ops/linalg_matmul_ops.h>
-#include <ATen/ops/linalg_matrix_exp_ops.h>
-#include <ATen/ops/linalg_matrix_norm_ops.h>
-#include <ATen/ops/linalg_matrix_power_ops.h>
-#include <ATen/ops/linalg_matrix_rank_ops.h>
-#include <ATen/ops/linalg_multi_dot_ops.h>
-#include <ATen/ops/linalg_norm_ops.h>
-#include <ATen/ops/linalg_pinv_ops.h>
-#include <ATen/ops/linalg_qr_ops.h>
-#include <ATen/ops/linalg_slogdet_ops.h>
-#include <ATen/ops/linalg_solve_ops.h>
-#include <ATen/ops/linalg_solve_ex_ops.h>
-#include <ATen/ops/linalg_solve_triangular_ops.h>
-#include <ATen/ops/linalg_svd_ops.h>
-#include <ATen/ops/linalg_svdvals_ops.h>
-#include <ATen/ops/linalg_tensorinv_ops.h>
-#include <ATen/ops/linalg_tensorsolve_ops.h>
-#include <ATen/ops/linalg_vander_ops.h>
-#include <ATen/ops/linalg_vecdot_ops.h>
-#include <ATen/ops/linalg_vector_norm_ops.h>
-#include <ATen/ops/linear_ops.h>
-#include <ATen/ops/linear_backward_ops.h>
-#include <ATen/ops/linspace_ops.h>
-#include <ATen/ops/log_ops.h>
-#include <ATen/ops/log10_ops.h>
-#include <ATen/ops/log1p_ops.h>
-#include <ATen/ops/log2_ops.h>
-#include <ATen/ops/log_normal_ops.h>
-#include <ATen/ops/log_sigmoid_ops.h>
-#include <ATen/ops/log_sigmoid_backward_ops.h>
-#include <ATen/ops/log_sigmoid_forward_ops.h>
-#include <ATen/ops/log_softmax_ops.h>
-#include <ATen/ops/logaddexp_ops.h>
-#include <ATen/ops/logaddexp2_ops.h>
-#include <ATen/ops/logcumsumexp_ops.h>
-#include <ATen/ops/logdet_ops.h>
-#include <ATen/ops/logical_and_ops.h>
-#include <ATen/ops/logical_not_ops.h>
-#include <ATen/ops/logical_or_ops.h>
-#include <ATen/ops/logical_xor_ops.h>
-#include <ATen/ops/logit_ops.h>
-#include <ATen/ops/logit_backward_ops.h>
-#include <ATen/ops/logspace_ops.h>
-#include <ATen/ops/logsumexp_ops.h>
-#include <ATen/ops/lstm_ops.h>
-#include <ATen/ops/lstm_cell_ops.h>
-#include <ATen/ops/lt_ops.h>
-#include <ATen/ops/lu_solve_ops.h>
-#include <ATen/ops/lu_unpack_ops.h>
-#include <ATen/ops/mH_ops.h>
-#include <ATen/ops/mT_ops.h>
-#include <ATen/ops/margin_ranking_loss_ops.h>
-#include <ATen/ops/masked_fill_ops.h>
-#include <ATen/ops/masked_scatter_ops.h>
-#include <ATen/ops/masked_scatter_backward_ops.h>
-#include <ATen/ops/masked_select_ops.h>
-#include <ATen/ops/masked_select_backward_ops.h>
-#include <ATen/ops/matmul_ops.h>
-#include <ATen/ops/matmul_backward_ops.h>
-#include <ATen/ops/matrix_H_ops.h>
-#include <ATen/ops/matrix_exp_ops.h>
-#include <ATen/ops/matrix_exp_backward_ops.h>
-#include <ATen/ops/matrix_power_ops.h>
-#include <ATen/ops/max_ops.h>
-#include <ATen/ops/max_pool1d_ops.h>
-#include <ATen/ops/max_pool1d_with_indices_ops.h>
-#include <ATen/ops/max_pool2d_ops.h>
-#include <ATen/ops/max_pool2d_backward_ops.h>
-#include <ATen/ops/max_pool2d_with_indices_ops.h>
-#include <ATen/ops/max_pool2d_with_indices_backward_ops.h>
+#include <ATen/ops/polygamma_ops.h>
+#include <ATen/ops/positive_ops.h>
+#include <ATen/ops/pow_ops.h>
+#include <ATen/ops/prelu_ops.h>
+#include <ATen/ops/prod_ops.h>
+#include <ATen/ops/promote_types_ops.h>
+#include <ATen/ops/put_ops.h>
+#include <ATen/ops/q_per_channel_axis_ops.h>
+#include <ATen/ops/q_per_channel_scales_ops.h>
+#include <ATen/ops/q_per_channel_zero_points_ops.h>
+#include <ATen/ops/q_scale_ops.h>
+#include <ATen/ops/q_zero_point_ops.h>
+#if __has_include(<ATen/ops/qr_ops.h>)
+#include <ATen/ops/qr_ops.h>
+#endif
+#include <ATen/ops/quantile_ops.h>
+#include <ATen/ops/quantize_per_channel_ops.h>
+#include <ATen/ops/quantize_per_tensor_ops.h>
+#include <ATen/ops/quantize_per_tensor_dynamic_ops.h>
+#include <ATen/ops/quantized_batch_norm_ops.h>
+#include <ATen/ops/quantized_gru_cell_ops.h>
+#include <ATen/ops/quantized_lstm_cell_ops.h>
+#include <ATen/ops/quantized_max_pool1d_ops.h>
+#include <ATen/ops/quantized_max_pool2d_ops.h>
+#include <ATen/ops/quantized_max_pool3d_ops.h>
+#include <ATen/ops/quantized_rnn_relu_cell_ops.h>
+#include <ATen/ops/quantized_rnn_tanh_cell_ops.h>
+#include <ATen/ops/rad2deg_ops.h>
+#include <ATen/ops/rand_ops.h>
+#include <ATen/ops/rand_like_ops.h>
+#include <ATen/ops/randint_ops.h>
+#include <ATen/ops/randint_like_ops.h>
+#include <ATen/ops/randn_ops.h>
+#include <ATen/ops/randn_like_ops.h>
+#include <ATen/ops/random_ops.h>
+#include <ATen/ops/randperm_ops.h>
+#include <ATen/ops/range_ops.h>
+#include <ATen/ops/ravel_ops.h>
+#include <ATen/ops/real_ops.h>
+#include <ATen/ops/reciprocal_ops.h>
+#include <ATen/ops/reflection_pad1d_ops.h>
+#include <ATen/ops/reflection_pad1d_backward_ops.h>
+#include <ATen/ops/reflection_pad2d_ops.h>
+#include <ATen/ops/reflection_pad2d_backward_ops.h>
+#include <ATen/ops/reflection_pad3d_ops.h>
+#include <ATen/ops/reflection_pad3d_backward_ops.h>
+#include <ATen/ops/relu_ops.h>
+#include <ATen/ops/relu6_ops.h>
+#include <ATen/ops/remainder_ops.h>
+#include <ATen/ops/renorm_ops.h>
+#include <ATen/ops/repeat_ops.h>
+#include <ATen/ops/repeat_interleave_ops.h>
+#include <ATen/ops/replication_pad1d_ops.h>
+#include <ATen/ops/replication_pad1d_backward_ops.h>
+#include <ATen/ops/replication_pad2d_ops.h>
+#include <ATen/ops/replication_pad2d_backward_ops.h>
+#include <ATen/ops/replication_pad3d_ops.h>
+#include <ATen/ops/replication_pad3d_backward_ops.h>
+#include <ATen/ops/requires_grad_ops.h>
+#include <ATen/ops/reshape_ops.h>
+#include <ATen/ops/reshape_as_ops.h>
+#include <ATen/ops/resize_ops.h>
+#include <ATen/ops/resize_as_ops.h>
+#include <ATen/ops/resize_as_sparse_ops.h>
+#include <ATen/ops/resolve_conj_ops.h>
+#include <ATen/ops/resolve_neg_ops.h>
+#include <ATen/ops/result_type_ops.h>
+#include <ATen/ops/retain_grad_ops.h>
+#include <ATen/ops/retains_grad_ops.h>
+#include <ATen/ops/rms_norm_ops.h>
+#include <ATen/ops/rnn_relu_ops.h>
+#include <ATen/ops/rnn_relu_cell_ops.h>
+#include <ATen/ops/rnn_tanh_ops.h>
+#include <ATen/ops/rnn_tanh_cell_ops.h>
+#include <ATen/ops/roll_ops.h>
+#include <ATen/ops/rot90_ops.h>
+#include <ATen/ops/round_ops.h>
+#include <ATen/ops/row_indices_ops.h>
+#include <ATen/ops/row_indices_copy_ops.h>
+#include <ATen/ops/row_stack_ops.h>
+#include <ATen/ops/rrelu_ops.h>
+#include <ATen/ops/rrelu_with_noise_ops.h>
+#include <ATen/ops/rrelu_with_noise_backward_ops.h>
+#include <ATen/ops/rsqrt_ops.h>
+#include <ATen/ops/rsub_ops.h>
+#include <ATen/ops/scalar_tensor_ops.h>
+#include <ATen/ops/scaled_dot_product_attention_ops.h>
+#include <ATen/ops/scatter_ops.h>
+#include <ATen/ops/scatter_add_ops.h>
+#include <ATen/ops/scatter_reduce_ops.h>
+#include <ATen/ops/searchsorted_ops.h>
+#include <ATen/ops/segment_reduce_ops.h>
+#include <ATen/ops/select_ops.h>
+#include <ATen/ops/select_backward_ops.h>
+#include <ATen/ops/select_copy_ops.h>
+#include <ATen/ops/select_scatter_ops.h>
+#include <ATen/ops/selu_ops.h>
+#include <ATen/ops/set_ops.h>
+#include <ATen/ops/set_data_ops.h>
+#include <ATen/ops/sgn_ops.h>
+#include <ATen/ops/sigmoid_ops.h>
+#include <ATen/ops/sigmoid_backward_ops.h>
+#include <ATen/ops/sign_ops.h>
+#include <ATen/ops/signbit_ops.h>
+#include <ATen/ops/silu_ops.h>
+#include <ATen/ops/silu_backward_ops.h>
+#include <ATen/ops/sin_ops.h>
+#include <ATen/ops/sinc_ops.h>
+#include <ATen/ops/sinh_ops.h>
+#include <ATen/ops/size_ops.h>
+#include <ATen/ops/slice_ops.h>
+#include <ATen/ops/slice_backward_ops.h>
+#include <ATen/ops/slice_copy_ops.h>
+#include <ATen/ops/slice_inverse_ops.h>
+#include <ATen/ops/slice_scatter_ops.h>
+#include <ATen/ops/slogdet_ops.h>
+#include <ATen/ops/slow_conv3d_ops.h>
+#include <ATen/ops/slow_conv3d_forward_ops.h>
+#include <ATen/ops/slow_conv_dilated2d_ops.h>
+#include <ATen/ops/slow_conv_dilated3d_ops.h>
+#include <ATen/ops/slow_conv_transpose2d_ops.h>
+#include <ATen/ops/slow_conv_transpose3d_ops.h>
+#include <ATen/ops/smm_ops.h>
+#include <ATen/ops/smooth_l1_loss_ops.h>
+#include <ATen/ops/smooth_l1_loss_backward_ops.h>
+#include <ATen/ops/soft_margin_loss_ops.h>
+#include <ATen/ops/soft_margin_loss_backward_ops.h>
+#include <ATen/ops/softmax_ops.h>
+#include <ATen/ops/softplus_ops.h>
+#include <ATen/ops/softplus_backward_ops.h>
+#include <ATen/ops/softshrink_ops.h>
+#include <ATen/ops/softshrink_backward_ops.h>
+#include <ATen/ops/sort_ops.h>
+#include <ATen/ops/sparse_bsc_tensor_ops.h>
+#include <ATen/ops/sparse_bsr_tensor_ops.h>
+#include <ATen/ops/sparse_compressed_tensor_ops.h>
+#include <ATen/ops/sparse_coo_tensor_ops.h>
+#include <ATen/ops/sparse_csc_tensor_ops.h>
+#include <ATen/ops/sparse_csr_tensor_ops.h>
+#include <ATen/ops/sparse_dim_ops.h>
+#include <ATen/ops/sparse_mask_ops.h>
+#include <ATen/ops/sparse_resize_ops.h>
+#include <ATen/ops/sparse_resize_and_clear_ops.h>
+#include <ATen/ops/sparse_sampled_addmm_ops.h>
+#include <ATen/ops/special_airy_ai_ops.h>
+#include <ATen/ops/special_bessel_j0_ops.h>
+#include <ATen/ops/special_bessel_j1_ops.h>
+#include <ATen/ops/special_bessel_y0_ops.h>
+#include <ATen/ops/special_bessel_y1_ops.h>
+#include <ATen/ops/special_chebyshev_polynomial_t_ops.h>
+#include <ATen/ops/special_chebyshev_polynomial_u_ops.h>
+#include <ATen/ops/special_chebyshev_polynomial_v_ops.h>
+#include <ATen/ops/special_chebyshev_polynomial_w_ops.h>
+#include <ATen/ops/special_digamma_ops.h>
+#include <ATen/ops/special_entr_ops.h>
+#include <ATen/ops/special_erf_ops.h>
+#include <ATen/ops/special_erfc_ops.h>
+#include <ATen/ops/special_erfcx_ops.h>
+#include <ATen/ops/special_erfinv_ops.h>
+#include <ATen/ops/special_exp2_ops.h>
+#include <ATen/ops/special_expit_ops.h>
+#include <ATen/ops/special_expm1_ops.h>
+#include <ATen/ops/special_gammainc_ops.h>
+#include <ATen/ops/special_gammaincc_ops.h>
+#include <ATen/ops/special_gammaln_ops.h>
+#include <ATen/ops/special_hermite_polynomial_h_ops.h>
+#include <ATen/ops/special_hermite_polynomial_he_ops.h>
+#include <ATen/ops/special_i0_ops.h>
+#include <ATen/ops/special_i0e_ops.h>
+#include <ATen/ops/special_i1_ops.h>
+#include <ATen/ops/special_i1e_ops.h>
+#include <ATen/ops/special_laguerre_polynomial_l_ops.h>
+#include <ATen/ops/special_legendre_polynomial_p_ops.h>
+#include <ATen/ops/special_log1p_ops.h>
+#include <ATen/ops/special_log_ndtr_ops.h>
+#include <ATen/ops/special_log_softmax_ops.h>
+#include <ATen/ops/special_logit_ops.h>
+#include <ATen/ops/special_logsumexp_ops.h>
+#include <ATen/ops/special_modified_bessel_i0_ops.h>
+#include <ATen/ops/special_modified_bessel_i1_ops.h>
+#include <ATen/ops/special_modified_bessel_k0_ops.h>
+#include <ATen/ops/special_modified_bessel_k1_ops.h>
+#include <ATen/ops/special_multigammaln_ops.h>
+#include <ATen/ops/special_ndtr_ops.h>
+#include <ATen/ops/special_ndtri_ops.h>
+#include <ATen/ops/special_polygamma_ops.h>
+#include <ATen/ops/special_psi_ops.h>
+#include <ATen/ops/special_round_ops.h>
+#include <ATen/ops/special_scaled_modified_bessel_k0_ops.h>
+#include <ATen/ops/special_scaled_modified_bessel_k1_ops.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_t_ops.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_u_ops.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_v_ops.h>
+#include <ATen/ops/special_shifted_chebyshev_polynomial_w_ops.h>
+#include <ATen/ops/special_sinc_ops.h>
+#include <ATen/ops/special_softmax_ops.h>
+#include <ATen/ops/special_spherical_bessel_j0_ops.h>
+#include <ATen/ops/special_xlog1py_ops.h>
+#include <ATen/ops/special_xlogy_ops.h>
+#include <ATen/ops/special_zeta_ops.h>
+#include <ATen/ops/split_ops.h>
+#include <ATen/ops/split_copy_ops.h>
+#include <ATen/ops/split_with_sizes_ops.h>
+#include <ATen/ops/split_with_sizes_copy_ops.h>
+#include <ATen/ops/sqrt_ops.h>
+#include <ATen/ops/square_ops.h>
+#include <ATen/ops/squeeze_ops.h>
+#include <ATen/ops/squeeze_copy_ops.h>
+#include <ATen/ops/sspaddmm_ops.h>
+#include <ATen/ops/stack_ops.h>
+#include <ATen/ops/std_ops.h>
+#include <ATen/ops/std_mean_ops.h>
+#include <ATen/ops/stft_ops.h>
+#include <ATen/ops/stride_ops.h>
+#include <ATen/ops/sub_ops.h>
+#include <ATen/ops/subtract_ops.h>
+#include <ATen/ops/sum_ops.h>
+#include <ATen/ops/sum_to_size_ops.h>
+#include <ATen/ops/svd_ops.h>
+#include <ATen/ops/swapaxes_ops.h>
+#include <ATen/ops/swapdims_ops.h>
+#include <ATen/ops/t_ops.h>
+#include <ATen/ops/t_copy_ops.h>
+#include <ATen/ops/take_ops.h>
+#include <ATen/ops/take_along_dim_ops.h>
+#include <ATen/ops/tan_ops.h>
+#include <ATen/ops/tanh_ops.h>
+#include <ATen/ops/tanh_backward_ops.h>
+#include <ATen/ops/tensor_split_ops.h>
+#include <ATen/ops/tensordot_ops.h>
+#include <ATen/ops/thnn_conv2d_ops.h>
+#include <ATen/ops/threshold_ops.h>
+#include <ATen/ops/threshold_backward_ops.h>
+#include <ATen/ops/tile_ops.h>
+#include <ATen/ops/to_ops.h>
+#include <ATen/ops/to_dense_ops.h>
+#include <ATen/ops/to_dense_backward_ops.h>
+#include <ATen/ops/to_mkldnn_ops.h>
+#include <ATen/ops/to_mkldnn_backward_ops.h>
+#include <ATen/ops/to_padded_tensor_ops.h>
+#include <ATen/ops/to_sparse_ops.h>
+#include <ATen/ops/to_sparse_bsc_ops.h>
+#include <ATen/ops/to_sparse_bsr_ops.h>
+#include <ATen/ops/to_sparse_csc_ops.h>
+#include <ATen/ops/to_sparse_csr_ops.h>
+#include <ATen/ops/topk_ops.h>
+#include <ATen/ops/trace_ops.h>
+#include <ATen/ops/trace_backward_ops.h>
+#include <ATen/ops/transpose_ops.h>
+#include <ATen/ops/transpose_copy_ops.h>
+#include <ATen/ops/trapezoid_ops.h>
+#include <ATen/ops/trapz_ops.h>
+#include <ATen/ops/triangular_solve_ops.h>
+#include <ATen/ops/tril_ops.h>
+#include <ATen/ops/tril_indices_ops.h>
+#include <ATen/ops/triplet_margin_loss_ops.h>
+#include <ATen/ops/triu_ops.h>
+#include <ATen/ops/triu_indices_ops.h>
+#include <ATen/ops/true_divide_ops.h>
+#include <ATen/ops/trunc_ops.h>
+#include <ATen/ops/type_as_ops.h>
+#include <ATen/ops/unbind_ops.h>
+#include <ATen/ops/unbind_copy_ops.h>
+#include <ATen/ops/unflatten_ops.h>
+#include <ATen/ops/unflatten_dense_tensors_ops.h>
+#include <ATen/ops/unfold_ops.h>
+#include <ATen/ops/unfold_backward_ops.h>
+#include <ATen/ops/unfold_copy_ops.h>
+#include <ATen/ops/uniform_ops.h>
+#include <ATen/ops/unique_consecutive_ops.h>
+#include <ATen/ops/unique_dim_ops.h>
+#include <ATen/ops/unique_dim_consecutive_ops.h>
+#include <ATen/ops/unsafe_chunk_ops.h>
+#include <ATen/ops/unsafe_split_ops.h>
+#include <ATen/ops/unsafe_split_with_sizes_ops.h>
+#include <ATen/ops/unsqueeze_ops.h>
+#include <ATen/ops/unsqueeze_copy_ops.h>
+#include <ATen/ops/upsample_bicubic2d_ops.h>
+#include <ATen/ops/upsample_bicubic2d_backward_ops.h>
+#include <ATen/ops/upsample_bilinear2d_ops.h>
+#include <ATen/ops/upsample_bilinear2d_backward_ops.h>
+#include <ATen/ops/upsample_linear1d_ops.h>
+#include <ATen/ops/upsample_linear1d_backward_ops.h>
+#include <ATen/ops/upsample_nearest1d_ops.h>
+#include <ATen/ops/upsample_nearest1d_backward_ops.h>
+#include <ATen/ops/upsample_nearest2d_ops.h>
+#include <ATen/ops/upsample_nearest2d_backward_ops.h>
+#include <ATen/ops/upsample_nearest3d_ops.h>
+#include <ATen/ops/upsample_nearest3d_backward_ops.h>
+#include <ATen/ops/upsample_trilinear3d_ops.h>
+#include <ATen/ops/upsample_trilinear3d_backward_ops.h>
+#include <ATen/ops/value_selecting_reduction_backward_ops.h>
+#include <ATen/ops/values_ops.h>
+#include <ATen/ops/values_copy_ops.h>
+#include <ATen/ops/vander_ops.h>
+#include <ATen/ops/var_ops.h>
+#include <ATen/ops/var_mean_ops.h>
+#include <ATen/ops/vdot_ops.h>
+#include <ATen/ops/view_ops.h>
+#include <ATen/ops/view_as_ops.h>
+#include <ATen/ops/view_as_complex_ops.h>
+#include <ATen/ops/view_as_complex_copy_ops.h>
+#include <ATen/ops/view_as_real_ops.h>
+#include <ATen/ops/view_as_real_copy_ops.h>
+#include <ATen/ops/view_copy_ops.h>
+#include <ATen/ops/vsplit_ops.h>
+#include <ATen/ops/vstack_ops.h>
+#include <ATen/ops/where_ops.h>
+#include <ATen/ops/xlogy_ops.h>
+#include <ATen/ops/zero_ops.h>
+#include <ATen/ops/zeros_ops.h>
+#include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
 
-void floor_divide(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::floor_divide::call(self, other));
-}
-
-void floor_divide_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
-}
-
-void floor_divide__Scalar(Args& a, Results& r) {
+void polygamma_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::floor_divide__Scalar::call(self, other);
+	auto n = a.integer();
+	at::_ops::polygamma_::call(self, n);
 }
 
-void floor_divide__Tensor(Args& a, Results& r) {
+void positive(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::positive::call(self));
+}
+
+void pow_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::pow_Scalar::call(self, exponent));
+}
+
+void pow_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto exponent = a.scalar();
+	r.tensor(at::_ops::pow_Tensor_Scalar::call(self, exponent));
+}
+
+void pow_Tensor_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::pow_Tensor_Tensor::call(self, exponent));
+}
+
+void pow__Scalar(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::floor_divide__Tensor::call(self, other);
+	auto exponent = a.scalar();
+	at::_ops::pow__Scalar::call(self, exponent);
 }
 
-void fmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmax::call(self, other));
-}
-
-void fmin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmin::call(self, other));
-}
-
-void fmod_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::fmod_Scalar::call(self, other));
-}
-
-void fmod_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmod_Tensor::call(self, other));
-}
-
-void fmod__Scalar(Args& a, Results& r) {
+void pow__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::fmod__Scalar::call(self, other);
+	const auto& exponent = a.tensor();
+	at::_ops::pow__Tensor::call(self, exponent);
 }
 
-void fmod__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::fmod__Tensor::call(self, other);
-}
-
-void frac(Args& a, Results& r) {
+void prelu(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::frac::call(self));
+	const auto& weight = a.tensor();
+	r.tensor(at::_ops::prelu::call(self, weight));
 }
 
-void frac_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::frac_::call(self);
-}
-
-void fractional_max_pool2d(Args& a, Results& r) {
+void prod(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& random_samples = a.tensor();
-	auto out = at::_ops::fractional_max_pool2d::call(self, kernel_size, output_size, random_samples);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::prod::call(self, dtype));
 }
 
-void fractional_max_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+void prod_dim_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& indices = a.tensor();
-	r.tensor(at::_ops::fractional_max_pool2d_backward::call(grad_output, self, kernel_size, output_size, indices));
-}
-
-void fractional_max_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& random_samples = a.tensor();
-	auto out = at::_ops::fractional_max_pool3d::call(self, kernel_size, output_size, random_samples);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void fractional_max_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& indices = a.tensor();
-	r.tensor(at::_ops::fractional_max_pool3d_backward::call(grad_output, self, kernel_size, output_size, indices));
-}
-
-void frexp_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto out = at::_ops::frexp_Tensor::call(self);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void frobenius_norm_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
+	auto dim = a.integer();
 	auto keepdim = a.boolean();
-	r.tensor(at::_ops::frobenius_norm_dim::call(self, dim, keepdim));
-}
-
-void from_file(Args& a, Results& r) {
-	auto filename = a.string();
-	auto shared = a.opt_boolean();
-	auto size = a.opt_integer();
 	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::from_file::call(filename, shared, size, dtype, layout, device, pin_memory));
+	r.tensor(at::_ops::prod_dim_int::call(self, dim, keepdim, dtype));
 }
 
-void full(Args& a, Results& r) {
-	auto size = a.symints();
-	auto fill_value = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::full::call(size, fill_value, dtype, layout, device, pin_memory));
+void promote_types(Args& a, Results& r) {
+	auto type1 = a.dtype();
+	auto type2 = a.dtype();
+	r.integer(static_cast<int64_t>(at::_ops::promote_types::call(type1, type2)));
 }
 
-void full_like(Args& a, Results& r) {
+void put(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto fill_value = a.scalar();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto accumulate = a.boolean();
+	r.tensor(at::_ops::put::call(self, index, source, accumulate));
+}
+
+void put_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto accumulate = a.boolean();
+	at::_ops::put_::call(self, index, source, accumulate);
+}
+
+void q_per_channel_axis(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::q_per_channel_axis::call(self));
+}
+
+void q_per_channel_scales(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::q_per_channel_scales::call(self));
+}
+
+void q_per_channel_zero_points(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
+}
+
+void q_scale(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.number(at::_ops::q_scale::call(self));
+}
+
+void q_zero_point(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::q_zero_point::call(self));
+}
+
+void qr(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21500
+	const auto& self = a.tensor();
+	auto some = a.boolean();
+	auto out = at::_ops::qr::call(self, some);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+#else
+	missing(a, r);
+#endif
+}
+
+void quantile(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& q = a.tensor();
+	auto dim = a.opt_integer();
+	auto keepdim = a.boolean();
+	auto interpolation = a.string();
+	r.tensor(at::_ops::quantile::call(self, q, dim, keepdim, interpolation));
+}
+
+void quantile_scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto q = a.number();
+	auto dim = a.opt_integer();
+	auto keepdim = a.boolean();
+	auto interpolation = a.string();
+	r.tensor(at::_ops::quantile_scalar::call(self, q, dim, keepdim, interpolation));
+}
+
+void quantize_per_channel(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& scales = a.tensor();
+	const auto& zero_points = a.tensor();
+	auto axis = a.integer();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::quantize_per_channel::call(self, scales, zero_points, axis, dtype));
+}
+
+void quantize_per_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto scale = a.number();
+	auto zero_point = a.integer();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::quantize_per_tensor::call(self, scale, zero_point, dtype));
+}
+
+void quantize_per_tensor_tensor_qparams(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& scale = a.tensor();
+	const auto& zero_point = a.tensor();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::quantize_per_tensor_tensor_qparams::call(self, scale, zero_point, dtype));
+}
+
+void quantize_per_tensor_tensors(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	const auto& scales = a.tensor();
+	const auto& zero_points = a.tensor();
+	auto dtype = a.dtype();
+	r.tensors(at::_ops::quantize_per_tensor_tensors::call(tensors, scales, zero_points, dtype));
+}
+
+void quantize_per_tensor_dynamic(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.dtype();
+	auto reduce_range = a.boolean();
+	r.tensor(at::_ops::quantize_per_tensor_dynamic::call(self, dtype, reduce_range));
+}
+
+void quantized_batch_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	const auto& mean = a.tensor();
+	const auto& var = a.tensor();
+	auto eps = a.number();
+	auto output_scale = a.number();
+	auto output_zero_point = a.integer();
+	r.tensor(at::_ops::quantized_batch_norm::call(input, weight, bias, mean, var, eps, output_scale, output_zero_point));
+}
+
+void quantized_gru_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	const auto& b_ih = a.tensor();
+	const auto& b_hh = a.tensor();
+	const auto& packed_ih = a.tensor();
+	const auto& packed_hh = a.tensor();
+	const auto& col_offsets_ih = a.tensor();
+	const auto& col_offsets_hh = a.tensor();
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	r.tensor(at::_ops::quantized_gru_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
+}
+
+void quantized_lstm_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto hx = a.tensors();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	const auto& b_ih = a.tensor();
+	const auto& b_hh = a.tensor();
+	const auto& packed_ih = a.tensor();
+	const auto& packed_hh = a.tensor();
+	const auto& col_offsets_ih = a.tensor();
+	const auto& col_offsets_hh = a.tensor();
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	auto out = at::_ops::quantized_lstm_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void quantized_max_pool1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::quantized_max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void quantized_max_pool2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::quantized_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void quantized_max_pool3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto kernel_size = a.ints();
+	auto stride = a.ints();
+	auto padding = a.ints();
+	auto dilation = a.ints();
+	auto ceil_mode = a.boolean();
+	r.tensor(at::_ops::quantized_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void quantized_rnn_relu_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	const auto& b_ih = a.tensor();
+	const auto& b_hh = a.tensor();
+	const auto& packed_ih = a.tensor();
+	const auto& packed_hh = a.tensor();
+	const auto& col_offsets_ih = a.tensor();
+	const auto& col_offsets_hh = a.tensor();
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	r.tensor(at::_ops::quantized_rnn_relu_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
+}
+
+void quantized_rnn_tanh_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	const auto& b_ih = a.tensor();
+	const auto& b_hh = a.tensor();
+	const auto& packed_ih = a.tensor();
+	const auto& packed_hh = a.tensor();
+	const auto& col_offsets_ih = a.tensor();
+	const auto& col_offsets_hh = a.tensor();
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	r.tensor(at::_ops::quantized_rnn_tanh_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
+}
+
+void rad2deg(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::rad2deg::call(self));
+}
+
+void rad2deg_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::rad2deg_::call(self);
+}
+
+void rand(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::rand::call(size, dtype, layout, device, pin_memory));
+}
+
+void rand_generator(Args& a, Results& r) {
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::rand_generator::call(size, generator, dtype, layout, device, pin_memory));
+}
+
+void rand_like(Args& a, Results& r) {
+	const auto& self = a.tensor();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
 	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::full_like::call(self, fill_value, dtype, layout, device, pin_memory, memory_format));
+	r.tensor(at::_ops::rand_like::call(self, dtype, layout, device, pin_memory, memory_format));
 }
 
-void fused_moving_avg_obs_fake_quant(Args& a, Results& r) {
+void rand_like_generator(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& observer_on = a.tensor();
-	const auto& fake_quant_on = a.tensor();
-	auto& running_min = const_cast<at::Tensor&>(a.tensor());
-	auto& running_max = const_cast<at::Tensor&>(a.tensor());
-	auto& scale = const_cast<at::Tensor&>(a.tensor());
-	auto& zero_point = const_cast<at::Tensor&>(a.tensor());
-	auto averaging_const = a.number();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto ch_axis = a.integer();
-	auto per_row_fake_quant = a.boolean();
-	auto symmetric_quant = a.boolean();
-	r.tensor(at::_ops::fused_moving_avg_obs_fake_quant::call(self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant));
-}
-
-void gather(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto sparse_grad = a.boolean();
-	r.tensor(at::_ops::gather::call(self, dim, index, sparse_grad));
-}
-
-void gather_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto sparse_grad = a.boolean();
-	r.tensor(at::_ops::gather_backward::call(grad, self, dim, index, sparse_grad));
-}
-
-void gcd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::gcd::call(self, other));
-}
-
-void gcd_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::gcd_::call(self, other);
-}
-
-void ge_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::ge_Scalar::call(self, other));
-}
-
-void ge_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::ge_Tensor::call(self, other));
-}
-
-void ge__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::ge__Scalar::call(self, other);
-}
-
-void ge__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::ge__Tensor::call(self, other);
-}
-
-void gelu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto approximate = a.string();
-	r.tensor(at::_ops::gelu::call(self, approximate));
-}
-
-void gelu_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto approximate = a.string();
-	at::_ops::gelu_::call(self, approximate);
-}
-
-void gelu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto approximate = a.string();
-	r.tensor(at::_ops::gelu_backward::call(grad_output, self, approximate));
-}
-
-void geometric_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
 	auto generator = a.opt_generator();
-	at::_ops::geometric_::call(self, p, generator);
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::rand_like_generator::call(self, generator, dtype, layout, device, pin_memory, memory_format));
 }
 
-void geqrf(Args& a, Results& r) {
+void randint(Args& a, Results& r) {
+	auto high = a.integer();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randint::call(high, size, dtype, layout, device, pin_memory));
+}
+
+void randint_generator(Args& a, Results& r) {
+	auto high = a.integer();
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randint_generator::call(high, size, generator, dtype, layout, device, pin_memory));
+}
+
+void randint_low(Args& a, Results& r) {
+	auto low = a.integer();
+	auto high = a.integer();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randint_low::call(low, high, size, dtype, layout, device, pin_memory));
+}
+
+void randint_low_generator(Args& a, Results& r) {
+	auto low = a.integer();
+	auto high = a.integer();
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randint_low_generator::call(low, high, size, generator, dtype, layout, device, pin_memory));
+}
+
+void randint_like(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto out = at::_ops::geqrf::call(self);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	auto high = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randint_like::call(self, high, dtype, layout, device, pin_memory, memory_format));
 }
 
-void ger(Args& a, Results& r) {
+void randint_like_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& vec2 = a.tensor();
-	r.tensor(at::_ops::ger::call(self, vec2));
+	const auto& high = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randint_like_Tensor::call(self, high, dtype, layout, device, pin_memory, memory_format));
 }
 
-void glu(Args& a, Results& r) {
+void randint_like_Tensor_generator(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu::call(self, dim));
+	const auto& high = a.tensor();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randint_like_Tensor_generator::call(self, high, generator, dtype, layout, device, pin_memory, memory_format));
 }
 
-void glu_backward(Args& a, Results& r) {
+void randint_like_generator(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto high = a.integer();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randint_like_generator::call(self, high, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint_like_low_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto low = a.integer();
+	auto high = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randint_like_low_dtype::call(self, low, high, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint_like_low_generator_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto low = a.integer();
+	auto high = a.integer();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randint_like_low_generator_dtype::call(self, low, high, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randn(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randn::call(size, dtype, layout, device, pin_memory));
+}
+
+void randn_generator(Args& a, Results& r) {
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randn_generator::call(size, generator, dtype, layout, device, pin_memory));
+}
+
+void randn_like(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randn_like::call(self, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randn_like_generator(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::randn_like_generator::call(self, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void random_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto generator = a.opt_generator();
+	at::_ops::random_::call(self, generator);
+}
+
+void random__from(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto from = a.integer();
+	auto to = a.opt_integer();
+	auto generator = a.opt_generator();
+	at::_ops::random__from::call(self, from, to, generator);
+}
+
+void random__to(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto to = a.integer();
+	auto generator = a.opt_generator();
+	at::_ops::random__to::call(self, to, generator);
+}
+
+void randperm(Args& a, Results& r) {
+	auto n = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randperm::call(n, dtype, layout, device, pin_memory));
+}
+
+void randperm_generator(Args& a, Results& r) {
+	auto n = a.integer();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::randperm_generator::call(n, generator, dtype, layout, device, pin_memory));
+}
+
+void range(Args& a, Results& r) {
+	auto start = a.scalar();
+	auto end = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::range::call(start, end, dtype, layout, device, pin_memory));
+}
+
+void range_step(Args& a, Results& r) {
+	auto start = a.scalar();
+	auto end = a.scalar();
+	auto step = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::range_step::call(start, end, step, dtype, layout, device, pin_memory));
+}
+
+void ravel(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::ravel::call(self));
+}
+
+void real(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::real::call(self));
+}
+
+void reciprocal(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::reciprocal::call(self));
+}
+
+void reciprocal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::reciprocal_::call(self);
+}
+
+void reflection_pad1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::reflection_pad1d::call(self, padding));
+}
+
+void reflection_pad1d_backward(Args& a, Results& r) {
 	const auto& grad_output = a.tensor();
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu_backward::call(grad_output, self, dim));
+	auto padding = a.symints();
+	r.tensor(at::_ops::reflection_pad1d_backward::call(grad_output, self, padding));
 }
 
-void glu_backward_jvp(Args& a, Results& r) {
-	const auto& grad_x = a.tensor();
-	const auto& grad_glu = a.tensor();
-	const auto& x = a.tensor();
-	const auto& dgrad_glu = a.tensor();
-	const auto& dx = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu_backward_jvp::call(grad_x, grad_glu, x, dgrad_glu, dx, dim));
-}
-
-void glu_jvp(Args& a, Results& r) {
-	const auto& glu = a.tensor();
-	const auto& x = a.tensor();
-	const auto& dx = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu_jvp::call(glu, x, dx, dim));
-}
-
-void gradient_array(Args& a, Results& r) {
+void reflection_pad2d(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_array::call(self, dim, edge_order));
+	auto padding = a.symints();
+	r.tensor(at::_ops::reflection_pad2d::call(self, padding));
 }
 
-void gradient_scalararray(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.scalar();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalararray::call(self, spacing, dim, edge_order));
-}
-
-void gradient_scalarint(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.opt_scalar();
-	auto dim = a.opt_integer();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalarint::call(self, spacing, dim, edge_order));
-}
-
-void gradient_scalarrayarray(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.scalars();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalarrayarray::call(self, spacing, dim, edge_order));
-}
-
-void gradient_scalarrayint(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.scalars();
-	auto dim = a.opt_integer();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalarrayint::call(self, spacing, dim, edge_order));
-}
-
-void gradient_tensorarray(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.tensors();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_tensorarray::call(self, spacing, dim, edge_order));
-}
-
-void gradient_tensorarrayint(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.tensors();
-	auto dim = a.opt_integer();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_tensorarrayint::call(self, spacing, dim, edge_order));
-}
-
-void greater_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::greater_Scalar::call(self, other));
-}
-
-void greater_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::greater_Tensor::call(self, other));
-}
-
-void greater__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::greater__Scalar::call(self, other);
-}
-
-void greater__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::greater__Tensor::call(self, other);
-}
-
-void greater_equal_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::greater_equal_Scalar::call(self, other));
-}
-
-void greater_equal_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::greater_equal_Tensor::call(self, other));
-}
-
-void greater_equal__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::greater_equal__Scalar::call(self, other);
-}
-
-void greater_equal__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::greater_equal__Tensor::call(self, other);
-}
-
-void grid_sampler(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::grid_sampler::call(input, grid, interpolation_mode, padding_mode, align_corners));
-}
-
-void grid_sampler_2d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::grid_sampler_2d::call(input, grid, interpolation_mode, padding_mode, align_corners));
-}
-
-void grid_sampler_2d_backward(Args& a, Results& r) {
+void reflection_pad2d_backward(Args& a, Results& r) {
 	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::grid_sampler_2d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::reflection_pad2d_backward::call(grad_output, self, padding));
 }
 
-void grid_sampler_3d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::grid_sampler_3d::call(input, grid, interpolation_mode, padding_mode, align_corners));
+void reflection_pad3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::reflection_pad3d::call(self, padding));
 }
 
-void grid_sampler_3d_backward(Args& a, Results& r) {
+void reflection_pad3d_backward(Args& a, Results& r) {
 	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::grid_sampler_3d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::reflection_pad3d_backward::call(grad_output, self, padding));
 }
 
-void group_norm(Args& a, Results& r) {
+void relu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::relu::call(self));
+}
+
+void relu6(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::relu6::call(self));
+}
+
+void relu6_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::relu6_::call(self);
+}
+
+void relu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::relu_::call(self);
+}
+
+void remainder_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::remainder_Scalar::call(self, other));
+}
+
+void remainder_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::remainder_Scalar_Tensor::call(self, other));
+}
+
+void remainder_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::remainder_Tensor::call(self, other));
+}
+
+void remainder__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::remainder__Scalar::call(self, other);
+}
+
+void remainder__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::remainder__Tensor::call(self, other);
+}
+
+void renorm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.scalar();
+	auto dim = a.integer();
+	auto maxnorm = a.scalar();
+	r.tensor(at::_ops::renorm::call(self, p, dim, maxnorm));
+}
+
+void renorm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.scalar();
+	auto dim = a.integer();
+	auto maxnorm = a.scalar();
+	at::_ops::renorm_::call(self, p, dim, maxnorm);
+}
+
+void repeat(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto repeats = a.symints();
+	r.tensor(at::_ops::repeat::call(self, repeats));
+}
+
+void repeat_interleave_Tensor(Args& a, Results& r) {
+	const auto& repeats = a.tensor();
+	auto output_size = a.opt_symint();
+	r.tensor(at::_ops::repeat_interleave_Tensor::call(repeats, output_size));
+}
+
+void repeat_interleave_self_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& repeats = a.tensor();
+	auto dim = a.opt_integer();
+	auto output_size = a.opt_symint();
+	r.tensor(at::_ops::repeat_interleave_self_Tensor::call(self, repeats, dim, output_size));
+}
+
+void repeat_interleave_self_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto repeats = a.integer();
+	auto dim = a.opt_integer();
+	auto output_size = a.opt_symint();
+	r.tensor(at::_ops::repeat_interleave_self_int::call(self, repeats, dim, output_size));
+}
+
+void replication_pad1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::replication_pad1d::call(self, padding));
+}
+
+void replication_pad1d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::replication_pad1d_backward::call(grad_output, self, padding));
+}
+
+void replication_pad2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::replication_pad2d::call(self, padding));
+}
+
+void replication_pad2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::replication_pad2d_backward::call(grad_output, self, padding));
+}
+
+void replication_pad3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::replication_pad3d::call(self, padding));
+}
+
+void replication_pad3d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto padding = a.symints();
+	r.tensor(at::_ops::replication_pad3d_backward::call(grad_output, self, padding));
+}
+
+void requires_grad_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto requires_grad = a.boolean();
+	at::_ops::requires_grad_::call(self, requires_grad);
+}
+
+void reshape(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto shape = a.symints();
+	r.tensor(at::_ops::reshape::call(self, shape));
+}
+
+void reshape_as(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::reshape_as::call(self, other));
+}
+
+void resize_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto size = a.symints();
+	auto memory_format = a.opt_format();
+	at::_ops::resize_::call(self, size, memory_format);
+}
+
+void resize_as_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& the_template = a.tensor();
+	auto memory_format = a.opt_format();
+	at::_ops::resize_as_::call(self, the_template, memory_format);
+}
+
+void resize_as_sparse_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& the_template = a.tensor();
+	at::_ops::resize_as_sparse_::call(self, the_template);
+}
+
+void resolve_conj(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::resolve_conj::call(self));
+}
+
+void resolve_neg(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::resolve_neg::call(self));
+}
+
+void result_type_Scalar(Args& a, Results& r) {
+	const auto& tensor = a.tensor();
+	auto other = a.scalar();
+	r.integer(static_cast<int64_t>(at::_ops::result_type_Scalar::call(tensor, other)));
+}
+
+void result_type_Scalar_Scalar(Args& a, Results& r) {
+	auto scalar1 = a.scalar();
+	auto scalar2 = a.scalar();
+	r.integer(static_cast<int64_t>(at::_ops::result_type_Scalar_Scalar::call(scalar1, scalar2)));
+}
+
+void result_type_Scalar_Tensor(Args& a, Results& r) {
+	auto scalar = a.scalar();
+	const auto& tensor = a.tensor();
+	r.integer(static_cast<int64_t>(at::_ops::result_type_Scalar_Tensor::call(scalar, tensor)));
+}
+
+void result_type_Tensor(Args& a, Results& r) {
+	const auto& tensor = a.tensor();
+	const auto& other = a.tensor();
+	r.integer(static_cast<int64_t>(at::_ops::result_type_Tensor::call(tensor, other)));
+}
+
+void retain_grad(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::retain_grad::call(self);
+}
+
+void retains_grad(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.boolean(at::_ops::retains_grad::call(self));
+}
+
+void rms_norm(Args& a, Results& r) {
 	const auto& input = a.tensor();
-	auto num_groups = a.integer();
+	auto normalized_shape = a.symints();
 	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto eps = a.number();
-	auto cudnn_enabled = a.boolean();
-	r.tensor(at::_ops::group_norm::call(input, num_groups, weight, bias, eps, cudnn_enabled));
+	auto eps = a.opt_number();
+	r.tensor(at::_ops::rms_norm::call(input, normalized_shape, weight, eps));
 }
 
-void gru_data(Args& a, Results& r) {
+void rnn_relu_data(Args& a, Results& r) {
 	const auto& data = a.tensor();
 	const auto& batch_sizes = a.tensor();
 	const auto& hx = a.tensor();
@@ -691,12 +1169,12 @@ void gru_data(Args& a, Results& r) {
 	auto dropout = a.number();
 	auto train = a.boolean();
 	auto bidirectional = a.boolean();
-	auto out = at::_ops::gru_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
+	auto out = at::_ops::rnn_relu_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void gru_input(Args& a, Results& r) {
+void rnn_relu_input(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& hx = a.tensor();
 	auto params = a.tensors();
@@ -706,1879 +1184,2661 @@ void gru_input(Args& a, Results& r) {
 	auto train = a.boolean();
 	auto bidirectional = a.boolean();
 	auto batch_first = a.boolean();
-	auto out = at::_ops::gru_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
+	auto out = at::_ops::rnn_relu_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void gru_cell(Args& a, Results& r) {
+void rnn_relu_cell(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& hx = a.tensor();
 	const auto& w_ih = a.tensor();
 	const auto& w_hh = a.tensor();
 	auto b_ih = a.opt_tensor();
 	auto b_hh = a.opt_tensor();
-	r.tensor(at::_ops::gru_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh));
+	r.tensor(at::_ops::rnn_relu_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh));
 }
 
-void gt_Scalar(Args& a, Results& r) {
+void rnn_tanh_data(Args& a, Results& r) {
+	const auto& data = a.tensor();
+	const auto& batch_sizes = a.tensor();
+	const auto& hx = a.tensor();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto out = at::_ops::rnn_tanh_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void rnn_tanh_input(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_first = a.boolean();
+	auto out = at::_ops::rnn_tanh_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void rnn_tanh_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	auto b_ih = a.opt_tensor();
+	auto b_hh = a.opt_tensor();
+	r.tensor(at::_ops::rnn_tanh_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh));
+}
+
+void roll(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto shifts = a.symints();
+	auto dims = a.ints();
+	r.tensor(at::_ops::roll::call(self, shifts, dims));
+}
+
+void rot90(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto k = a.integer();
+	auto dims = a.ints();
+	r.tensor(at::_ops::rot90::call(self, k, dims));
+}
+
+void round(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::round::call(self));
+}
+
+void round_decimals(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto decimals = a.integer();
+	r.tensor(at::_ops::round_decimals::call(self, decimals));
+}
+
+void round_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::round_::call(self);
+}
+
+void round__decimals(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto decimals = a.integer();
+	at::_ops::round__decimals::call(self, decimals);
+}
+
+void row_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::row_indices::call(self));
+}
+
+void row_indices_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::row_indices_copy::call(self));
+}
+
+void row_stack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::row_stack::call(tensors));
+}
+
+void rrelu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::rrelu::call(self, lower, upper, training, generator));
+}
+
+void rrelu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto generator = a.opt_generator();
+	at::_ops::rrelu_::call(self, lower, upper, training, generator);
+}
+
+void rrelu_with_noise(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto& noise = const_cast<at::Tensor&>(a.tensor());
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::rrelu_with_noise::call(self, noise, lower, upper, training, generator));
+}
+
+void rrelu_with_noise_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& noise = const_cast<at::Tensor&>(a.tensor());
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto generator = a.opt_generator();
+	at::_ops::rrelu_with_noise_::call(self, noise, lower, upper, training, generator);
+}
+
+void rrelu_with_noise_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& noise = a.tensor();
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto self_is_result = a.boolean();
+	r.tensor(at::_ops::rrelu_with_noise_backward::call(grad_output, self, noise, lower, upper, training, self_is_result));
+}
+
+void rsqrt(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::rsqrt::call(self));
+}
+
+void rsqrt_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::rsqrt_::call(self);
+}
+
+void rsub_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto other = a.scalar();
-	r.tensor(at::_ops::gt_Scalar::call(self, other));
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::rsub_Scalar::call(self, other, alpha));
 }
 
-void gt_Tensor(Args& a, Results& r) {
+void rsub_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
-	r.tensor(at::_ops::gt_Tensor::call(self, other));
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::rsub_Tensor::call(self, other, alpha));
 }
 
-void gt__Scalar(Args& a, Results& r) {
+void scalar_tensor(Args& a, Results& r) {
+	auto s = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::scalar_tensor::call(s, dtype, layout, device, pin_memory));
+}
+
+void scaled_dot_product_attention(Args& a, Results& r) {
+	const auto& query = a.tensor();
+	const auto& key = a.tensor();
+	const auto& value = a.tensor();
+	auto attn_mask = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto enable_gqa = a.boolean();
+	r.tensor(at::_ops::scaled_dot_product_attention::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
+}
+
+void scatter_reduce(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	auto reduce = a.string();
+	r.tensor(at::_ops::scatter_reduce::call(self, dim, index, src, reduce));
+}
+
+void scatter_src(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	r.tensor(at::_ops::scatter_src::call(self, dim, index, src));
+}
+
+void scatter_value(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::scatter_value::call(self, dim, index, value));
+}
+
+void scatter_value_reduce(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto value = a.scalar();
+	auto reduce = a.string();
+	r.tensor(at::_ops::scatter_value_reduce::call(self, dim, index, value, reduce));
+}
+
+void scatter__reduce(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::gt__Scalar::call(self, other);
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	auto reduce = a.string();
+	at::_ops::scatter__reduce::call(self, dim, index, src, reduce);
 }
 
-void gt__Tensor(Args& a, Results& r) {
+void scatter__src(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::gt__Tensor::call(self, other);
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	at::_ops::scatter__src::call(self, dim, index, src);
 }
 
-void hamming_window(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::hamming_window::call(window_length, dtype, layout, device, pin_memory));
+void scatter__value(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto value = a.scalar();
+	at::_ops::scatter__value::call(self, dim, index, value);
 }
 
-void hamming_window_periodic(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::hamming_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+void scatter__value_reduce(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto value = a.scalar();
+	auto reduce = a.string();
+	at::_ops::scatter__value_reduce::call(self, dim, index, value, reduce);
 }
 
-void hamming_window_periodic_alpha(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto alpha = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::hamming_window_periodic_alpha::call(window_length, periodic, alpha, dtype, layout, device, pin_memory));
+void scatter_add(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	r.tensor(at::_ops::scatter_add::call(self, dim, index, src));
 }
 
-void hamming_window_periodic_alpha_beta(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto alpha = a.number();
+void scatter_add_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	at::_ops::scatter_add_::call(self, dim, index, src);
+}
+
+void scatter_reduce_two(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	r.tensor(at::_ops::scatter_reduce_two::call(self, dim, index, src, reduce, include_self));
+}
+
+void scatter_reduce__two(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	const auto& src = a.tensor();
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	at::_ops::scatter_reduce__two::call(self, dim, index, src, reduce, include_self);
+}
+
+void searchsorted_Scalar(Args& a, Results& r) {
+	const auto& sorted_sequence = a.tensor();
+	auto self = a.scalar();
+	auto out_int32 = a.boolean();
+	auto right = a.boolean();
+	auto side = a.opt_string();
+	auto sorter = a.opt_tensor();
+	r.tensor(at::_ops::searchsorted_Scalar::call(sorted_sequence, self, out_int32, right, side, sorter));
+}
+
+void searchsorted_Tensor(Args& a, Results& r) {
+	const auto& sorted_sequence = a.tensor();
+	const auto& self = a.tensor();
+	auto out_int32 = a.boolean();
+	auto right = a.boolean();
+	auto side = a.opt_string();
+	auto sorter = a.opt_tensor();
+	r.tensor(at::_ops::searchsorted_Tensor::call(sorted_sequence, self, out_int32, right, side, sorter));
+}
+
+void segment_reduce(Args& a, Results& r) {
+	const auto& data = a.tensor();
+	auto reduce = a.string();
+	auto lengths = a.opt_tensor();
+	auto indices = a.opt_tensor();
+	auto offsets = a.opt_tensor();
+	auto axis = a.integer();
+	auto unsafe = a.boolean();
+	auto initial = a.opt_scalar();
+	r.tensor(at::_ops::segment_reduce::call(data, reduce, lengths, indices, offsets, axis, unsafe, initial));
+}
+
+void select_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto index = a.integer();
+	r.tensor(at::_ops::select_int::call(self, dim, index));
+}
+
+void select_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto input_sizes = a.symints();
+	auto dim = a.integer();
+	auto index = a.integer();
+	r.tensor(at::_ops::select_backward::call(grad_output, input_sizes, dim, index));
+}
+
+void select_copy_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto index = a.integer();
+	r.tensor(at::_ops::select_copy_int::call(self, dim, index));
+}
+
+void select_scatter(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& src = a.tensor();
+	auto dim = a.integer();
+	auto index = a.integer();
+	r.tensor(at::_ops::select_scatter::call(self, src, dim, index));
+}
+
+void selu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::selu::call(self));
+}
+
+void selu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::selu_::call(self);
+}
+
+void set_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::set_::call(self);
+}
+
+void set__source_Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& source = a.tensor();
+	at::_ops::set__source_Tensor::call(self, source);
+}
+
+void set__source_Tensor_storage_offset(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& source = a.tensor();
+	auto storage_offset = a.integer();
+	auto size = a.symints();
+	auto stride = a.symints();
+	at::_ops::set__source_Tensor_storage_offset::call(self, source, storage_offset, size, stride);
+}
+
+void set_data(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& new_data = a.tensor();
+	at::_ops::set_data::call(self, new_data);
+}
+
+void sgn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::sgn::call(self));
+}
+
+void sgn_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::sgn_::call(self);
+}
+
+void sigmoid(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::sigmoid::call(self));
+}
+
+void sigmoid_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::sigmoid_::call(self);
+}
+
+void sigmoid_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	r.tensor(at::_ops::sigmoid_backward::call(grad_output, output));
+}
+
+void sign(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::sign::call(self));
+}
+
+void sign_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::sign_::call(self);
+}
+
+void signbit(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::signbit::call(self));
+}
+
+void silu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::silu::call(self));
+}
+
+void silu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::silu_::call(self);
+}
+
+void silu_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::silu_backward::call(grad_output, self));
+}
+
+void sin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::sin::call(self));
+}
+
+void sin_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::sin_::call(self);
+}
+
+void sinc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::sinc::call(self));
+}
+
+void sinc_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::sinc_::call(self);
+}
+
+void sinh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::sinh::call(self));
+}
+
+void sinh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::sinh_::call(self);
+}
+
+void size_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.integer(at::_ops::size_int::call(self, dim));
+}
+
+void slice_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto start = a.opt_symint();
+	auto end = a.opt_symint();
+	auto step = a.integer();
+	r.tensor(at::_ops::slice_Tensor::call(self, dim, start, end, step));
+}
+
+void slice_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto input_sizes = a.symints();
+	auto dim = a.integer();
+	auto start = a.integer();
+	auto end = a.integer();
+	auto step = a.integer();
+	r.tensor(at::_ops::slice_backward::call(grad_output, input_sizes, dim, start, end, step));
+}
+
+void slice_copy_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto start = a.opt_symint();
+	auto end = a.opt_symint();
+	auto step = a.integer();
+	r.tensor(at::_ops::slice_copy_Tensor::call(self, dim, start, end, step));
+}
+
+void slice_inverse(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& src = a.tensor();
+	auto dim = a.integer();
+	auto start = a.opt_symint();
+	auto end = a.opt_symint();
+	auto step = a.integer();
+	r.tensor(at::_ops::slice_inverse::call(self, src, dim, start, end, step));
+}
+
+void slice_scatter(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& src = a.tensor();
+	auto dim = a.integer();
+	auto start = a.opt_symint();
+	auto end = a.opt_symint();
+	auto step = a.integer();
+	r.tensor(at::_ops::slice_scatter::call(self, src, dim, start, end, step));
+}
+
+void slogdet(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto out = at::_ops::slogdet::call(self);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void slow_conv3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	r.tensor(at::_ops::slow_conv3d::call(self, weight, kernel_size, bias, stride, padding));
+}
+
+void slow_conv3d_forward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	r.tensor(at::_ops::slow_conv3d_forward::call(self, weight, kernel_size, bias, stride, padding));
+}
+
+void slow_conv_dilated2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::slow_conv_dilated2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
+}
+
+void slow_conv_dilated3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::slow_conv_dilated3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
+}
+
+void slow_conv_transpose2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::slow_conv_transpose2d::call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
+}
+
+void slow_conv_transpose3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	auto output_padding = a.symints();
+	auto dilation = a.symints();
+	r.tensor(at::_ops::slow_conv_transpose3d::call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
+}
+
+void smm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat2 = a.tensor();
+	r.tensor(at::_ops::smm::call(self, mat2));
+}
+
+void smooth_l1_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
 	auto beta = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::hamming_window_periodic_alpha_beta::call(window_length, periodic, alpha, beta, dtype, layout, device, pin_memory));
+	r.tensor(at::_ops::smooth_l1_loss::call(self, target, reduction, beta));
 }
 
-void hann_window(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::hann_window::call(window_length, dtype, layout, device, pin_memory));
+void smooth_l1_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	auto beta = a.number();
+	r.tensor(at::_ops::smooth_l1_loss_backward::call(grad_output, self, target, reduction, beta));
 }
 
-void hann_window_periodic(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::hann_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+void soft_margin_loss(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::soft_margin_loss::call(self, target, reduction));
 }
 
-void hardshrink(Args& a, Results& r) {
+void soft_margin_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	const auto& target = a.tensor();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::soft_margin_loss_backward::call(grad_output, self, target, reduction));
+}
+
+void softmax_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::softmax_int::call(self, dim, dtype));
+}
+
+void softplus(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto beta = a.scalar();
+	auto threshold = a.scalar();
+	r.tensor(at::_ops::softplus::call(self, beta, threshold));
+}
+
+void softplus_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto beta = a.scalar();
+	auto threshold = a.scalar();
+	r.tensor(at::_ops::softplus_backward::call(grad_output, self, beta, threshold));
+}
+
+void softshrink(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto lambd = a.scalar();
-	r.tensor(at::_ops::hardshrink::call(self, lambd));
+	r.tensor(at::_ops::softshrink::call(self, lambd));
 }
 
-void hardshrink_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
+void softshrink_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
 	const auto& self = a.tensor();
 	auto lambd = a.scalar();
-	r.tensor(at::_ops::hardshrink_backward::call(grad_out, self, lambd));
+	r.tensor(at::_ops::softshrink_backward::call(grad_output, self, lambd));
 }
 
-void hardsigmoid(Args& a, Results& r) {
+void sort(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::hardsigmoid::call(self));
+	auto dim = a.integer();
+	auto descending = a.boolean();
+	auto out = at::_ops::sort::call(self, dim, descending);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
-void hardsigmoid_(Args& a, Results& r) {
+void sort_stable(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto stable = a.opt_boolean();
+	auto dim = a.integer();
+	auto descending = a.boolean();
+	auto out = at::_ops::sort_stable::call(self, stable, dim, descending);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void sparse_bsc_tensor_ccol_row_value(Args& a, Results& r) {
+	const auto& ccol_indices = a.tensor();
+	const auto& row_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_bsc_tensor_ccol_row_value::call(ccol_indices, row_indices, values, dtype, layout, device, pin_memory));
+}
+
+void sparse_bsc_tensor_ccol_row_value_size(Args& a, Results& r) {
+	const auto& ccol_indices = a.tensor();
+	const auto& row_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_bsc_tensor_ccol_row_value_size::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void sparse_bsr_tensor_crow_col_value(Args& a, Results& r) {
+	const auto& crow_indices = a.tensor();
+	const auto& col_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_bsr_tensor_crow_col_value::call(crow_indices, col_indices, values, dtype, layout, device, pin_memory));
+}
+
+void sparse_bsr_tensor_crow_col_value_size(Args& a, Results& r) {
+	const auto& crow_indices = a.tensor();
+	const auto& col_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_bsr_tensor_crow_col_value_size::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void sparse_compressed_tensor_comp_plain_value(Args& a, Results& r) {
+	const auto& compressed_indices = a.tensor();
+	const auto& plain_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_compressed_tensor_comp_plain_value::call(compressed_indices, plain_indices, values, dtype, layout, device, pin_memory));
+}
+
+void sparse_compressed_tensor_comp_plain_value_size(Args& a, Results& r) {
+	const auto& compressed_indices = a.tensor();
+	const auto& plain_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_compressed_tensor_comp_plain_value_size::call(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void sparse_coo_tensor_indices(Args& a, Results& r) {
+	const auto& indices = a.tensor();
+	const auto& values = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto is_coalesced = a.opt_boolean();
+	r.tensor(at::_ops::sparse_coo_tensor_indices::call(indices, values, dtype, layout, device, pin_memory, is_coalesced));
+}
+
+void sparse_coo_tensor_indices_size(Args& a, Results& r) {
+	const auto& indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto is_coalesced = a.opt_boolean();
+	r.tensor(at::_ops::sparse_coo_tensor_indices_size::call(indices, values, size, dtype, layout, device, pin_memory, is_coalesced));
+}
+
+void sparse_coo_tensor_size(Args& a, Results& r) {
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_coo_tensor_size::call(size, dtype, layout, device, pin_memory));
+}
+
+void sparse_csc_tensor_ccol_row_value(Args& a, Results& r) {
+	const auto& ccol_indices = a.tensor();
+	const auto& row_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_csc_tensor_ccol_row_value::call(ccol_indices, row_indices, values, dtype, layout, device, pin_memory));
+}
+
+void sparse_csc_tensor_ccol_row_value_size(Args& a, Results& r) {
+	const auto& ccol_indices = a.tensor();
+	const auto& row_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_csc_tensor_ccol_row_value_size::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void sparse_csr_tensor_crow_col_value(Args& a, Results& r) {
+	const auto& crow_indices = a.tensor();
+	const auto& col_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_csr_tensor_crow_col_value::call(crow_indices, col_indices, values, dtype, layout, device, pin_memory));
+}
+
+void sparse_csr_tensor_crow_col_value_size(Args& a, Results& r) {
+	const auto& crow_indices = a.tensor();
+	const auto& col_indices = a.tensor();
+	const auto& values = a.tensor();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::sparse_csr_tensor_crow_col_value_size::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void sparse_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::sparse_dim::call(self));
+}
+
+void sparse_mask(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mask = a.tensor();
+	r.tensor(at::_ops::sparse_mask::call(self, mask));
+}
+
+void sparse_resize_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::hardsigmoid_::call(self);
+	auto size = a.ints();
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	at::_ops::sparse_resize_::call(self, size, sparse_dim, dense_dim);
 }
 
-void hardsigmoid_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::hardsigmoid_backward::call(grad_output, self));
-}
-
-void hardswish(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::hardswish::call(self));
-}
-
-void hardswish_(Args& a, Results& r) {
+void sparse_resize_and_clear_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::hardswish_::call(self);
+	auto size = a.ints();
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	at::_ops::sparse_resize_and_clear_::call(self, size, sparse_dim, dense_dim);
 }
 
-void hardswish_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+void sparse_sampled_addmm(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::hardswish_backward::call(grad_output, self));
+	const auto& mat1 = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::sparse_sampled_addmm::call(self, mat1, mat2, beta, alpha));
 }
 
-void hardtanh(Args& a, Results& r) {
+void special_airy_ai(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	r.tensor(at::_ops::special_airy_ai::call(x));
+}
+
+void special_bessel_j0(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto min_val = a.scalar();
-	auto max_val = a.scalar();
-	r.tensor(at::_ops::hardtanh::call(self, min_val, max_val));
+	r.tensor(at::_ops::special_bessel_j0::call(self));
 }
 
-void hardtanh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min_val = a.scalar();
-	auto max_val = a.scalar();
-	at::_ops::hardtanh_::call(self, min_val, max_val);
-}
-
-void hardtanh_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+void special_bessel_j1(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto min_val = a.scalar();
-	auto max_val = a.scalar();
-	r.tensor(at::_ops::hardtanh_backward::call(grad_output, self, min_val, max_val));
+	r.tensor(at::_ops::special_bessel_j1::call(self));
 }
 
-void hash_tensor(Args& a, Results& r) {
+void special_bessel_y0(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_bessel_y0::call(self));
+}
+
+void special_bessel_y1(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_bessel_y1::call(self));
+}
+
+void special_chebyshev_polynomial_t(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_t::call(x, n));
+}
+
+void special_chebyshev_polynomial_t_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_chebyshev_polynomial_t_n_scalar::call(x, n));
+}
+
+void special_chebyshev_polynomial_t_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_t_x_scalar::call(x, n));
+}
+
+void special_chebyshev_polynomial_u(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_u::call(x, n));
+}
+
+void special_chebyshev_polynomial_u_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_chebyshev_polynomial_u_n_scalar::call(x, n));
+}
+
+void special_chebyshev_polynomial_u_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_u_x_scalar::call(x, n));
+}
+
+void special_chebyshev_polynomial_v(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_v::call(x, n));
+}
+
+void special_chebyshev_polynomial_v_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_chebyshev_polynomial_v_n_scalar::call(x, n));
+}
+
+void special_chebyshev_polynomial_v_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_v_x_scalar::call(x, n));
+}
+
+void special_chebyshev_polynomial_w(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_w::call(x, n));
+}
+
+void special_chebyshev_polynomial_w_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_chebyshev_polynomial_w_n_scalar::call(x, n));
+}
+
+void special_chebyshev_polynomial_w_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_chebyshev_polynomial_w_x_scalar::call(x, n));
+}
+
+void special_digamma(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_digamma::call(self));
+}
+
+void special_entr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_entr::call(self));
+}
+
+void special_erf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_erf::call(self));
+}
+
+void special_erfc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_erfc::call(self));
+}
+
+void special_erfcx(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_erfcx::call(self));
+}
+
+void special_erfinv(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_erfinv::call(self));
+}
+
+void special_exp2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_exp2::call(self));
+}
+
+void special_expit(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_expit::call(self));
+}
+
+void special_expm1(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_expm1::call(self));
+}
+
+void special_gammainc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_gammainc::call(self, other));
+}
+
+void special_gammaincc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_gammaincc::call(self, other));
+}
+
+void special_gammaln(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_gammaln::call(self));
+}
+
+void special_hermite_polynomial_h(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_hermite_polynomial_h::call(x, n));
+}
+
+void special_hermite_polynomial_h_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_hermite_polynomial_h_n_scalar::call(x, n));
+}
+
+void special_hermite_polynomial_h_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_hermite_polynomial_h_x_scalar::call(x, n));
+}
+
+void special_hermite_polynomial_he(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_hermite_polynomial_he::call(x, n));
+}
+
+void special_hermite_polynomial_he_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_hermite_polynomial_he_n_scalar::call(x, n));
+}
+
+void special_hermite_polynomial_he_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_hermite_polynomial_he_x_scalar::call(x, n));
+}
+
+void special_i0(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_i0::call(self));
+}
+
+void special_i0e(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_i0e::call(self));
+}
+
+void special_i1(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_i1::call(self));
+}
+
+void special_i1e(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_i1e::call(self));
+}
+
+void special_laguerre_polynomial_l(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_laguerre_polynomial_l::call(x, n));
+}
+
+void special_laguerre_polynomial_l_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_laguerre_polynomial_l_n_scalar::call(x, n));
+}
+
+void special_laguerre_polynomial_l_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_laguerre_polynomial_l_x_scalar::call(x, n));
+}
+
+void special_legendre_polynomial_p(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_legendre_polynomial_p::call(x, n));
+}
+
+void special_legendre_polynomial_p_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_legendre_polynomial_p_n_scalar::call(x, n));
+}
+
+void special_legendre_polynomial_p_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_legendre_polynomial_p_x_scalar::call(x, n));
+}
+
+void special_log1p(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_log1p::call(self));
+}
+
+void special_log_ndtr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_log_ndtr::call(self));
+}
+
+void special_log_softmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::special_log_softmax::call(self, dim, dtype));
+}
+
+void special_logit(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto eps = a.opt_number();
+	r.tensor(at::_ops::special_logit::call(self, eps));
+}
+
+void special_logsumexp(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.ints();
 	auto keepdim = a.boolean();
-	auto mode = a.integer();
-	r.tensor(at::_ops::hash_tensor::call(self, dim, keepdim, mode));
+	r.tensor(at::_ops::special_logsumexp::call(self, dim, keepdim));
 }
 
-void heaviside(Args& a, Results& r) {
+void special_modified_bessel_i0(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& values = a.tensor();
-	r.tensor(at::_ops::heaviside::call(self, values));
+	r.tensor(at::_ops::special_modified_bessel_i0::call(self));
 }
 
-void heaviside_(Args& a, Results& r) {
+void special_modified_bessel_i1(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_modified_bessel_i1::call(self));
+}
+
+void special_modified_bessel_k0(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_modified_bessel_k0::call(self));
+}
+
+void special_modified_bessel_k1(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_modified_bessel_k1::call(self));
+}
+
+void special_multigammaln(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.integer();
+	r.tensor(at::_ops::special_multigammaln::call(self, p));
+}
+
+void special_ndtr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_ndtr::call(self));
+}
+
+void special_ndtri(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_ndtri::call(self));
+}
+
+void special_polygamma(Args& a, Results& r) {
+	auto n = a.integer();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_polygamma::call(n, self));
+}
+
+void special_psi(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_psi::call(self));
+}
+
+void special_round(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto decimals = a.integer();
+	r.tensor(at::_ops::special_round::call(self, decimals));
+}
+
+void special_scaled_modified_bessel_k0(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	r.tensor(at::_ops::special_scaled_modified_bessel_k0::call(x));
+}
+
+void special_scaled_modified_bessel_k1(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	r.tensor(at::_ops::special_scaled_modified_bessel_k1::call(x));
+}
+
+void special_shifted_chebyshev_polynomial_t(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_t::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_t_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_t_n_scalar::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_t_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_t_x_scalar::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_u(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_u::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_u_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_u_n_scalar::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_u_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_u_x_scalar::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_v(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_v::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_v_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_v_n_scalar::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_v_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_v_x_scalar::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_w(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_w::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_w_n_scalar(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto n = a.scalar();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_w_n_scalar::call(x, n));
+}
+
+void special_shifted_chebyshev_polynomial_w_x_scalar(Args& a, Results& r) {
+	auto x = a.scalar();
+	const auto& n = a.tensor();
+	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_w_x_scalar::call(x, n));
+}
+
+void special_sinc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::special_sinc::call(self));
+}
+
+void special_softmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::special_softmax::call(self, dim, dtype));
+}
+
+void special_spherical_bessel_j0(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	r.tensor(at::_ops::special_spherical_bessel_j0::call(x));
+}
+
+void special_xlog1py(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_xlog1py::call(self, other));
+}
+
+void special_xlog1py_other_scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::special_xlog1py_other_scalar::call(self, other));
+}
+
+void special_xlog1py_self_scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_xlog1py_self_scalar::call(self, other));
+}
+
+void special_xlogy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_xlogy::call(self, other));
+}
+
+void special_xlogy_other_scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::special_xlogy_other_scalar::call(self, other));
+}
+
+void special_xlogy_self_scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_xlogy_self_scalar::call(self, other));
+}
+
+void special_zeta(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_zeta::call(self, other));
+}
+
+void special_zeta_other_scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::special_zeta_other_scalar::call(self, other));
+}
+
+void special_zeta_self_scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::special_zeta_self_scalar::call(self, other));
+}
+
+void split_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto split_size = a.integer();
+	auto dim = a.integer();
+	r.tensors(at::_ops::split_Tensor::call(self, split_size, dim));
+}
+
+void split_sizes(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto split_size = a.symints();
+	auto dim = a.integer();
+	r.tensors(at::_ops::split_sizes::call(self, split_size, dim));
+}
+
+void split_copy_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto split_size = a.integer();
+	auto dim = a.integer();
+	r.tensors(at::_ops::split_copy_Tensor::call(self, split_size, dim));
+}
+
+void split_with_sizes(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto split_sizes = a.symints();
+	auto dim = a.integer();
+	r.tensors(at::_ops::split_with_sizes::call(self, split_sizes, dim));
+}
+
+void split_with_sizes_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto split_sizes = a.symints();
+	auto dim = a.integer();
+	r.tensors(at::_ops::split_with_sizes_copy::call(self, split_sizes, dim));
+}
+
+void sqrt(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::sqrt::call(self));
+}
+
+void sqrt_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& values = a.tensor();
-	at::_ops::heaviside_::call(self, values);
+	at::_ops::sqrt_::call(self);
 }
 
-void hinge_embedding_loss(Args& a, Results& r) {
+void square(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto margin = a.number();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::hinge_embedding_loss::call(self, target, margin, reduction));
+	r.tensor(at::_ops::square::call(self));
 }
 
-void histc(Args& a, Results& r) {
+void square_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::square_::call(self);
+}
+
+void squeeze(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto bins = a.integer();
-	auto min = a.scalar();
-	auto max = a.scalar();
-	r.tensor(at::_ops::histc::call(self, bins, min, max));
+	r.tensor(at::_ops::squeeze::call(self));
 }
 
-void histogram_bin_ct(Args& a, Results& r) {
+void squeeze_dim(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto bins = a.integer();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogram_bin_ct::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	auto dim = a.integer();
+	r.tensor(at::_ops::squeeze_dim::call(self, dim));
 }
 
-void histogram_bins_tensor(Args& a, Results& r) {
+void squeeze_dims(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& bins = a.tensor();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogram_bins_tensor::call(self, bins, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	auto dim = a.ints();
+	r.tensor(at::_ops::squeeze_dims::call(self, dim));
 }
 
-void histogramdd(Args& a, Results& r) {
+void squeeze_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::squeeze_::call(self);
+}
+
+void squeeze__dim(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	at::_ops::squeeze__dim::call(self, dim);
+}
+
+void squeeze__dims(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.ints();
+	at::_ops::squeeze__dims::call(self, dim);
+}
+
+void squeeze_copy(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto bins = a.ints();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
+	r.tensor(at::_ops::squeeze_copy::call(self));
 }
 
-void histogramdd_TensorList_bins(Args& a, Results& r) {
+void squeeze_copy_dim(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto bins = a.tensors();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
+	auto dim = a.integer();
+	r.tensor(at::_ops::squeeze_copy_dim::call(self, dim));
 }
 
-void histogramdd_int_bins(Args& a, Results& r) {
+void squeeze_copy_dims(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto bins = a.integer();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd_int_bins::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
+	auto dim = a.ints();
+	r.tensor(at::_ops::squeeze_copy_dims::call(self, dim));
 }
 
-void hsplit_array(Args& a, Results& r) {
+void sspaddmm(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto indices = a.ints();
-	r.tensors(at::_ops::hsplit_array::call(self, indices));
-}
-
-void hsplit_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sections = a.integer();
-	r.tensors(at::_ops::hsplit_int::call(self, sections));
-}
-
-void hspmm(Args& a, Results& r) {
 	const auto& mat1 = a.tensor();
 	const auto& mat2 = a.tensor();
-	r.tensor(at::_ops::hspmm::call(mat1, mat2));
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::sspaddmm::call(self, mat1, mat2, beta, alpha));
 }
 
-void hstack(Args& a, Results& r) {
+void stack(Args& a, Results& r) {
 	auto tensors = a.tensors();
-	r.tensor(at::_ops::hstack::call(tensors));
-}
-
-void huber_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	auto delta = a.number();
-	r.tensor(at::_ops::huber_loss::call(self, target, reduction, delta));
-}
-
-void huber_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	auto delta = a.number();
-	r.tensor(at::_ops::huber_loss_backward::call(grad_output, self, target, reduction, delta));
-}
-
-void hypot(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::hypot::call(self, other));
-}
-
-void hypot_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::hypot_::call(self, other);
-}
-
-void i0(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::i0::call(self));
-}
-
-void i0_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::i0_::call(self);
-}
-
-void igamma(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::igamma::call(self, other));
-}
-
-void igamma_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::igamma_::call(self, other);
-}
-
-void igammac(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::igammac::call(self, other));
-}
-
-void igammac_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::igammac_::call(self, other);
-}
-
-void im2col(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto dilation = a.ints();
-	auto padding = a.ints();
-	auto stride = a.ints();
-	r.tensor(at::_ops::im2col::call(self, kernel_size, dilation, padding, stride));
-}
-
-void imag(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::imag::call(self));
-}
-
-void index_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto indices = a.opt_tensors();
-	r.tensor(at::_ops::index_Tensor::call(self, indices));
-}
-
-void index_add(Args& a, Results& r) {
-	const auto& self = a.tensor();
 	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::index_add::call(self, dim, index, source, alpha));
+	r.tensor(at::_ops::stack::call(tensors, dim));
 }
 
-void index_add_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto alpha = a.scalar();
-	at::_ops::index_add_::call(self, dim, index, source, alpha);
-}
-
-void index_copy(Args& a, Results& r) {
+void std(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	r.tensor(at::_ops::index_copy::call(self, dim, index, source));
+	auto unbiased = a.boolean();
+	r.tensor(at::_ops::std::call(self, unbiased));
 }
 
-void index_copy_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	at::_ops::index_copy_::call(self, dim, index, source);
-}
-
-void index_fill_int_Scalar(Args& a, Results& r) {
+void std_correction(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::index_fill_int_Scalar::call(self, dim, index, value));
+	auto dim = a.opt_ints();
+	auto correction = a.opt_scalar();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::std_correction::call(self, dim, correction, keepdim));
 }
 
-void index_fill_int_Tensor(Args& a, Results& r) {
+void std_dim(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& value = a.tensor();
-	r.tensor(at::_ops::index_fill_int_Tensor::call(self, dim, index, value));
+	auto dim = a.opt_ints();
+	auto unbiased = a.boolean();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::std_dim::call(self, dim, unbiased, keepdim));
 }
 
-void index_fill__int_Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	at::_ops::index_fill__int_Scalar::call(self, dim, index, value);
-}
-
-void index_fill__int_Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& value = a.tensor();
-	at::_ops::index_fill__int_Tensor::call(self, dim, index, value);
-}
-
-void index_put(Args& a, Results& r) {
+void std_mean(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto indices = a.opt_tensors();
-	const auto& values = a.tensor();
-	auto accumulate = a.boolean();
-	r.tensor(at::_ops::index_put::call(self, indices, values, accumulate));
+	auto unbiased = a.boolean();
+	auto out = at::_ops::std_mean::call(self, unbiased);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
-void index_put_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto indices = a.opt_tensors();
-	const auto& values = a.tensor();
-	auto accumulate = a.boolean();
-	at::_ops::index_put_::call(self, indices, values, accumulate);
-}
-
-void index_reduce(Args& a, Results& r) {
+void std_mean_correction(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto reduce = a.string();
-	auto include_self = a.boolean();
-	r.tensor(at::_ops::index_reduce::call(self, dim, index, source, reduce, include_self));
+	auto dim = a.opt_ints();
+	auto correction = a.opt_scalar();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::std_mean_correction::call(self, dim, correction, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
-void index_reduce_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto reduce = a.string();
-	auto include_self = a.boolean();
-	at::_ops::index_reduce_::call(self, dim, index, source, reduce, include_self);
-}
-
-void index_select(Args& a, Results& r) {
+void std_mean_dim(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	r.tensor(at::_ops::index_select::call(self, dim, index));
+	auto dim = a.opt_ints();
+	auto unbiased = a.boolean();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::std_mean_dim::call(self, dim, unbiased, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
-void index_select_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	auto self_sizes = a.symints();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	r.tensor(at::_ops::index_select_backward::call(grad, self_sizes, dim, index));
-}
-
-void indices(Args& a, Results& r) {
+void stft(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::indices::call(self));
+	auto n_fft = a.integer();
+	auto hop_length = a.opt_integer();
+	auto win_length = a.opt_integer();
+	auto window = a.opt_tensor();
+	auto normalized = a.boolean();
+	auto onesided = a.opt_boolean();
+	auto return_complex = a.opt_boolean();
+	auto align_to_window = a.opt_boolean();
+	r.tensor(at::_ops::stft::call(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window));
 }
 
-void indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::indices_copy::call(self));
-}
-
-void infinitely_differentiable_gelu_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::infinitely_differentiable_gelu_backward::call(grad, self));
-}
-
-void inner(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::inner::call(self, other));
-}
-
-void instance_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto use_input_stats = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto cudnn_enabled = a.boolean();
-	r.tensor(at::_ops::instance_norm::call(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled));
-}
-
-void int_repr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::int_repr::call(self));
-}
-
-void inverse(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::inverse::call(self));
-}
-
-void is_coalesced(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_coalesced::call(self));
-}
-
-void is_complex(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_complex::call(self));
-}
-
-void is_conj(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_conj::call(self));
-}
-
-void is_distributed(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_distributed::call(self));
-}
-
-void is_floating_point(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_floating_point::call(self));
-}
-
-void is_inference(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_inference::call(self));
-}
-
-void is_leaf(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_leaf::call(self));
-}
-
-void is_neg(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_neg::call(self));
-}
-
-void is_nonzero(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_nonzero::call(self));
-}
-
-void is_pinned(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto device = a.opt_device();
-	r.boolean(at::_ops::is_pinned::call(self, device));
-}
-
-void is_same_size(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.boolean(at::_ops::is_same_size::call(self, other));
-}
-
-void is_set_to(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& tensor = a.tensor();
-	r.boolean(at::_ops::is_set_to::call(self, tensor));
-}
-
-void is_signed(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.boolean(at::_ops::is_signed::call(self));
-}
-
-void is_vulkan_available(Args& a, Results& r) {
-	r.boolean(at::_ops::is_vulkan_available::call());
-}
-
-void isclose(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto rtol = a.number();
-	auto atol = a.number();
-	auto equal_nan = a.boolean();
-	r.tensor(at::_ops::isclose::call(self, other, rtol, atol, equal_nan));
-}
-
-void isfinite(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::isfinite::call(self));
-}
-
-void isin_Scalar_Tensor(Args& a, Results& r) {
-	auto element = a.scalar();
-	const auto& test_elements = a.tensor();
-	auto assume_unique = a.boolean();
-	auto invert = a.boolean();
-	r.tensor(at::_ops::isin_Scalar_Tensor::call(element, test_elements, assume_unique, invert));
-}
-
-void isin_Tensor_Scalar(Args& a, Results& r) {
-	const auto& elements = a.tensor();
-	auto test_element = a.scalar();
-	auto assume_unique = a.boolean();
-	auto invert = a.boolean();
-	r.tensor(at::_ops::isin_Tensor_Scalar::call(elements, test_element, assume_unique, invert));
-}
-
-void isin_Tensor_Tensor(Args& a, Results& r) {
-	const auto& elements = a.tensor();
-	const auto& test_elements = a.tensor();
-	auto assume_unique = a.boolean();
-	auto invert = a.boolean();
-	r.tensor(at::_ops::isin_Tensor_Tensor::call(elements, test_elements, assume_unique, invert));
-}
-
-void isinf(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::isinf::call(self));
-}
-
-void isnan(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::isnan::call(self));
-}
-
-void isneginf(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::isneginf::call(self));
-}
-
-void isposinf(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::isposinf::call(self));
-}
-
-void isreal(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::isreal::call(self));
-}
-
-void istft(Args& a, Results& r) {
+void stft_center(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto n_fft = a.integer();
 	auto hop_length = a.opt_integer();
 	auto win_length = a.opt_integer();
 	auto window = a.opt_tensor();
 	auto center = a.boolean();
+	auto pad_mode = a.string();
 	auto normalized = a.boolean();
 	auto onesided = a.opt_boolean();
-	auto length = a.opt_integer();
-	auto return_complex = a.boolean();
-	r.tensor(at::_ops::istft::call(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex));
+	auto return_complex = a.opt_boolean();
+	auto align_to_window = a.opt_boolean();
+	r.tensor(at::_ops::stft_center::call(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window));
 }
 
-void item(Args& a, Results& r) {
+void stride_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.scalar(at::_ops::item::call(self));
+	auto dim = a.integer();
+	r.integer(at::_ops::stride_int::call(self, dim));
 }
 
-void kaiser_window(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::kaiser_window::call(window_length, dtype, layout, device, pin_memory));
-}
-
-void kaiser_window_beta(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto beta = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::kaiser_window_beta::call(window_length, periodic, beta, dtype, layout, device, pin_memory));
-}
-
-void kaiser_window_periodic(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::kaiser_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
-}
-
-void kl_div(Args& a, Results& r) {
+void sub_Scalar(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	auto log_target = a.boolean();
-	r.tensor(at::_ops::kl_div::call(self, target, reduction, log_target));
+	auto other = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::sub_Scalar::call(self, other, alpha));
 }
 
-void kron(Args& a, Results& r) {
+void sub_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
-	r.tensor(at::_ops::kron::call(self, other));
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::sub_Tensor::call(self, other, alpha));
 }
 
-void kthvalue(Args& a, Results& r) {
+void sub__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::sub__Scalar::call(self, other, alpha);
+}
+
+void sub__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	auto alpha = a.scalar();
+	at::_ops::sub__Tensor::call(self, other, alpha);
+}
+
+void subtract_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::subtract_Scalar::call(self, other, alpha));
+}
+
+void subtract_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::subtract_Tensor::call(self, other, alpha));
+}
+
+void subtract__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::subtract__Scalar::call(self, other, alpha);
+}
+
+void subtract__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	auto alpha = a.scalar();
+	at::_ops::subtract__Tensor::call(self, other, alpha);
+}
+
+void sum(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::sum::call(self, dtype));
+}
+
+void sum_dim_IntList(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::sum_dim_IntList::call(self, dim, keepdim, dtype));
+}
+
+void sum_to_size(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	r.tensor(at::_ops::sum_to_size::call(self, size));
+}
+
+void svd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto some = a.boolean();
+	auto compute_uv = a.boolean();
+	auto out = at::_ops::svd::call(self, some, compute_uv);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void swapaxes(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto axis0 = a.integer();
+	auto axis1 = a.integer();
+	r.tensor(at::_ops::swapaxes::call(self, axis0, axis1));
+}
+
+void swapaxes_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto axis0 = a.integer();
+	auto axis1 = a.integer();
+	at::_ops::swapaxes_::call(self, axis0, axis1);
+}
+
+void swapdims(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	r.tensor(at::_ops::swapdims::call(self, dim0, dim1));
+}
+
+void swapdims_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	at::_ops::swapdims_::call(self, dim0, dim1);
+}
+
+void t(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::t::call(self));
+}
+
+void t_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::t_::call(self);
+}
+
+void t_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::t_copy::call(self));
+}
+
+void take(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& index = a.tensor();
+	r.tensor(at::_ops::take::call(self, index));
+}
+
+void take_along_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& indices = a.tensor();
+	auto dim = a.opt_integer();
+	r.tensor(at::_ops::take_along_dim::call(self, indices, dim));
+}
+
+void tan(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::tan::call(self));
+}
+
+void tan_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::tan_::call(self);
+}
+
+void tanh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::tanh::call(self));
+}
+
+void tanh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::tanh_::call(self);
+}
+
+void tanh_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& output = a.tensor();
+	r.tensor(at::_ops::tanh_backward::call(grad_output, output));
+}
+
+void tensor_split_indices(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto indices = a.symints();
+	auto dim = a.integer();
+	r.tensors(at::_ops::tensor_split_indices::call(self, indices, dim));
+}
+
+void tensor_split_sections(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto sections = a.integer();
+	auto dim = a.integer();
+	r.tensors(at::_ops::tensor_split_sections::call(self, sections, dim));
+}
+
+void tensor_split_tensor_indices_or_sections(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& tensor_indices_or_sections = a.tensor();
+	auto dim = a.integer();
+	r.tensors(at::_ops::tensor_split_tensor_indices_or_sections::call(self, tensor_indices_or_sections, dim));
+}
+
+void tensordot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto dims_self = a.ints();
+	auto dims_other = a.ints();
+	r.tensor(at::_ops::tensordot::call(self, other, dims_self, dims_other));
+}
+
+void thnn_conv2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	auto kernel_size = a.symints();
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.symints();
+	r.tensor(at::_ops::thnn_conv2d::call(self, weight, kernel_size, bias, stride, padding));
+}
+
+void threshold(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto threshold = a.scalar();
+	auto value = a.scalar();
+	r.tensor(at::_ops::threshold::call(self, threshold, value));
+}
+
+void threshold_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto threshold = a.scalar();
+	auto value = a.scalar();
+	at::_ops::threshold_::call(self, threshold, value);
+}
+
+void threshold_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	const auto& self = a.tensor();
+	auto threshold = a.scalar();
+	r.tensor(at::_ops::threshold_backward::call(grad_output, self, threshold));
+}
+
+void tile(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dims = a.symints();
+	r.tensor(at::_ops::tile::call(self, dims));
+}
+
+void to_device(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto device = a.device();
+	auto dtype = a.dtype();
+	auto non_blocking = a.boolean();
+	auto copy = a.boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::to_device::call(self, device, dtype, non_blocking, copy, memory_format));
+}
+
+void to_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.dtype();
+	auto non_blocking = a.boolean();
+	auto copy = a.boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::to_dtype::call(self, dtype, non_blocking, copy, memory_format));
+}
+
+void to_dtype_layout(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto non_blocking = a.boolean();
+	auto copy = a.boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::to_dtype_layout::call(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format));
+}
+
+void to_other(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto non_blocking = a.boolean();
+	auto copy = a.boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::to_other::call(self, other, non_blocking, copy, memory_format));
+}
+
+void to_dense(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto masked_grad = a.opt_boolean();
+	r.tensor(at::_ops::to_dense::call(self, dtype, masked_grad));
+}
+
+void to_dense_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& input = a.tensor();
+	auto masked_grad = a.opt_boolean();
+	r.tensor(at::_ops::to_dense_backward::call(grad, input, masked_grad));
+}
+
+void to_mkldnn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::to_mkldnn::call(self, dtype));
+}
+
+void to_mkldnn_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	const auto& input = a.tensor();
+	r.tensor(at::_ops::to_mkldnn_backward::call(grad, input));
+}
+
+void to_padded_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto padding = a.number();
+	auto output_size = a.opt_symints();
+	r.tensor(at::_ops::to_padded_tensor::call(self, padding, output_size));
+}
+
+void to_sparse(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto layout = a.opt_layout();
+	auto blocksize = a.opt_ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::to_sparse::call(self, layout, blocksize, dense_dim));
+}
+
+void to_sparse_sparse_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto sparse_dim = a.integer();
+	r.tensor(at::_ops::to_sparse_sparse_dim::call(self, sparse_dim));
+}
+
+void to_sparse_bsc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::to_sparse_bsc::call(self, blocksize, dense_dim));
+}
+
+void to_sparse_bsr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::to_sparse_bsr::call(self, blocksize, dense_dim));
+}
+
+void to_sparse_csc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::to_sparse_csc::call(self, dense_dim));
+}
+
+void to_sparse_csr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::to_sparse_csr::call(self, dense_dim));
+}
+
+void topk(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto k = a.integer();
 	auto dim = a.integer();
-	auto keepdim = a.boolean();
-	auto out = at::_ops::kthvalue::call(self, k, dim, keepdim);
+	auto largest = a.boolean();
+	auto sorted = a.boolean();
+	auto out = at::_ops::topk::call(self, k, dim, largest, sorted);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void l1_loss(Args& a, Results& r) {
+void trace(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::l1_loss::call(self, target, reduction));
+	r.tensor(at::_ops::trace::call(self));
 }
 
-void layer_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto normalized_shape = a.symints();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto eps = a.number();
-	auto cudnn_enable = a.boolean();
-	r.tensor(at::_ops::layer_norm::call(input, normalized_shape, weight, bias, eps, cudnn_enable));
-}
-
-void lcm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::lcm::call(self, other));
-}
-
-void lcm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::lcm_::call(self, other);
-}
-
-void ldexp_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::ldexp_Tensor::call(self, other));
-}
-
-void ldexp_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::ldexp_::call(self, other);
-}
-
-void le_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::le_Scalar::call(self, other));
-}
-
-void le_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::le_Tensor::call(self, other));
-}
-
-void le__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::le__Scalar::call(self, other);
-}
-
-void le__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::le__Tensor::call(self, other);
-}
-
-void leaky_relu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto negative_slope = a.scalar();
-	r.tensor(at::_ops::leaky_relu::call(self, negative_slope));
-}
-
-void leaky_relu_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto negative_slope = a.scalar();
-	at::_ops::leaky_relu_::call(self, negative_slope);
-}
-
-void leaky_relu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto negative_slope = a.scalar();
-	auto self_is_result = a.boolean();
-	r.tensor(at::_ops::leaky_relu_backward::call(grad_output, self, negative_slope, self_is_result));
-}
-
-void lerp_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& end = a.tensor();
-	auto weight = a.scalar();
-	r.tensor(at::_ops::lerp_Scalar::call(self, end, weight));
-}
-
-void lerp_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& end = a.tensor();
-	const auto& weight = a.tensor();
-	r.tensor(at::_ops::lerp_Tensor::call(self, end, weight));
-}
-
-void lerp__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& end = a.tensor();
-	auto weight = a.scalar();
-	at::_ops::lerp__Scalar::call(self, end, weight);
-}
-
-void lerp__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& end = a.tensor();
-	const auto& weight = a.tensor();
-	at::_ops::lerp__Tensor::call(self, end, weight);
-}
-
-void less_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::less_Scalar::call(self, other));
-}
-
-void less_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::less_Tensor::call(self, other));
-}
-
-void less__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::less__Scalar::call(self, other);
-}
-
-void less__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::less__Tensor::call(self, other);
-}
-
-void less_equal_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::less_equal_Scalar::call(self, other));
-}
-
-void less_equal_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::less_equal_Tensor::call(self, other));
-}
-
-void less_equal__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::less_equal__Scalar::call(self, other);
-}
-
-void less_equal__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::less_equal__Tensor::call(self, other);
-}
-
-void lgamma(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::lgamma::call(self));
-}
-
-void lgamma_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::lgamma_::call(self);
-}
-
-void lift(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::lift::call(self));
-}
-
-void lift_fresh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::lift_fresh::call(self));
-}
-
-void lift_fresh_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::lift_fresh_copy::call(self));
-}
-
-void linalg__powsum(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto ord = a.scalar();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::linalg__powsum::call(self, ord, dim, keepdim, dtype));
-}
-
-void linalg_cholesky(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto upper = a.boolean();
-	r.tensor(at::_ops::linalg_cholesky::call(self, upper));
-}
-
-void linalg_cholesky_ex(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto upper = a.boolean();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::linalg_cholesky_ex::call(self, upper, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_cond(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto p = a.opt_scalar();
-	r.tensor(at::_ops::linalg_cond::call(self, p));
-}
-
-void linalg_cond_p_str(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto p = a.string();
-	r.tensor(at::_ops::linalg_cond_p_str::call(self, p));
-}
-
-void linalg_cross(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::linalg_cross::call(self, other, dim));
-}
-
-void linalg_det(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	r.tensor(at::_ops::linalg_det::call(A));
-}
-
-void linalg_diagonal(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto offset = a.integer();
-	auto dim1 = a.integer();
-	auto dim2 = a.integer();
-	r.tensor(at::_ops::linalg_diagonal::call(A, offset, dim1, dim2));
-}
-
-void linalg_eig(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto out = at::_ops::linalg_eig::call(self);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_eigh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto UPLO = a.string();
-	auto out = at::_ops::linalg_eigh::call(self, UPLO);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_eigvals(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::linalg_eigvals::call(self));
-}
-
-void linalg_eigvalsh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto UPLO = a.string();
-	r.tensor(at::_ops::linalg_eigvalsh::call(self, UPLO));
-}
-
-void linalg_householder_product(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& tau = a.tensor();
-	r.tensor(at::_ops::linalg_householder_product::call(input, tau));
-}
-
-void linalg_inv(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	r.tensor(at::_ops::linalg_inv::call(A));
-}
-
-void linalg_inv_ex(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::linalg_inv_ex::call(A, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_ldl_factor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto hermitian = a.boolean();
-	auto out = at::_ops::linalg_ldl_factor::call(self, hermitian);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_ldl_factor_ex(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto hermitian = a.boolean();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::linalg_ldl_factor_ex::call(self, hermitian, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void linalg_ldl_solve(Args& a, Results& r) {
-	const auto& LD = a.tensor();
-	const auto& pivots = a.tensor();
-	const auto& B = a.tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_ldl_solve::call(LD, pivots, B, hermitian));
-}
-
-void linalg_lstsq(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& b = a.tensor();
-	auto rcond = a.opt_number();
-	auto driver = a.opt_string();
-	auto out = at::_ops::linalg_lstsq::call(self, b, rcond, driver);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void linalg_lu(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto pivot = a.boolean();
-	auto out = at::_ops::linalg_lu::call(A, pivot);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void linalg_lu_factor(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto pivot = a.boolean();
-	auto out = at::_ops::linalg_lu_factor::call(A, pivot);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_lu_factor_ex(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto pivot = a.boolean();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::linalg_lu_factor_ex::call(A, pivot, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void linalg_lu_solve(Args& a, Results& r) {
-	const auto& LU = a.tensor();
-	const auto& pivots = a.tensor();
-	const auto& B = a.tensor();
-	auto left = a.boolean();
-	auto adjoint = a.boolean();
-	r.tensor(at::_ops::linalg_lu_solve::call(LU, pivots, B, left, adjoint));
-}
-
-void linalg_matmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::linalg_matmul::call(self, other));
-}
-
-void linalg_matrix_exp(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::linalg_matrix_exp::call(self));
-}
-
-void linalg_matrix_norm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto ord = a.scalar();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::linalg_matrix_norm::call(self, ord, dim, keepdim, dtype));
-}
-
-void linalg_matrix_norm_str_ord(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto ord = a.string();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::linalg_matrix_norm_str_ord::call(self, ord, dim, keepdim, dtype));
-}
-
-void linalg_matrix_power(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.integer();
-	r.tensor(at::_ops::linalg_matrix_power::call(self, n));
-}
-
-void linalg_matrix_rank(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto tol = a.number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank::call(self, tol, hermitian));
-}
-
-void linalg_matrix_rank_atol_rtol_float(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto atol = a.opt_number();
-	auto rtol = a.opt_number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_float::call(self, atol, rtol, hermitian));
-}
-
-void linalg_matrix_rank_atol_rtol_tensor(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto atol = a.opt_tensor();
-	auto rtol = a.opt_tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_tensor::call(input, atol, rtol, hermitian));
-}
-
-void linalg_matrix_rank_tol_tensor(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& tol = a.tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank_tol_tensor::call(input, tol, hermitian));
-}
-
-void linalg_multi_dot(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::linalg_multi_dot::call(tensors));
-}
-
-void linalg_norm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto ord = a.opt_scalar();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::linalg_norm::call(self, ord, dim, keepdim, dtype));
-}
-
-void linalg_norm_ord_str(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto ord = a.string();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::linalg_norm_ord_str::call(self, ord, dim, keepdim, dtype));
-}
-
-void linalg_pinv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto rcond = a.number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv::call(self, rcond, hermitian));
-}
-
-void linalg_pinv_atol_rtol_float(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto atol = a.opt_number();
-	auto rtol = a.opt_number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv_atol_rtol_float::call(self, atol, rtol, hermitian));
-}
-
-void linalg_pinv_atol_rtol_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto atol = a.opt_tensor();
-	auto rtol = a.opt_tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv_atol_rtol_tensor::call(self, atol, rtol, hermitian));
-}
-
-void linalg_pinv_rcond_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& rcond = a.tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv_rcond_tensor::call(self, rcond, hermitian));
-}
-
-void linalg_qr(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto mode = a.string();
-	auto out = at::_ops::linalg_qr::call(A, mode);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_slogdet(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto out = at::_ops::linalg_slogdet::call(A);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_solve(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	const auto& B = a.tensor();
-	auto left = a.boolean();
-	r.tensor(at::_ops::linalg_solve::call(A, B, left));
-}
-
-void linalg_solve_ex(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	const auto& B = a.tensor();
-	auto left = a.boolean();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::linalg_solve_ex::call(A, B, left, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_solve_triangular(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& B = a.tensor();
-	auto upper = a.boolean();
-	auto left = a.boolean();
-	auto unitriangular = a.boolean();
-	r.tensor(at::_ops::linalg_solve_triangular::call(self, B, upper, left, unitriangular));
-}
-
-void linalg_svd(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto full_matrices = a.boolean();
-	auto driver = a.opt_string();
-	auto out = at::_ops::linalg_svd::call(A, full_matrices, driver);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void linalg_svdvals(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto driver = a.opt_string();
-	r.tensor(at::_ops::linalg_svdvals::call(A, driver));
-}
-
-void linalg_tensorinv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto ind = a.integer();
-	r.tensor(at::_ops::linalg_tensorinv::call(self, ind));
-}
-
-void linalg_tensorsolve(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto dims = a.opt_ints();
-	r.tensor(at::_ops::linalg_tensorsolve::call(self, other, dims));
-}
-
-void linalg_vander(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto N = a.opt_symint();
-	r.tensor(at::_ops::linalg_vander::call(x, N));
-}
-
-void linalg_vecdot(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& y = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::linalg_vecdot::call(x, y, dim));
-}
-
-void linalg_vector_norm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto ord = a.scalar();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::linalg_vector_norm::call(self, ord, dim, keepdim, dtype));
-}
-
-void linear(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	r.tensor(at::_ops::linear::call(input, weight, bias));
-}
-
-void linear_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::linear_backward::call(self, grad_output, weight, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void linspace(Args& a, Results& r) {
-	auto start = a.scalar();
-	auto end = a.scalar();
-	auto steps = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::linspace::call(start, end, steps, dtype, layout, device, pin_memory));
-}
-
-void linspace_Scalar_Tensor(Args& a, Results& r) {
-	auto start = a.scalar();
-	const auto& end = a.tensor();
-	auto steps = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::linspace_Scalar_Tensor::call(start, end, steps, dtype, layout, device, pin_memory));
-}
-
-void linspace_Tensor_Scalar(Args& a, Results& r) {
-	const auto& start = a.tensor();
-	auto end = a.scalar();
-	auto steps = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::linspace_Tensor_Scalar::call(start, end, steps, dtype, layout, device, pin_memory));
-}
-
-void linspace_Tensor_Tensor(Args& a, Results& r) {
-	const auto& start = a.tensor();
-	const auto& end = a.tensor();
-	auto steps = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::linspace_Tensor_Tensor::call(start, end, steps, dtype, layout, device, pin_memory));
-}
-
-void log(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::log::call(self));
-}
-
-void log10(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::log10::call(self));
-}
-
-void log10_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::log10_::call(self);
-}
-
-void log1p(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::log1p::call(self));
-}
-
-void log1p_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::log1p_::call(self);
-}
-
-void log2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::log2::call(self));
-}
-
-void log2_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::log2_::call(self);
-}
-
-void log_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::log_::call(self);
-}
-
-void log_normal_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto mean = a.number();
-	auto std = a.number();
-	auto generator = a.opt_generator();
-	at::_ops::log_normal_::call(self, mean, std, generator);
-}
-
-void log_sigmoid(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::log_sigmoid::call(self));
-}
-
-void log_sigmoid_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& buffer = a.tensor();
-	r.tensor(at::_ops::log_sigmoid_backward::call(grad_output, self, buffer));
-}
-
-void log_sigmoid_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto out = at::_ops::log_sigmoid_forward::call(self);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void log_softmax_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::log_softmax_int::call(self, dim, dtype));
-}
-
-void logaddexp(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::logaddexp::call(self, other));
-}
-
-void logaddexp2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::logaddexp2::call(self, other));
-}
-
-void logcumsumexp(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::logcumsumexp::call(self, dim));
-}
-
-void logdet(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::logdet::call(self));
-}
-
-void logical_and(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::logical_and::call(self, other));
-}
-
-void logical_and_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::logical_and_::call(self, other);
-}
-
-void logical_not(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::logical_not::call(self));
-}
-
-void logical_not_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::logical_not_::call(self);
-}
-
-void logical_or(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::logical_or::call(self, other));
-}
-
-void logical_or_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::logical_or_::call(self, other);
-}
-
-void logical_xor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::logical_xor::call(self, other));
-}
-
-void logical_xor_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::logical_xor_::call(self, other);
-}
-
-void logit(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto eps = a.opt_number();
-	r.tensor(at::_ops::logit::call(self, eps));
-}
-
-void logit_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto eps = a.opt_number();
-	at::_ops::logit_::call(self, eps);
-}
-
-void logit_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto eps = a.opt_number();
-	r.tensor(at::_ops::logit_backward::call(grad_output, self, eps));
-}
-
-void logspace(Args& a, Results& r) {
-	auto start = a.scalar();
-	auto end = a.scalar();
-	auto steps = a.integer();
-	auto base = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::logspace::call(start, end, steps, base, dtype, layout, device, pin_memory));
-}
-
-void logspace_Scalar_Tensor(Args& a, Results& r) {
-	auto start = a.scalar();
-	const auto& end = a.tensor();
-	auto steps = a.integer();
-	auto base = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::logspace_Scalar_Tensor::call(start, end, steps, base, dtype, layout, device, pin_memory));
-}
-
-void logspace_Tensor_Scalar(Args& a, Results& r) {
-	const auto& start = a.tensor();
-	auto end = a.scalar();
-	auto steps = a.integer();
-	auto base = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::logspace_Tensor_Scalar::call(start, end, steps, base, dtype, layout, device, pin_memory));
-}
-
-void logspace_Tensor_Tensor(Args& a, Results& r) {
-	const auto& start = a.tensor();
-	const auto& end = a.tensor();
-	auto steps = a.integer();
-	auto base = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::logspace_Tensor_Tensor::call(start, end, steps, base, dtype, layout, device, pin_memory));
-}
-
-void logsumexp(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::logsumexp::call(self, dim, keepdim));
-}
-
-void lstm_data(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	const auto& batch_sizes = a.tensor();
-	auto hx = a.tensors();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto out = at::_ops::lstm_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void lstm_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto hx = a.tensors();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::lstm_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void lstm_cell(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto hx = a.tensors();
-	const auto& w_ih = a.tensor();
-	const auto& w_hh = a.tensor();
-	auto b_ih = a.opt_tensor();
-	auto b_hh = a.opt_tensor();
-	auto out = at::_ops::lstm_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void lt_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::lt_Scalar::call(self, other));
-}
-
-void lt_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::lt_Tensor::call(self, other));
-}
-
-void lt__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::lt__Scalar::call(self, other);
-}
-
-void lt__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::lt__Tensor::call(self, other);
-}
-
-void lu_solve(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& LU_data = a.tensor();
-	const auto& LU_pivots = a.tensor();
-	r.tensor(at::_ops::lu_solve::call(self, LU_data, LU_pivots));
-}
-
-void lu_unpack(Args& a, Results& r) {
-	const auto& LU_data = a.tensor();
-	const auto& LU_pivots = a.tensor();
-	auto unpack_data = a.boolean();
-	auto unpack_pivots = a.boolean();
-	auto out = at::_ops::lu_unpack::call(LU_data, LU_pivots, unpack_data, unpack_pivots);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void mH(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::mH::call(self));
-}
-
-void mT(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::mT::call(self));
-}
-
-void margin_ranking_loss(Args& a, Results& r) {
-	const auto& input1 = a.tensor();
-	const auto& input2 = a.tensor();
-	const auto& target = a.tensor();
-	auto margin = a.number();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::margin_ranking_loss::call(input1, input2, target, margin, reduction));
-}
-
-void masked_fill_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::masked_fill_Scalar::call(self, mask, value));
-}
-
-void masked_fill_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
-	const auto& value = a.tensor();
-	r.tensor(at::_ops::masked_fill_Tensor::call(self, mask, value));
-}
-
-void masked_fill__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mask = a.tensor();
-	auto value = a.scalar();
-	at::_ops::masked_fill__Scalar::call(self, mask, value);
-}
-
-void masked_fill__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mask = a.tensor();
-	const auto& value = a.tensor();
-	at::_ops::masked_fill__Tensor::call(self, mask, value);
-}
-
-void masked_scatter(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
-	const auto& source = a.tensor();
-	r.tensor(at::_ops::masked_scatter::call(self, mask, source));
-}
-
-void masked_scatter_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mask = a.tensor();
-	const auto& source = a.tensor();
-	at::_ops::masked_scatter_::call(self, mask, source);
-}
-
-void masked_scatter_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& mask = a.tensor();
+void trace_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
 	auto sizes = a.symints();
-	r.tensor(at::_ops::masked_scatter_backward::call(grad_output, mask, sizes));
+	r.tensor(at::_ops::trace_backward::call(grad, sizes));
 }
 
-void masked_select(Args& a, Results& r) {
+void transpose_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
-	r.tensor(at::_ops::masked_select::call(self, mask));
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	r.tensor(at::_ops::transpose_int::call(self, dim0, dim1));
 }
 
-void masked_select_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& input = a.tensor();
-	const auto& mask = a.tensor();
-	r.tensor(at::_ops::masked_select_backward::call(grad, input, mask));
+void transpose_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	at::_ops::transpose_::call(self, dim0, dim1);
 }
 
-void matmul(Args& a, Results& r) {
+void transpose_copy_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::matmul::call(self, other));
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	r.tensor(at::_ops::transpose_copy_int::call(self, dim0, dim1));
 }
 
-void matmul_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+void trapezoid_dx(Args& a, Results& r) {
+	const auto& y = a.tensor();
+	auto dx = a.scalar();
+	auto dim = a.integer();
+	r.tensor(at::_ops::trapezoid_dx::call(y, dx, dim));
+}
+
+void trapezoid_x(Args& a, Results& r) {
+	const auto& y = a.tensor();
+	const auto& x = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::trapezoid_x::call(y, x, dim));
+}
+
+void trapz_dx(Args& a, Results& r) {
+	const auto& y = a.tensor();
+	auto dx = a.number();
+	auto dim = a.integer();
+	r.tensor(at::_ops::trapz_dx::call(y, dx, dim));
+}
+
+void trapz_x(Args& a, Results& r) {
+	const auto& y = a.tensor();
+	const auto& x = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::trapz_x::call(y, x, dim));
+}
+
+void triangular_solve(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto mask = a.booleans<2>();
-	auto out = at::_ops::matmul_backward::call(grad, self, other, mask);
+	const auto& A = a.tensor();
+	auto upper = a.boolean();
+	auto transpose = a.boolean();
+	auto unitriangular = a.boolean();
+	auto out = at::_ops::triangular_solve::call(self, A, upper, transpose, unitriangular);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void matrix_H(Args& a, Results& r) {
+void tril(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::matrix_H::call(self));
+	auto diagonal = a.integer();
+	r.tensor(at::_ops::tril::call(self, diagonal));
 }
 
-void matrix_exp(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::matrix_exp::call(self));
+void tril_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto diagonal = a.integer();
+	at::_ops::tril_::call(self, diagonal);
 }
 
-void matrix_exp_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad = a.tensor();
-	r.tensor(at::_ops::matrix_exp_backward::call(self, grad));
+void tril_indices(Args& a, Results& r) {
+	auto row = a.integer();
+	auto col = a.integer();
+	auto offset = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::tril_indices::call(row, col, offset, dtype, layout, device, pin_memory));
 }
 
-void matrix_power(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.integer();
-	r.tensor(at::_ops::matrix_power::call(self, n));
+void triplet_margin_loss(Args& a, Results& r) {
+	const auto& anchor = a.tensor();
+	const auto& positive = a.tensor();
+	const auto& negative = a.tensor();
+	auto margin = a.number();
+	auto p = a.number();
+	auto eps = a.number();
+	auto swap = a.boolean();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::triplet_margin_loss::call(anchor, positive, negative, margin, p, eps, swap, reduction));
 }
 
-void max(Args& a, Results& r) {
+void triu(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	r.tensor(at::_ops::max::call(self));
+	auto diagonal = a.integer();
+	r.tensor(at::_ops::triu::call(self, diagonal));
 }
 
-void max_dim(Args& a, Results& r) {
+void triu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto diagonal = a.integer();
+	at::_ops::triu_::call(self, diagonal);
+}
+
+void triu_indices(Args& a, Results& r) {
+	auto row = a.integer();
+	auto col = a.integer();
+	auto offset = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::triu_indices::call(row, col, offset, dtype, layout, device, pin_memory));
+}
+
+void true_divide_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::true_divide_Scalar::call(self, other));
+}
+
+void true_divide_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::true_divide_Tensor::call(self, other));
+}
+
+void true_divide__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::true_divide__Scalar::call(self, other);
+}
+
+void true_divide__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::true_divide__Tensor::call(self, other);
+}
+
+void trunc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::trunc::call(self));
+}
+
+void trunc_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::trunc_::call(self);
+}
+
+void type_as(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::type_as::call(self, other));
+}
+
+void unbind_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.integer();
+	r.tensors(at::_ops::unbind_int::call(self, dim));
+}
+
+void unbind_copy_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.tensors(at::_ops::unbind_copy_int::call(self, dim));
+}
+
+void unflatten_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto sizes = a.symints();
+	r.tensor(at::_ops::unflatten_int::call(self, dim, sizes));
+}
+
+void unflatten_dense_tensors(Args& a, Results& r) {
+	const auto& flat = a.tensor();
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::unflatten_dense_tensors::call(flat, tensors));
+}
+
+void unfold(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dimension = a.integer();
+	auto size = a.integer();
+	auto step = a.integer();
+	r.tensor(at::_ops::unfold::call(self, dimension, size, step));
+}
+
+void unfold_backward(Args& a, Results& r) {
+	const auto& grad_in = a.tensor();
+	auto input_sizes = a.symints();
+	auto dim = a.integer();
+	auto size = a.integer();
+	auto step = a.integer();
+	r.tensor(at::_ops::unfold_backward::call(grad_in, input_sizes, dim, size, step));
+}
+
+void unfold_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dimension = a.integer();
+	auto size = a.integer();
+	auto step = a.integer();
+	r.tensor(at::_ops::unfold_copy::call(self, dimension, size, step));
+}
+
+void uniform_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto from = a.number();
+	auto to = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::uniform_::call(self, from, to, generator);
+}
+
+void unique_consecutive(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto return_inverse = a.boolean();
+	auto return_counts = a.boolean();
+	auto dim = a.opt_integer();
+	auto out = at::_ops::unique_consecutive::call(self, return_inverse, return_counts, dim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void unique_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto sorted = a.boolean();
+	auto return_inverse = a.boolean();
+	auto return_counts = a.boolean();
+	auto out = at::_ops::unique_dim::call(self, dim, sorted, return_inverse, return_counts);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void unique_dim_consecutive(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto return_inverse = a.boolean();
+	auto return_counts = a.boolean();
+	auto out = at::_ops::unique_dim_consecutive::call(self, dim, return_inverse, return_counts);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void unsafe_chunk(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto chunks = a.integer();
+	auto dim = a.integer();
+	r.tensors(at::_ops::unsafe_chunk::call(self, chunks, dim));
+}
+
+void unsafe_split_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto split_size = a.integer();
+	auto dim = a.integer();
+	r.tensors(at::_ops::unsafe_split_Tensor::call(self, split_size, dim));
+}
+
+void unsafe_split_with_sizes(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto split_sizes = a.symints();
+	auto dim = a.integer();
+	r.tensors(at::_ops::unsafe_split_with_sizes::call(self, split_sizes, dim));
+}
+
+void unsqueeze(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::unsqueeze::call(self, dim));
+}
+
+void unsqueeze_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto dim = a.integer();
+	at::_ops::unsqueeze_::call(self, dim);
+}
+
+void unsqueeze_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::unsqueeze_copy::call(self, dim));
+}
+
+void upsample_bicubic2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_bicubic2d::call(self, output_size, align_corners, scales_h, scales_w));
+}
+
+void upsample_bicubic2d_vec(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	r.tensor(at::_ops::upsample_bicubic2d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
+void upsample_bicubic2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto output_size = a.symints();
+	auto input_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_bicubic2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
+}
+
+void upsample_bilinear2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_bilinear2d::call(self, output_size, align_corners, scales_h, scales_w));
+}
+
+void upsample_bilinear2d_vec(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	r.tensor(at::_ops::upsample_bilinear2d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
+void upsample_bilinear2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto output_size = a.symints();
+	auto input_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_bilinear2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
+}
+
+void upsample_linear1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales = a.opt_number();
+	r.tensor(at::_ops::upsample_linear1d::call(self, output_size, align_corners, scales));
+}
+
+void upsample_linear1d_vec(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	r.tensor(at::_ops::upsample_linear1d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
+void upsample_linear1d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto output_size = a.symints();
+	auto input_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales = a.opt_number();
+	r.tensor(at::_ops::upsample_linear1d_backward::call(grad_output, output_size, input_size, align_corners, scales));
+}
+
+void upsample_nearest1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto scales = a.opt_number();
+	r.tensor(at::_ops::upsample_nearest1d::call(self, output_size, scales));
+}
+
+void upsample_nearest1d_vec(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	r.tensor(at::_ops::upsample_nearest1d_vec::call(input, output_size, scale_factors));
+}
+
+void upsample_nearest1d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto output_size = a.symints();
+	auto input_size = a.symints();
+	auto scales = a.opt_number();
+	r.tensor(at::_ops::upsample_nearest1d_backward::call(grad_output, output_size, input_size, scales));
+}
+
+void upsample_nearest2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_nearest2d::call(self, output_size, scales_h, scales_w));
+}
+
+void upsample_nearest2d_vec(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	r.tensor(at::_ops::upsample_nearest2d_vec::call(input, output_size, scale_factors));
+}
+
+void upsample_nearest2d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto output_size = a.symints();
+	auto input_size = a.symints();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_nearest2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
+}
+
+void upsample_nearest3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto scales_d = a.opt_number();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_nearest3d::call(self, output_size, scales_d, scales_h, scales_w));
+}
+
+void upsample_nearest3d_vec(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	r.tensor(at::_ops::upsample_nearest3d_vec::call(input, output_size, scale_factors));
+}
+
+void upsample_nearest3d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto output_size = a.symints();
+	auto input_size = a.symints();
+	auto scales_d = a.opt_number();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_nearest3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
+}
+
+void upsample_trilinear3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto output_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales_d = a.opt_number();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_trilinear3d::call(self, output_size, align_corners, scales_d, scales_h, scales_w));
+}
+
+void upsample_trilinear3d_vec(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	r.tensor(at::_ops::upsample_trilinear3d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
+void upsample_trilinear3d_backward(Args& a, Results& r) {
+	const auto& grad_output = a.tensor();
+	auto output_size = a.symints();
+	auto input_size = a.symints();
+	auto align_corners = a.boolean();
+	auto scales_d = a.opt_number();
+	auto scales_h = a.opt_number();
+	auto scales_w = a.opt_number();
+	r.tensor(at::_ops::upsample_trilinear3d_backward::call(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w));
+}
+
+void value_selecting_reduction_backward(Args& a, Results& r) {
+	const auto& grad = a.tensor();
+	auto dim = a.integer();
+	const auto& indices = a.tensor();
+	auto sizes = a.symints();
 	auto keepdim = a.boolean();
-	auto out = at::_ops::max_dim::call(self, dim, keepdim);
+	r.tensor(at::_ops::value_selecting_reduction_backward::call(grad, dim, indices, sizes, keepdim));
+}
+
+void values(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::values::call(self));
+}
+
+void values_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::values_copy::call(self));
+}
+
+void vander(Args& a, Results& r) {
+	const auto& x = a.tensor();
+	auto N = a.opt_integer();
+	auto increasing = a.boolean();
+	r.tensor(at::_ops::vander::call(x, N, increasing));
+}
+
+void var(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto unbiased = a.boolean();
+	r.tensor(at::_ops::var::call(self, unbiased));
+}
+
+void var_correction(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto correction = a.opt_scalar();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::var_correction::call(self, dim, correction, keepdim));
+}
+
+void var_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto unbiased = a.boolean();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::var_dim::call(self, dim, unbiased, keepdim));
+}
+
+void var_mean(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto unbiased = a.boolean();
+	auto out = at::_ops::var_mean::call(self, unbiased);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void max_other(Args& a, Results& r) {
+void var_mean_correction(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto correction = a.opt_scalar();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::var_mean_correction::call(self, dim, correction, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void var_mean_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto unbiased = a.boolean();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::var_mean_dim::call(self, dim, unbiased, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void vdot(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
-	r.tensor(at::_ops::max_other::call(self, other));
+	r.tensor(at::_ops::vdot::call(self, other));
 }
 
-void max_pool1d(Args& a, Results& r) {
+void view(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+	auto size = a.symints();
+	r.tensor(at::_ops::view::call(self, size));
 }
 
-void max_pool1d_with_indices(Args& a, Results& r) {
+void view_dtype(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	auto out = at::_ops::max_pool1d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::view_dtype::call(self, dtype));
 }
 
-void max_pool2d(Args& a, Results& r) {
+void view_as(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::view_as::call(self, other));
 }
 
-void max_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+void view_as_complex(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::max_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode));
+	r.tensor(at::_ops::view_as_complex::call(self));
 }
 
-void max_pool2d_with_indices(Args& a, Results& r) {
+void view_as_complex_copy(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	auto out = at::_ops::max_pool2d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(at::_ops::view_as_complex_copy::call(self));
 }
 
-void max_pool2d_with_indices_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+void view_as_real(Args& a, Results& r) {
 	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	const auto& indices = a.tensor();
-	r.tensor(at::_ops::max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
+	r.tensor(at::_ops::view_as_real::call(self));
+}
+
+void view_as_real_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::view_as_real_copy::call(self));
+}
+
+void view_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto size = a.symints();
+	r.tensor(at::_ops::view_copy::call(self, size));
+}
+
+void view_copy_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::view_copy_dtype::call(self, dtype));
+}
+
+void vsplit_array(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto indices = a.ints();
+	r.tensors(at::_ops::vsplit_array::call(self, indices));
+}
+
+void vsplit_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto sections = a.integer();
+	r.tensors(at::_ops::vsplit_int::call(self, sections));
+}
+
+void vstack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::vstack::call(tensors));
+}
+
+void where(Args& a, Results& r) {
+	const auto& condition = a.tensor();
+	r.tensors(at::_ops::where::call(condition));
+}
+
+void where_Scalar(Args& a, Results& r) {
+	const auto& condition = a.tensor();
+	auto self = a.scalar();
+	auto other = a.scalar();
+	r.tensor(at::_ops::where_Scalar::call(condition, self, other));
+}
+
+void where_ScalarOther(Args& a, Results& r) {
+	const auto& condition = a.tensor();
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::where_ScalarOther::call(condition, self, other));
+}
+
+void where_ScalarSelf(Args& a, Results& r) {
+	const auto& condition = a.tensor();
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::where_ScalarSelf::call(condition, self, other));
+}
+
+void where_self(Args& a, Results& r) {
+	const auto& condition = a.tensor();
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::where_self::call(condition, self, other));
+}
+
+void xlogy_Scalar_Other(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::xlogy_Scalar_Other::call(self, other));
+}
+
+void xlogy_Scalar_Self(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::xlogy_Scalar_Self::call(self, other));
+}
+
+void xlogy_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::xlogy_Tensor::call(self, other));
+}
+
+void xlogy__Scalar_Other(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::xlogy__Scalar_Other::call(self, other);
+}
+
+void xlogy__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::xlogy__Tensor::call(self, other);
+}
+
+void zero_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::zero_::call(self);
+}
+
+void zeros(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::zeros::call(size, dtype, layout, device, pin_memory));
+}
+
+void zeros_like(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::zeros_like::call(self, dtype, layout, device, pin_memory, memory_format));
 }
 
 }  // namespace tg::op

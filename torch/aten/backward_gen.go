@@ -305,7 +305,7 @@ func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torc
 
 // FakeQuantizeLearnablePerChannelAffineBackward calls
 // aten::_fake_quantize_learnable_per_channel_affine_backward. It may be followed by gradFactor
-// (default 1.0).
+// (default 1).
 //
 //	_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
@@ -324,7 +324,7 @@ func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint tor
 
 // FakeQuantizeLearnablePerTensorAffineBackward calls
 // aten::_fake_quantize_learnable_per_tensor_affine_backward. It may be followed by gradFactor
-// (default 1.0).
+// (default 1).
 //
 //	_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {

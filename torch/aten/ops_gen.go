@@ -1389,7 +1389,7 @@ func EuclideanDist(x1, x2 torch.Tensor) torch.Tensor {
 }
 
 // FakeQuantizeLearnablePerChannelAffine calls aten::_fake_quantize_learnable_per_channel_affine.
-// It may be followed by gradFactor (default 1.0).
+// It may be followed by gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
@@ -1406,7 +1406,7 @@ func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axi
 }
 
 // FakeQuantizeLearnablePerTensorAffine calls aten::_fake_quantize_learnable_per_tensor_affine. It
-// may be followed by gradFactor (default 1.0).
+// may be followed by gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
@@ -1827,7 +1827,7 @@ func IsZerotensor(x torch.Tensor) bool {
 }
 
 // JaggedToPaddedDenseForward calls aten::_jagged_to_padded_dense_forward. It may be followed by
-// paddingValue (default 0.0).
+// paddingValue (default 0).
 //
 //	_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) -> Tensor
 func JaggedToPaddedDenseForward(values torch.Tensor, offsets []torch.Tensor, maxLengths []int, paddingValue ...float64) torch.Tensor {
@@ -1937,7 +1937,7 @@ func LinalgSVD(a torch.Tensor, opts ...LinalgSVDOptions) (u, s, vh torch.Tensor)
 	c.Begin(cgo.OpAtenLinalgSVD)
 	putTensor(&c, a)
 	c.Bool(o.FullMatrices)
-	c.Bool(!o.NoComputeUv)
+	c.Bool(!o.NoUV)
 	putOptStr(&c, o.Driver)
 	return result3(&c)
 }
@@ -2871,7 +2871,7 @@ func ScaledDotProductAttentionMath(query, key, value torch.Tensor, opts ...Scale
 	c.Bool(o.IsCausal)
 	putTensor(&c, o.DropoutMask)
 	c.OptFloat(o.Scale)
-	c.Bool(o.EnableGqa)
+	c.Bool(o.EnableGQA)
 	return result2(&c)
 }
 
@@ -4185,7 +4185,7 @@ func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead 
 }
 
 // TritonScaledDotAttention calls aten::_triton_scaled_dot_attention. It may be followed by
-// dropoutP (default 0.0).
+// dropoutP (default 0).
 //
 //	_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor
 func TritonScaledDotAttention(q, k, v torch.Tensor, dropoutP ...float64) torch.Tensor {
@@ -4212,23 +4212,6 @@ func Unique(x torch.Tensor, opts ...UniqueOptions) (torch.Tensor, torch.Tensor) 
 	c.Bool(!o.Unsorted)
 	c.Bool(o.ReturnInverse)
 	return result2(&c)
-}
-
-// Unique2 calls aten::_unique2.
-//
-//	_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
-func Unique2(x torch.Tensor, opts ...Unique2Options) (torch.Tensor, torch.Tensor, torch.Tensor) {
-	var o Unique2Options
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAtenUnique2)
-	putTensor(&c, x)
-	c.Bool(!o.Unsorted)
-	c.Bool(o.ReturnInverse)
-	c.Bool(o.ReturnCounts)
-	return result3(&c)
 }
 
 // UnpackDual calls aten::_unpack_dual.
@@ -5140,13 +5123,13 @@ func DetachCopy(x torch.Tensor) torch.Tensor {
 // 0), dim1 (default 0), dim2 (default 1).
 //
 //	diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-func DiagonalCopy(x torch.Tensor, offsetDim1Dim2 ...int) torch.Tensor {
+func DiagonalCopy(x torch.Tensor, offsetDims ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonalCopy)
 	putTensor(&c, x)
-	c.Int(optInt(offsetDim1Dim2, 0, 3, 0))
-	c.Int(optInt(offsetDim1Dim2, 1, 3, 0))
-	c.Int(optInt(offsetDim1Dim2, 2, 3, 1))
+	c.Int(optInt(offsetDims, 0, 3, 0))
+	c.Int(optInt(offsetDims, 1, 3, 0))
+	c.Int(optInt(offsetDims, 2, 3, 1))
 	return result1(&c)
 }
 
@@ -5170,16 +5153,12 @@ func EmptyQuantized(size []int, qtensor torch.Tensor, opts ...torch.TensorOption
 // ExpandCopy calls aten::expand_copy.
 //
 //	expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-func ExpandCopy(x torch.Tensor, size []int, opts ...ExpandCopyOptions) torch.Tensor {
-	var o ExpandCopyOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
+func ExpandCopy(x torch.Tensor, size ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpExpandCopy)
 	putTensor(&c, x)
 	c.Ints(size)
-	c.Bool(o.Implicit)
+	c.Bool(false)
 	return result1(&c)
 }
 
@@ -5505,6 +5484,24 @@ func LiftFreshCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLiftFreshCopy)
 	putTensor(&c, x)
+	return result1(&c)
+}
+
+// LinalgPowsum calls aten::linalg__powsum.
+//
+//	linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+func LinalgPowsum(x torch.Tensor, opts ...LinalgPowsumOptions) torch.Tensor {
+	var o LinalgPowsumOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpLinalgPowsum)
+	putTensor(&c, x)
+	putScalar(&c, or(o.Ord, 2))
+	c.OptInts(o.Dim)
+	c.Bool(o.KeepDim)
+	c.Code(code(o.Dtype))
 	return result1(&c)
 }
 

@@ -1913,7 +1913,7 @@ func FusedSDPChoice(query, key, value torch.Tensor, opts ...FusedSDPChoiceOption
 	c.Float(o.DropoutP)
 	c.Bool(o.IsCausal)
 	c.OptFloat(o.Scale)
-	c.Bool(o.EnableGqa)
+	c.Bool(o.EnableGQA)
 	return resultInt(&c)
 }
 

@@ -13,12 +13,12 @@ type AddReLUOptions struct {
 type AddMMActivationOptions struct {
 	Beta    torch.Scalar // default 1
 	Alpha   torch.Scalar // default 1
-	UseGELU bool         // default false
+	UseGELU bool
 }
 
 // AMinMaxDimOptions are the optional arguments of [AMinMaxDim].
 type AMinMaxDimOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // AssertTensorMetadataOptions are the optional arguments of [AssertTensorMetadata].
@@ -32,63 +32,63 @@ type AssertTensorMetadataOptions struct {
 
 // CastByteOptions are the optional arguments of [CastByte].
 type CastByteOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CastCharOptions are the optional arguments of [CastChar].
 type CastCharOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CastDoubleOptions are the optional arguments of [CastDouble].
 type CastDoubleOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CastFloatOptions are the optional arguments of [CastFloat].
 type CastFloatOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CastHalfOptions are the optional arguments of [CastHalf].
 type CastHalfOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CastIntOptions are the optional arguments of [CastInt].
 type CastIntOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CastLongOptions are the optional arguments of [CastLong].
 type CastLongOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CastShortOptions are the optional arguments of [CastShort].
 type CastShortOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // ChooseQParamsPerTensorOptions are the optional arguments of [ChooseQParamsPerTensor].
 type ChooseQParamsPerTensorOptions struct {
-	ReduceRange bool // default false
+	ReduceRange bool
 }
 
 // ConvertIndicesFromCOOToCSROptions are the optional arguments of [ConvertIndicesFromCOOToCSR].
 type ConvertIndicesFromCOOToCSROptions struct {
-	OutInt32 bool // default false
+	OutInt32 bool
 }
 
 // ConvertIndicesFromCSRToCOOOptions are the optional arguments of [ConvertIndicesFromCSRToCOO].
 type ConvertIndicesFromCSRToCOOOptions struct {
-	OutInt32  bool // default false
-	Transpose bool // default false
+	OutInt32  bool
+	Transpose bool
 }
 
 // CopyFromOptions are the optional arguments of [CopyFrom].
 type CopyFromOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CSLtSparseMMOptions are the optional arguments of [CSLtSparseMM].
@@ -96,7 +96,7 @@ type CSLtSparseMMOptions struct {
 	Bias            torch.Tensor
 	Alpha           torch.Tensor
 	OutDType        torch.DType
-	TransposeResult bool // default false
+	TransposeResult bool
 	AlgId           int  // default 0
 	SplitK          *int // default 1
 	SplitKMode      *int // default -1
@@ -107,19 +107,19 @@ type CSLtSparseMMSearchOptions struct {
 	Bias            torch.Tensor
 	Alpha           torch.Tensor
 	OutDType        torch.DType
-	TransposeResult bool // default false
+	TransposeResult bool
 }
 
 // CTCLossOptions are the optional arguments of [CTCLoss] and [CTCLossTensor].
 type CTCLossOptions struct {
-	Blank        int  // default 0
-	ZeroInfinity bool // default false
+	Blank        int // default 0
+	ZeroInfinity bool
 }
 
 // CTCLossBackwardOptions are the optional arguments of [CTCLossBackward] and
 // [CTCLossBackwardTensor].
 type CTCLossBackwardOptions struct {
-	ZeroInfinity bool // default false
+	ZeroInfinity bool
 }
 
 // CuDNNAttentionBackwardOptions are the optional arguments of [CuDNNAttentionBackward].
@@ -129,9 +129,9 @@ type CuDNNAttentionBackwardOptions struct {
 
 // CuDNNAttentionForwardOptions are the optional arguments of [CuDNNAttentionForward].
 type CuDNNAttentionForwardOptions struct {
-	DropoutP        float64 // default 0.0
-	IsCausal        bool    // default false
-	ReturnDebugMask bool    // default false
+	DropoutP        float64 // default 0
+	IsCausal        bool
+	ReturnDebugMask bool
 	Scale           *float64
 }
 
@@ -140,12 +140,12 @@ type EfficientAttentionBackwardOptions struct {
 	Scale               *float64
 	NumSplitsKey        *int
 	WindowSize          *int
-	SharedStorageDqdkdv bool // default false
+	SharedStorageDqdkdv bool
 }
 
 // EfficientAttentionForwardOptions are the optional arguments of [EfficientAttentionForward].
 type EfficientAttentionForwardOptions struct {
-	ComputeLogSumexp bool // default false
+	ComputeLogSumexp bool
 	Scale            *float64
 	SeqlenK          torch.Tensor
 	WindowSize       *int
@@ -153,21 +153,21 @@ type EfficientAttentionForwardOptions struct {
 
 // EmbeddingBagOptions are the optional arguments of [EmbeddingBag].
 type EmbeddingBagOptions struct {
-	ScaleGradByFreq   bool // default false
-	Mode              int  // default 0
-	Sparse            bool // default false
+	ScaleGradByFreq   bool
+	Mode              int // default 0
+	Sparse            bool
 	PerSampleWeights  torch.Tensor
-	IncludeLastOffset bool // default false
+	IncludeLastOffset bool
 	PaddingIdx        *int // default -1
 }
 
 // EmbeddingBagForwardOnlyOptions are the optional arguments of [EmbeddingBagForwardOnly].
 type EmbeddingBagForwardOnlyOptions struct {
-	ScaleGradByFreq   bool // default false
-	Mode              int  // default 0
-	Sparse            bool // default false
+	ScaleGradByFreq   bool
+	Mode              int // default 0
+	Sparse            bool
 	PerSampleWeights  torch.Tensor
-	IncludeLastOffset bool // default false
+	IncludeLastOffset bool
 	PaddingIdx        *int // default -1
 }
 
@@ -203,7 +203,7 @@ type ForeachAddOptions struct {
 
 // ForeachCopyOptions are the optional arguments of [ForeachCopy] and [ForeachCopyInPlace].
 type ForeachCopyOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // ForeachNormScalarOptions are the optional arguments of [ForeachNormScalar].
@@ -246,17 +246,17 @@ type FusedAdamWOptions struct {
 
 // FusedMovingAvgObsFqHelperOptions are the optional arguments of [FusedMovingAvgObsFqHelper].
 type FusedMovingAvgObsFqHelperOptions struct {
-	PerRowFakeQuant bool // default false
-	SymmetricQuant  bool // default false
+	PerRowFakeQuant bool
+	SymmetricQuant  bool
 }
 
 // FusedSDPChoiceOptions are the optional arguments of [FusedSDPChoice].
 type FusedSDPChoiceOptions struct {
 	AttnMask  torch.Tensor
-	DropoutP  float64 // default 0.0
-	IsCausal  bool    // default false
+	DropoutP  float64 // default 0
+	IsCausal  bool
 	Scale     *float64
-	EnableGqa bool // default false
+	EnableGQA bool
 }
 
 // FusedSGDOptions are the optional arguments of [FusedSGDInPlace] and [FusedSGDTensorLrInPlace].
@@ -276,26 +276,26 @@ type GroupedMMOptions struct {
 type HistogramDDBinEdgesOptions struct {
 	Range   []float64
 	Weight  torch.Tensor
-	Density bool // default false
+	Density bool
 }
 
 // HistogramDDFromBinCtsOptions are the optional arguments of [HistogramDDFromBinCts].
 type HistogramDDFromBinCtsOptions struct {
 	Range   []float64
 	Weight  torch.Tensor
-	Density bool // default false
+	Density bool
 }
 
 // HistogramDDFromBinTensorsOptions are the optional arguments of [HistogramDDFromBinTensors].
 type HistogramDDFromBinTensorsOptions struct {
 	Weight  torch.Tensor
-	Density bool // default false
+	Density bool
 }
 
 // IndexPutImplOptions are the optional arguments of [IndexPutImplInPlace].
 type IndexPutImplOptions struct {
-	Accumulate bool // default false
-	Unsafe     bool // default false
+	Accumulate bool
+	Unsafe     bool
 }
 
 // LinalgEighOptions are the optional arguments of [LinalgEigh].
@@ -307,13 +307,13 @@ type LinalgEighOptions struct {
 // LinalgSolveExOptions are the optional arguments of [LinalgSolveEx].
 type LinalgSolveExOptions struct {
 	Right       bool // left=False; default true
-	CheckErrors bool // default false
+	CheckErrors bool
 }
 
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
 type LinalgSVDOptions struct {
-	FullMatrices bool // default false
-	NoComputeUv  bool // compute_uv=False; default true
+	FullMatrices bool
+	NoUV         bool // compute_uv=False; default true
 	Driver       string
 }
 
@@ -345,7 +345,7 @@ type NativeMultiHeadAttentionOptions struct {
 
 // NestedFromPaddedOptions are the optional arguments of [NestedFromPadded].
 type NestedFromPaddedOptions struct {
-	FuseTransform0213 bool // default false
+	FuseTransform0213 bool
 }
 
 // NestedFromPaddedTensorOptions are the optional arguments of [NestedFromPaddedTensor].
@@ -358,7 +358,7 @@ type NestedFromPaddedTensorOptions struct {
 
 // NestedSumBackwardOptions are the optional arguments of [NestedSumBackward].
 type NestedSumBackwardOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 }
 
 // NestedTensorFromMaskOptions are the optional arguments of [NestedTensorFromMask].
@@ -391,19 +391,19 @@ type NewZerosWithSameFeatureMetaOptions struct {
 // [ScaledDotProductAttentionMath].
 type ScaledDotProductAttentionMathOptions struct {
 	AttnMask    torch.Tensor
-	DropoutP    float64 // default 0.0
-	IsCausal    bool    // default false
+	DropoutP    float64 // default 0
+	IsCausal    bool
 	DropoutMask torch.Tensor
 	Scale       *float64
-	EnableGqa   bool // default false
+	EnableGQA   bool
 }
 
 // ScaledDotProductAttentionMathForMPSOptions are the optional arguments of
 // [ScaledDotProductAttentionMathForMPS].
 type ScaledDotProductAttentionMathForMPSOptions struct {
 	AttnMask    torch.Tensor
-	DropoutP    float64 // default 0.0
-	IsCausal    bool    // default false
+	DropoutP    float64 // default 0
+	IsCausal    bool
 	DropoutMask torch.Tensor
 	Scale       *float64
 }
@@ -411,9 +411,9 @@ type ScaledDotProductAttentionMathForMPSOptions struct {
 // ScaledDotProductCuDNNAttentionOptions are the optional arguments of
 // [ScaledDotProductCuDNNAttention].
 type ScaledDotProductCuDNNAttentionOptions struct {
-	DropoutP        float64 // default 0.0
-	IsCausal        bool    // default false
-	ReturnDebugMask bool    // default false
+	DropoutP        float64 // default 0
+	IsCausal        bool
+	ReturnDebugMask bool
 	Scale           *float64
 }
 
@@ -426,24 +426,24 @@ type ScaledDotProductCuDNNAttentionBackwardOptions struct {
 // ScaledDotProductEfficientAttentionOptions are the optional arguments of
 // [ScaledDotProductEfficientAttention].
 type ScaledDotProductEfficientAttentionOptions struct {
-	DropoutP float64 // default 0.0
-	IsCausal bool    // default false
+	DropoutP float64 // default 0
+	IsCausal bool
 	Scale    *float64
 }
 
 // ScaledDotProductEfficientAttentionBackwardOptions are the optional arguments of
 // [ScaledDotProductEfficientAttentionBackward].
 type ScaledDotProductEfficientAttentionBackwardOptions struct {
-	IsCausal bool // default false
+	IsCausal bool
 	Scale    *float64
 }
 
 // ScaledDotProductFlashAttentionOptions are the optional arguments of
 // [ScaledDotProductFlashAttention] and [ScaledDotProductFlashAttentionQuantized].
 type ScaledDotProductFlashAttentionOptions struct {
-	DropoutP        float64 // default 0.0
-	IsCausal        bool    // default false
-	ReturnDebugMask bool    // default false
+	DropoutP        float64 // default 0
+	IsCausal        bool
+	ReturnDebugMask bool
 	Scale           *float64
 }
 
@@ -456,8 +456,8 @@ type ScaledDotProductFlashAttentionBackwardOptions struct {
 // ScaledDotProductFlashAttentionForCpuOptions are the optional arguments of
 // [ScaledDotProductFlashAttentionForCpu].
 type ScaledDotProductFlashAttentionForCpuOptions struct {
-	DropoutP float64 // default 0.0
-	IsCausal bool    // default false
+	DropoutP float64 // default 0
+	IsCausal bool
 	AttnMask torch.Tensor
 	Scale    *float64
 }
@@ -473,9 +473,9 @@ type ScaledDotProductFlashAttentionForCpuBackwardOptions struct {
 // [ScaledDotProductFusedAttentionOverrideable].
 type ScaledDotProductFusedAttentionOverrideableOptions struct {
 	AttnBias        torch.Tensor
-	DropoutP        float64 // default 0.0
-	IsCausal        bool    // default false
-	ReturnDebugMask bool    // default false
+	DropoutP        float64 // default 0
+	IsCausal        bool
+	ReturnDebugMask bool
 	Scale           *float64
 }
 
@@ -491,7 +491,7 @@ type ScaledGroupedMMOptions struct {
 	Bias         torch.Tensor
 	ScaleResult  torch.Tensor
 	OutDType     torch.DType
-	UseFastAccum bool // default false
+	UseFastAccum bool
 }
 
 // ScaledGroupedMMV2Options are the optional arguments of [ScaledGroupedMMV2].
@@ -500,7 +500,7 @@ type ScaledGroupedMMV2Options struct {
 	Bias           torch.Tensor
 	OutDType       torch.DType
 	ContractionDim []int // default empty
-	UseFastAccum   bool  // default false
+	UseFastAccum   bool
 }
 
 // ScaledMMOptions are the optional arguments of [ScaledMM].
@@ -508,13 +508,13 @@ type ScaledMMOptions struct {
 	Bias         torch.Tensor
 	ScaleResult  torch.Tensor
 	OutDType     torch.DType
-	UseFastAccum bool // default false
+	UseFastAccum bool
 }
 
 // ScaledMMV2Options are the optional arguments of [ScaledMMV2].
 type ScaledMMV2Options struct {
 	ContractionDim []int // default empty
-	UseFastAccum   bool  // default false
+	UseFastAccum   bool
 }
 
 // SegmentReduceBackwardOptions are the optional arguments of [SegmentReduceBackward].
@@ -533,19 +533,19 @@ type SparseAddMMOptions struct {
 
 // SparseCSRProdDimDTypeOptions are the optional arguments of [SparseCSRProdDimDType].
 type SparseCSRProdDimDTypeOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   torch.DType
 }
 
 // SparseCSRSumDimDTypeOptions are the optional arguments of [SparseCSRSumDimDType].
 type SparseCSRSumDimDTypeOptions struct {
-	KeepDim bool // default false
+	KeepDim bool
 	Dtype   torch.DType
 }
 
 // SparseMaskProjectionOptions are the optional arguments of [SparseMaskProjection].
 type SparseMaskProjectionOptions struct {
-	AccumulateMatches bool // default false
+	AccumulateMatches bool
 }
 
 // SparseSemiStructuredAddMMOptions are the optional arguments of [SparseSemiStructuredAddMM].
@@ -581,7 +581,7 @@ type TestAmbiguousDefaultsBOptions struct {
 
 // TestParallelMaterializeOptions are the optional arguments of [TestParallelMaterialize].
 type TestParallelMaterializeOptions struct {
-	SkipFirst bool // default false
+	SkipFirst bool
 }
 
 // TestStringDefaultOptions are the optional arguments of [TestStringDefault].
@@ -624,19 +624,12 @@ type TransformerEncoderLayerFwdOptions struct {
 // UniqueOptions are the optional arguments of [Unique].
 type UniqueOptions struct {
 	Unsorted      bool // sorted=False; default true
-	ReturnInverse bool // default false
-}
-
-// Unique2Options are the optional arguments of [Unique2].
-type Unique2Options struct {
-	Unsorted      bool // sorted=False; default true
-	ReturnInverse bool // default false
-	ReturnCounts  bool // default false
+	ReturnInverse bool
 }
 
 // UnsafeIndexPutOptions are the optional arguments of [UnsafeIndexPut].
 type UnsafeIndexPutOptions struct {
-	Accumulate bool // default false
+	Accumulate bool
 }
 
 // UpsampleBicubic2dAaOptions are the optional arguments of [UpsampleBicubic2dAa].
@@ -732,23 +725,18 @@ type BinaryCrossEntropyBackwardOptions struct {
 
 // CopyOptions are the optional arguments of [Copy].
 type CopyOptions struct {
-	NonBlocking bool // default false
+	NonBlocking bool
 }
 
 // CopySparseToSparseOptions are the optional arguments of [CopySparseToSparseInPlace].
 type CopySparseToSparseOptions struct {
-	NonBlocking bool // default false
-}
-
-// ExpandCopyOptions are the optional arguments of [ExpandCopy].
-type ExpandCopyOptions struct {
-	Implicit bool // default false
+	NonBlocking bool
 }
 
 // FusedMovingAvgObsFakeQuantOptions are the optional arguments of [FusedMovingAvgObsFakeQuant].
 type FusedMovingAvgObsFakeQuantOptions struct {
-	PerRowFakeQuant bool // default false
-	SymmetricQuant  bool // default false
+	PerRowFakeQuant bool
+	SymmetricQuant  bool
 }
 
 // GELUBackwardOptions are the optional arguments of [GELUBackward].
@@ -756,12 +744,20 @@ type GELUBackwardOptions struct {
 	Approximate string // default "none"
 }
 
+// LinalgPowsumOptions are the optional arguments of [LinalgPowsum].
+type LinalgPowsumOptions struct {
+	Ord     torch.Scalar // default 2
+	Dim     []int
+	KeepDim bool
+	Dtype   torch.DType
+}
+
 // MaxPool2dBackwardOptions are the optional arguments of [MaxPool2dBackward].
 type MaxPool2dBackwardOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MKLDNNMaxPool2dOptions are the optional arguments of [MKLDNNMaxPool2d].
@@ -769,7 +765,7 @@ type MKLDNNMaxPool2dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MKLDNNMaxPool2dBackwardOptions are the optional arguments of [MKLDNNMaxPool2dBackward].
@@ -777,7 +773,7 @@ type MKLDNNMaxPool2dBackwardOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MKLDNNMaxPool3dOptions are the optional arguments of [MKLDNNMaxPool3d].
@@ -785,7 +781,7 @@ type MKLDNNMaxPool3dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MKLDNNMaxPool3dBackwardOptions are the optional arguments of [MKLDNNMaxPool3dBackward].
@@ -793,7 +789,7 @@ type MKLDNNMaxPool3dBackwardOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // MKLDNNReorderConv2dWeightOptions are the optional arguments of [MKLDNNReorderConv2dWeight].
@@ -825,7 +821,7 @@ type QuantizedMaxPool1dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0]
 	Dilation []int // default [1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // QuantizedMaxPool2dOptions are the optional arguments of [QuantizedMaxPool2d].
@@ -833,7 +829,7 @@ type QuantizedMaxPool2dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // QuantizedMaxPool3dOptions are the optional arguments of [QuantizedMaxPool3d].
@@ -841,7 +837,7 @@ type QuantizedMaxPool3dOptions struct {
 	Stride   []int // default empty
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
-	CeilMode bool  // default false
+	CeilMode bool
 }
 
 // RReLUWithNoiseOptions are the optional arguments of [RReLUWithNoise] and
@@ -849,7 +845,7 @@ type QuantizedMaxPool3dOptions struct {
 type RReLUWithNoiseOptions struct {
 	Lower     torch.Scalar // default 0.125
 	Upper     torch.Scalar // default 0.3333333333333333
-	Training  bool         // default false
+	Training  bool
 	Generator *torch.Generator
 }
 
