@@ -213,6 +213,7 @@ const (
 	tagInt
 	tagBool
 	tagComplex
+	tagNatural
 )
 
 // NoScalar adds an optional number that was not given.
@@ -220,6 +221,9 @@ func (c *Call) NoScalar() { c.put(tagNone) }
 
 // ScalarInt, ScalarFloat, ScalarBool and ScalarComplex add a number.
 func (c *Call) ScalarInt(v int64) { c.put(tagInt); c.put(uint64(v)) }
+
+// ScalarUint adds an integer that an int64 may not hold.
+func (c *Call) ScalarUint(v uint64) { c.put(tagNatural); c.put(v) }
 
 // ScalarFloat adds a floating-point number.
 func (c *Call) ScalarFloat(v float64) { c.put(tagFloat); c.Float(v) }
@@ -352,7 +356,8 @@ func (c *Call) FloatResult(i int) float64 { return math.Float64frombits(c.frame.
 // BoolResult is result i as a bool.
 func (c *Call) BoolResult(i int) bool { return c.frame.out[i] != 0 }
 
-// ScalarResult is the number in results i to i+2: an int64, float64, bool or complex128.
+// ScalarResult is the number in results i to i+2: an int64, float64, bool or complex128,
+// or a uint64 where an int64 could not hold it.
 func (c *Call) ScalarResult(i int) any {
 	switch v := c.frame.out[i+1]; c.frame.out[i] {
 	case tagFloat:
@@ -361,6 +366,8 @@ func (c *Call) ScalarResult(i int) any {
 		return int64(v)
 	case tagBool:
 		return v != 0
+	case tagNatural:
+		return v
 	default:
 		return complex(math.Float64frombits(v), math.Float64frombits(c.frame.out[i+2]))
 	}

@@ -62,9 +62,9 @@ func putRareScalar(c *cgo.Call, v Scalar) {
 	case uint32:
 		c.ScalarInt(int64(v))
 	case uint:
-		c.ScalarInt(int64(v))
+		c.ScalarUint(uint64(v))
 	case uint64:
-		c.ScalarInt(int64(v))
+		c.ScalarUint(v)
 	case complex128:
 		c.ScalarComplex(v)
 	case complex64:

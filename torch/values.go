@@ -171,8 +171,8 @@ func Fill[T Element](t Tensor, values []T) {
 	}
 }
 
-// Item is the value of a tensor with one element: an int64, float64, bool or complex128.
-// It waits for the device.
+// Item is the value of a tensor with one element: an int64, float64, bool or complex128,
+// or a uint64 where it is past the largest int64. It waits for the device.
 func (t Tensor) Item() Scalar {
 	var c cgo.Call
 	c.Begin(cgo.OpItem)
@@ -186,6 +186,8 @@ func (t Tensor) Float64() float64 {
 	case float64:
 		return v
 	case int64:
+		return float64(v)
+	case uint64:
 		return float64(v)
 	case bool:
 		if v {

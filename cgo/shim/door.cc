@@ -109,6 +109,9 @@ void Results::scalar(const at::Scalar& s) {
 	} else if (s.isFloatingPoint()) {
 		put(static_cast<uint64_t>(Tag::number));
 		number(s.toDouble());
+	} else if (s.type() == at::kUInt64) {  // past what an int64 can hold
+		put(static_cast<uint64_t>(Tag::natural));
+		put(s.toUInt64());
 	} else {
 		put(static_cast<uint64_t>(Tag::integer));
 		integer(s.toLong());

@@ -105,6 +105,7 @@ void overwrite(Args& a, Results&) {
 	if (bytes > 0) {
 		std::memcpy(t.mutable_data_ptr(), a.data, bytes);
 	}
+	t.unsafeGetTensorImpl()->bump_version();  // what autograd saved of t is gone
 }
 
 void item(Args& a, Results& r) {

@@ -55,7 +55,7 @@ inline uint64_t release(at::Tensor&& t) {
 }
 
 // Tags of a Scalar on the wire.
-enum class Tag : uint64_t { none = 0, number = 1, integer = 2, boolean = 3, complex = 4 };
+enum class Tag : uint64_t { none = 0, number = 1, integer = 2, boolean = 3, complex = 4, natural = 5 };
 
 struct Args {
 	const uint64_t* p;
@@ -122,6 +122,7 @@ struct Args {
 			case Tag::number: return at::Scalar(number());
 			case Tag::integer: return at::Scalar(integer());
 			case Tag::boolean: return at::Scalar(boolean());
+			case Tag::natural: return at::Scalar(next());
 			case Tag::complex: {
 				double re = number();
 				return at::Scalar(c10::complex<double>(re, number()));
