@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from wheels import SUMS, fits, normal
+from wheels import SUMS, files_of, fits
 
 PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 4, -1)]
 PLATFORMS += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64"]
@@ -18,7 +18,7 @@ PLATFORMS += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64
 
 def pins():
     """Variable -> value, as bash reads versions.env."""
-    env = Path(__file__).with_name("versions.env")
+    env = SUMS.with_name("versions.env")
     script = f"set -a; . '{env}'; env -0"
     text = subprocess.run(["env", "-i", "bash", "-c", script], check=True, capture_output=True, text=True).stdout
     return dict(item.split("=", 1) for item in text.split("\0") if "=" in item)
@@ -44,8 +44,7 @@ def report(python, specs):
 
 def known(spec, python, sums):
     """Whether a wheel that was found already serves this Python, too."""
-    name, version = spec.split("==")
-    return any(normal(f.split("-")[0]) == normal(name) and f.split("-")[1] == version and fits(f, python) for f in sums)
+    return any(fits(file, python) for file in files_of(spec, sums))
 
 
 def main():

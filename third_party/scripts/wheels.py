@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Fetch pinned wheels by name, check them against wheels.sum, and unpack them.
 
-    wheels.py install [--exact] [--tag 311] CACHE DEST NAME==VERSION...
+    wheels.py CACHE DEST [--exact] [--same-python] NAME==VERSION...
 
 DEST then holds these wheels, laid out as pip would lay them out, and a file .wheels
 that lists them; nothing is done where it lists them already. Downloads go through pip
 into CACHE, one wheel at a time, and get their name there only when they are whole and
 checked; an unpack gets its name DEST only when it is whole. So both can be interrupted
-at any time and repeated. --exact also replaces a DEST that holds more wheels than asked
-for. --tag picks the Python that compiled wheels are for; the libraries in them are the
-same for all, so where a wheel does not exist for that Python another one serves.
+at any time and repeated. Libraries inside compiled wheels are the same for all Pythons:
+one that is unpacked for another Python will do, and so will another's where there is none
+for this one, unless --same-python. --exact also replaces a DEST that holds more wheels
+than asked for.
 """
 import argparse
+import errno
 import fcntl
 import hashlib
 import os
@@ -24,7 +26,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-SUMS = Path(__file__).with_name("wheels.sum")
+SUMS = Path(__file__).resolve().parents[1] / "wheels.sum"
 SERVES_ALL = "312"  # the Python whose wheel is taken where there is none for the one at hand
 
 
@@ -57,15 +59,20 @@ def fits(file, tag):
     return python == f"cp{tag}" and abi == python
 
 
-def choose(spec, tag, sums):
-    """The wheel file for NAME==VERSION: for this Python, or else for any."""
+def files_of(spec, sums):
+    """All wheels for NAME==VERSION."""
     name, version = spec.split("==")
-    files = [f for f in sums if normal(f.split("-")[0]) == normal(name) and f.split("-")[1] == version]
-    for wanted in (tag, SERVES_ALL):
-        for file in files:
-            if fits(file, wanted):
+    return [f for f in sums if normal(f.split("-")[0]) == normal(name) and f.split("-")[1] == version]
+
+
+def choose(spec, sums, same_python):
+    """The wheel file to install for NAME==VERSION."""
+    for tag in [own_tag()] if same_python else [own_tag(), SERVES_ALL]:
+        for file in files_of(spec, sums):
+            if fits(file, tag):
                 return file
-    raise Failure(f"{SUMS.name} has no {spec}: after a change in versions.env run third_party/pin.py")
+    wanted = f" for Python {own_tag()}" if files_of(spec, sums) else ": after a change in versions.env run pin.py"
+    raise Failure(f"{SUMS.name} has no {spec}{wanted}")
 
 
 def sha256(path):
@@ -167,20 +174,33 @@ def unpack(wheels, dest):
     partial.mkdir(parents=True)
     size = sum(i.file_size for w in wheels for i in zipfile.ZipFile(w).infolist())
     need_space(partial, size + (64 << 20), f"unpacking to {dest.name}")
+    print(f"    unpacking {len(wheels)} wheels, {size >> 20} MB", flush=True)
     for wheel in wheels:
-        print(f"    unpacking {wheel.name}", flush=True)
         extract(wheel, partial)
     (partial / ".wheels").write_text("".join(f"{w.name}\n" for w in wheels))
-    shutil.rmtree(dest, ignore_errors=True)
+    old = dest.with_name(dest.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if dest.exists():
+        os.replace(dest, old)
     os.replace(partial, dest)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def satisfied(args, files, sums):
+    """Whether DEST is as wanted already."""
+    listing = args.dest / ".wheels"
+    have = set(listing.read_text().split()) if listing.exists() else set()
+    if args.exact and len(have) != len(files):
+        return False
+    if args.same_python:
+        return have.issuperset(files)
+    return all(have.intersection(files_of(spec, sums)) for spec in args.specs)
 
 
 def install(args):
     sums = read_sums()
-    files = [choose(spec, args.tag, sums) for spec in args.specs]
-    listing = args.dest / ".wheels"
-    have = set(listing.read_text().split()) if listing.exists() else set()
-    if have == set(files) or (have > set(files) and not args.exact):
+    files = [choose(spec, sums, args.same_python) for spec in args.specs]
+    if satisfied(args, files, sums):
         return
     args.cache.mkdir(parents=True, exist_ok=True)
     args.dest.parent.mkdir(parents=True, exist_ok=True)
@@ -191,10 +211,7 @@ def install(args):
         missing = [f for f in files if not (args.cache / f).exists()]
         if missing:
             need_space(args.cache, sum(map(guess, missing)), "downloading")
-        try:
-            unpack([fetch(f, sums[f], args.cache) for f in files], args.dest)
-        except OSError as e:
-            raise Failure(f"disk full: {e}" if e.errno in (28, 122) else str(e))
+        unpack([fetch(f, sums[f], args.cache) for f in files], args.dest)
 
 
 def guess(file):
@@ -207,17 +224,21 @@ def guess(file):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["install"])
-    parser.add_argument("--exact", action="store_true")
-    parser.add_argument("--tag", default=own_tag())
     parser.add_argument("cache", type=Path)
     parser.add_argument("dest", type=Path)
     parser.add_argument("specs", nargs="+")
-    args = parser.parse_args()
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--same-python", action="store_true")
+    args = parser.parse_intermixed_args()
     try:
         install(args)
     except Failure as e:
         sys.exit(f"build.sh: {e}")
+    except OSError as e:
+        full = e.errno in (errno.ENOSPC, errno.EDQUOT)
+        sys.exit(f"build.sh: {'disk full: ' if full else ''}{e}")
+    except KeyboardInterrupt:
+        sys.exit("build.sh: interrupted; run again to go on")
 
 
 if __name__ == "__main__":

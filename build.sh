@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Fetches libtorch, builds the shim between it and Go, and runs what needs both.
+# ./build.sh help says how. What it fetches, builds and writes is in third_party/ and dist/,
+# and in a cache of downloads.
+set -euo pipefail
+[[ ${LIBTORCH:-/} == /* ]] || LIBTORCH=$PWD/$LIBTORCH
+cd "$(dirname "${BASH_SOURCE[0]}")"
+root=$PWD
+
+usage() {
+	cat <<EOF
+usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
+
+  (none)   deps and shim: all that Go programs need
+  deps     fetch libtorch $LIBTORCH_DEFAULT and unpack it to third_party/libtorch
+  shim     build cgo/shim to third_party/lib/libtorchgo.so
+  peer     make third_party/peer/python: Python's torch on the same libraries
+  gen      regenerate the operator sources
+  test     everything CI runs; arguments go to go test (-run X, ./torch/...)
+  bench    our side and Python's, paired; arguments go to the benchmark
+  bundle   dist/bundle: compiled tests and trainer for a machine without Go
+  clean    remove what this script made, except the cache
+
+  --cuda   fetch the CUDA libraries too (the default where there is an NVIDIA driver)
+  --cpu    do without them
+
+environment:
+  LIBTORCH=DIR             use this libtorch: Python's torch folder or an unpacked zip
+  LIBTORCH_VERSION=X.Y.Z   one of $LIBTORCH_KNOWN;
+                           other than the default it lives in third_party/X.Y.Z
+  PYTHON, CXX              the Python and the C++ compiler to use (python3, c++)
+  ASAN=1                   build the shim instrumented, to lib-asan/
+  XDG_CACHE_HOME           downloads are kept in \$XDG_CACHE_HOME/libtorch-go (~/.cache/libtorch-go)
+EOF
+}
+
+# shellcheck source=third_party/versions.env
+. third_party/versions.env
+# shellcheck source=third_party/scripts/common.sh
+. third_party/scripts/common.sh
+# shellcheck source=third_party/scripts/libtorch.sh
+. third_party/scripts/libtorch.sh
+# shellcheck source=third_party/scripts/peer.sh
+. third_party/scripts/peer.sh
+# shellcheck source=third_party/scripts/check.sh
+. third_party/scripts/check.sh
+# shellcheck source=third_party/scripts/bundle.sh
+. third_party/scripts/bundle.sh
+
+bench() { go run ./bench "$@"; }
+
+gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
+
+clean() {
+	rm -rf dist third_party/{libtorch,lib,lib-asan,peer,obj,obj-asan,tools}{,.partial,.old}
+	rm -rf third_party/[0-9]*.[0-9]*.[0-9]*/
+}
+
+# The steps of each verb; arguments go to the last.
+declare -A steps=(
+	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
+	[test]="deps shim peer checks" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
+)
+
+main() {
+	local verb=''
+	while [[ $# -gt 0 ]]; do
+		case $1 in
+		--cpu | --cuda) cuda=${1#--} ;;
+		-h | --help | help) usage && return ;;
+		*)
+			[[ -z $verb ]] || break
+			verb=$1
+			;;
+		esac
+		shift
+	done
+	verb=${verb:-default}
+	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
+	[[ $# -eq 0 || " gen test bench " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	local all
+	read -ra all <<<"${steps[$verb]}"
+	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)
+	for name in "${all[@]:0:${#all[@]}-1}"; do
+		step "$name"
+	done
+	step "${all[-1]}" "$@"
+}
+
+main "$@"

@@ -1,0 +1,50 @@
+# test: everything CI runs.
+# shellcheck shell=bash disable=SC2154
+
+# Packages where goroutines meet: they are tested once more under the race detector.
+RACE=${RACE:-./cgo ./torch ./torch/data ./amp}
+
+checks() {
+	local arg flags=() packages=()
+	for arg in "$@"; do
+		case $arg in
+		./*) packages+=("$arg") ;;
+		*) flags+=("$arg") ;;
+		esac
+	done
+	if [[ ${#packages[@]} -eq 0 ]]; then
+		step generated
+		step formatted
+		step vet
+	fi
+	step tests "${flags[@]}" "${packages[@]:-./...}"
+	[[ ${#packages[@]} -gt 0 ]] || step race "${flags[@]}"
+	echo "==> all passed"
+}
+
+# The committed sources are generated from the default version's list of operators.
+generated() {
+	if [[ $version != "$LIBTORCH_DEFAULT" || ! -e $(operator_list) ]]; then
+		echo "    left out: it takes libtorch $LIBTORCH_DEFAULT"
+		return
+	fi
+	gen -check || die "generated files are not as generated: run ./build.sh gen and commit the result"
+}
+
+formatted() {
+	local files
+	files=$(git ls-files -z '*.go' | xargs -0 -r gofmt -l)
+	[[ -z $files ]] || die "not formatted by gofmt: ${files//$'\n'/ }"
+}
+
+vet() { go vet ./...; }
+
+tests() { go test -timeout 20m "$@"; }
+
+race() {
+	local package packages=()
+	for package in $RACE; do
+		! compgen -G "$package/*_test.go" >/dev/null || packages+=("$package")
+	done
+	[[ ${#packages[@]} -eq 0 ]] || go test -race -timeout 20m "$@" "${packages[@]}"
+}

@@ -1,0 +1,136 @@
+# deps and shim: libtorch itself and the library between it and Go.
+# shellcheck shell=bash disable=SC2154
+
+has_driver() {
+	[[ -e /proc/driver/nvidia/version ]] || has nvidia-smi || ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'
+}
+
+want_cuda() { [[ $cuda == cuda ]] || { [[ $cuda == auto ]] && has_driver; }; }
+
+has_cuda_sources() { compgen -G 'cgo/shim/cuda/*.cc' >/dev/null; }
+
+deps() {
+	if [[ -n ${LIBTORCH:-} ]]; then
+		check_libtorch "$LIBTORCH"
+		echo "    libtorch $(version_of "$LIBTORCH") in $LIBTORCH, as LIBTORCH says; nothing to fetch"
+		return
+	fi
+	local specs exact=()
+	specs=$(pins CPU)
+	! want_cuda || specs+=" $(pins CUDA)"
+	! has_cuda_sources || specs+=" $(pins HEADERS)"
+	[[ $cuda != cpu ]] || exact=(--exact)
+	# shellcheck disable=SC2086 # a list of words
+	install "$home/libtorch" "${exact[@]}" "${for_peer[@]}" $specs
+	echo "    libtorch $version in ${home#"$root"/}/libtorch, $(cuda_state)"
+}
+
+cuda_state() {
+	if compgen -G "$home/libtorch/nvidia/cudnn*" >/dev/null; then
+		echo "with the CUDA libraries"
+	elif [[ $cuda == cpu ]]; then
+		echo "without the CUDA libraries (--cpu)"
+	else
+		echo "without the CUDA libraries (no NVIDIA driver here; --cuda fetches them)"
+	fi
+}
+
+torch_dir() { echo "${LIBTORCH:-$home/libtorch/torch}"; }
+
+# operator_list: the list of operators that comes with libtorch, where it does.
+operator_list() { echo "$(torch_dir)/../torchgen/packaged/ATen/native/native_functions.yaml"; }
+
+# version_of DIR: the version of the libtorch there, from its headers.
+version_of() {
+	cat "$1"/include/torch/headeronly/version.h "$1"/include/torch/csrc/api/include/torch/version.h 2>/dev/null |
+		awk '$2 == "TORCH_VERSION_MAJOR" && !a { a = $3 } $2 == "TORCH_VERSION_MINOR" && !b { b = $3 }
+			$2 == "TORCH_VERSION_PATCH" && !c { c = $3 } END { if (a) print a "." b "." c+0 }'
+}
+
+check_libtorch() {
+	[[ -e $1/lib/libtorch_cpu.so && -d $1/include ]] ||
+		die "LIBTORCH is $1, which is no libtorch: it has no lib/libtorch_cpu.so and include/ (Python's: python3 -c 'import torch; print(torch.__path__[0])')"
+	local found
+	found=$(version_of "$1")
+	[[ -z ${LIBTORCH_VERSION:-} || $found == "$LIBTORCH_VERSION" ]] ||
+		die "wrong libtorch version: LIBTORCH_VERSION is $LIBTORCH_VERSION, the one in $1 is ${found:-unknown}"
+	[[ -n $found && " $LIBTORCH_KNOWN" == *" ${found%.*}."* ]] ||
+		die "wrong libtorch version: the one in $1 is ${found:-unknown}; this project builds on $LIBTORCH_KNOWN"
+}
+
+shim() {
+	local torch found suffix=''
+	torch=$(torch_dir)
+	[[ -e $torch/lib/libtorch_cpu.so || -n ${LIBTORCH:-} ]] || die "there is no libtorch in $torch: run ./build.sh deps"
+	check_libtorch "$torch"
+	found=$(version_of "$torch")
+	[[ -z ${ASAN:-} ]] || suffix=-asan
+	local lib=$home/lib$suffix obj=$home/obj$suffix
+	tools
+	mkdir -p "$lib"
+	configure "$obj" -DLIBTORCH="$torch" -DTG_TORCH_VERSION="$(number_of "$found")" -DOUT="$lib" \
+		-DCMAKE_CXX_COMPILER="$compiler" -DASAN="${ASAN:-0}"
+	compile "$obj"
+	echo "$found" | replace "$lib/version.txt"
+	if [[ -n ${LIBTORCH:-} ]]; then
+		(cd "$LIBTORCH" && pwd) | replace "$lib/torch.path"
+	else
+		rm -f "$lib/torch.path"
+	fi
+	has_cuda_sources || echo "    libtorchgo_cuda.so: no sources in cgo/shim/cuda, left out"
+	echo "    ${lib#"$root"/}/libtorchgo.so for libtorch $found"
+}
+
+# number_of 2.11.0: 21100
+number_of() {
+	local major minor patch
+	IFS=. read -r major minor patch <<<"$1"
+	echo $((major * 10000 + minor * 100 + patch))
+}
+
+# replace FILE: writes standard input there, if that changes it.
+replace() {
+	local text
+	text=$(cat)
+	[[ -e $1 && $(<"$1") == "$text" ]] || echo "$text" >"$1"
+}
+
+# tools finds a compiler, and CMake and Ninja, which it fetches where there are none.
+tools() {
+	compiler=${CXX:-$(command -v c++ || command -v g++ || command -v clang++ || true)}
+	[[ -n $compiler ]] || die "there is no C++ compiler: install g++ 11 or later (Debian, Ubuntu: apt install g++), or set CXX"
+	echo 'int main() { return __cplusplus < 202002L; }' | "$compiler" -std=c++20 -fsyntax-only -x c++ - >/dev/null 2>&1 ||
+		die "the compiler $compiler does not do C++20: install g++ 11 or later, or set CXX"
+	if has cmake && has ninja; then
+		return
+	fi
+	# shellcheck disable=SC2086 # a list of words
+	install "$PWD/third_party/tools" $TOOLS
+	PATH=$PWD/third_party/tools/bin:$PWD/third_party/tools/cmake/data/bin:$PATH
+}
+
+# configure DIR OPTION...: runs CMake, if it has not run with these options.
+configure() {
+	local dir=$1
+	shift
+	if [[ -e $dir/build.ninja && -e $dir/options && $(<"$dir/options") == "$*" ]]; then
+		return
+	fi
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	cmake -S cgo/shim -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" >"$dir/configure.log" 2>&1 ||
+		die "CMake failed: $(grep -m1 -A2 'CMake Error' "$dir/configure.log" | tr '\n' ' ')(all of it: $dir/configure.log)"
+	echo "$*" >"$dir/options"
+}
+
+# compile DIR: as many compilers as there are cores and memory for (1.2 GB each).
+compile() {
+	local jobs memory
+	memory=$(awk '/MemAvailable/ { print int($2 / 1200000) }' /proc/meminfo)
+	jobs=$(nproc)
+	[[ $memory -ge $jobs ]] || jobs=$((memory > 0 ? memory : 1))
+	ninja -C "$1" -j "$jobs" >"$1/build.log" 2>&1 || {
+		cat "$1/build.log" >&2
+		die "the shim does not compile: see above"
+	}
+}

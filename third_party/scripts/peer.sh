@@ -1,0 +1,66 @@
+# peer: Python's torch on the very libraries that Go uses, as the oracle of the tests.
+# The unpacked wheel is that package; it lacks a few pure packages, and the CUDA
+# libraries it is linked to, for which empty ones serve as long as no GPU is used.
+# shellcheck shell=bash disable=SC2154
+
+peer() {
+	local tag numpy specs dir=$home/peer torch
+	torch=$(torch_dir)
+	has "$python" || die "there is no $python: install Python 3.10 or later, or set PYTHON"
+	tag=$("$python" -c 'import sys; print("%d%d" % sys.version_info[:2])')
+	[[ " $PYTHON_KNOWN " == *" $tag "* ]] ||
+		die "the peer needs a Python of ${PYTHON_KNOWN// /, } (as 3.x), $python is $tag: set PYTHON"
+	compgen -G "$torch/_C.cpython-$tag-*.so" >/dev/null ||
+		die "the libtorch in $torch has no module for $python ($tag): set PYTHON to another Python"
+	numpy=NUMPY_$tag
+	specs="$PEER ${!numpy:-$NUMPY} $(pins VISION)"
+	# shellcheck disable=SC2086 # a list of words
+	install "$dir/site" --same-python $specs
+	stubs "$dir/stubs" "$torch"
+	sitecustomize | replace "$dir/site/sitecustomize.py"
+	wrapper "$torch" | replace "$dir/python"
+	chmod +x "$dir/python"
+	echo "    ${dir#"$root"/}/python"
+}
+
+sitecustomize() {
+	cat <<-'EOF'
+		"""Bind late: the CUDA libraries that torch is linked to may be empty ones."""
+		import os
+		import sys
+
+		sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)
+	EOF
+}
+
+wrapper() {
+	cat <<-EOF
+		#!/bin/sh
+		# Python with torch on the libraries that Go uses.
+		here=\$(cd "\$(dirname "\$0")" && pwd)
+		PYTHONPATH=\$here/site:$(dirname "$1")\${PYTHONPATH:+:\$PYTHONPATH}
+		LD_LIBRARY_PATH=\$here/stubs\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+		export PYTHONPATH LD_LIBRARY_PATH
+		exec '$("$python" -c 'import sys; print(sys.executable)')' "\$@"
+	EOF
+}
+
+# stubs DIR TORCH: an empty library for each that torch needs and nobody has.
+stubs() {
+	local name cc
+	cc=$(command -v "${CC:-cc}" || command -v gcc || command -v c++) || die "there is no C compiler: install gcc, or set CC"
+	mkdir -p "$1"
+	for name in $(needed "$2"); do
+		if compgen -G "$2/../nvidia/*/lib/$name" >/dev/null || ldconfig -p 2>/dev/null | grep -q "	$name "; then
+			rm -f "$1/$name"
+		elif [[ ! -e $1/$name ]]; then
+			"$cc" -shared -o "$1/$name" -Wl,-soname,"$name" -x c /dev/null
+		fi
+	done
+}
+
+# needed TORCH: the NVIDIA libraries that torch's own ask for.
+needed() {
+	readelf -d "$1"/lib/libtorch*.so "$1"/lib/libc10*.so |
+		sed -n 's/.*(NEEDED).*\[\(lib\(cu\|nv\|nccl\)[^]]*\)\].*/\1/p' | sort -u
+}
