@@ -9,7 +9,7 @@ import (
 
 // Handle owns one reference to a C++ object: a tensor or a generator.
 type Handle struct {
-	impl atomic.Uintptr // the object; 0 once it was given back
+	impl atomic.Uintptr // the object; written once, before anyone else sees the handle
 	uses atomic.Int32   // calls in flight; negative from the moment of closing
 	net  bool           // the garbage collector watches it: it is the head of a netted
 }
@@ -85,23 +85,19 @@ func (h *Handle) close() bool {
 	}
 }
 
-// take empties the handle; 0 if someone else did.
-func (h *Handle) take() uintptr {
-	impl := h.impl.Swap(0)
-	if impl != 0 && h.net {
+// take is the object of a handle that has just been closed and that no call uses: the one
+// who closed it, or the last call out, gives it back.
+func (h *Handle) take() uint64 {
+	if h.net {
 		(*netted)(unsafe.Pointer(h)).cleanup.Stop()
 		netLive.Add(-1)
 	}
-	if impl != 0 {
-		untrace(h)
-	}
-	return impl
+	untrace(h)
+	return uint64(h.impl.Load())
 }
 
 func (h *Handle) release() {
-	if impl := h.take(); impl != 0 {
-		freeWords([]uint64{uint64(impl)})
-	}
+	freeWords([]uint64{0, h.take()})
 }
 
 // Closed tells whether the handle was closed.
@@ -110,20 +106,12 @@ func (h *Handle) Closed() bool { return h.uses.Load() < 0 }
 // Scoped tells whether the handle belongs to a scope.
 func (h *Handle) Scoped() bool { return !h.net }
 
-// freeWords gives back objects, all in one call.
-func freeWords(impls []uint64) {
-	if len(impls) == 0 {
+// freeWords gives back objects, all in one call. Word 0 is room for their number.
+func freeWords(words []uint64) {
+	if len(words) <= 1 {
 		return
 	}
-	var c Call
-	c.Begin(OpFree)
-	c.List(len(impls))
-	for _, w := range impls {
-		c.put(w)
-	}
-	words := &c.words[0]
-	if c.long != nil {
-		words = &c.long[0]
-	}
-	door(c.op, words, &c.frame) // freeing has no errors and must not drain in turn
+	words[0] = uint64(len(words) - 1)
+	var f frame
+	door(OpFree, &words[0], &f) // freeing has no errors and must not drain in turn
 }

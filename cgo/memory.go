@@ -30,6 +30,9 @@ type trash struct {
 
 func (g *trash) add(impl uintptr) {
 	g.mu.Lock()
+	if len(g.impls) == 0 {
+		g.impls = append(g.impls, 0) // room for freeWords
+	}
 	g.impls = append(g.impls, uint64(impl))
 	g.mu.Unlock()
 	netLive.Add(-1)

@@ -136,17 +136,15 @@ func (s *Scope) grow() {
 // the next scope; used handles are never handed out again, so a Tensor that outlived its
 // scope finds a closed handle, not someone else's.
 func (s *Scope) free() {
-	words := s.words[:0]
+	words := append(s.words[:0], 0)
 	for _, chunk := range s.chunks {
 		for i := range chunk {
 			h := &chunk[i]
 			if h.impl.Load() == 0 {
-				continue
+				break // the rest was not handed out
 			}
 			if h.close() {
-				if impl := h.take(); impl != 0 {
-					words = append(words, uint64(impl))
-				}
+				words = append(words, h.take())
 			}
 		}
 	}
@@ -175,7 +173,7 @@ func (s *Scope) live() (n int) {
 	defer s.mu.Unlock()
 	for _, chunk := range s.chunks {
 		for i := range chunk {
-			if chunk[i].impl.Load() != 0 {
+			if chunk[i].impl.Load() != 0 && !chunk[i].Closed() {
 				n++
 			}
 		}

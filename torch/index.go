@@ -79,6 +79,9 @@ func (t Tensor) assign(value any, accumulate bool, indices []any) {
 	if !ok {
 		v = TensorOptions{DType: t.DType(), Device: t.Device()}.Full(nil, value)
 	}
+	for v.Dim() > 0 && v.Size(0) == 1 { // leading sizes of 1 fit anywhere, as in Python
+		v = v.SqueezeDim(0)
+	}
 	switch {
 	case picks != nil:
 		view.indexPut(picks, v.To(t.DType()), accumulate)

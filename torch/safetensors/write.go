@@ -47,8 +47,17 @@ func Write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[st
 	return err
 }
 
+type named struct {
+	name string
+	torch.Tensor
+}
+
 func write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) error {
-	header, err := makeHeader(tensors, metadata)
+	var list []named // of one pass: a map's order changes from pass to pass
+	for name, t := range tensors {
+		list = append(list, named{name, t})
+	}
+	header, err := makeHeader(list, metadata)
 	if err != nil {
 		return err
 	}
@@ -58,16 +67,16 @@ func write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[st
 	if _, err := w.Write(header); err != nil {
 		return err
 	}
-	for name, t := range tensors {
+	for _, t := range list {
 		if _, err := w.Write(t.Bytes()); err != nil {
-			return fmt.Errorf("tensor %q: %w", name, err)
+			return fmt.Errorf("tensor %q: %w", t.name, err)
 		}
 	}
 	return nil
 }
 
-// makeHeader keeps the order of the tensors, which a map would not.
-func makeHeader(tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) ([]byte, error) {
+// makeHeader keeps the order of the tensors, which encoding/json would not.
+func makeHeader(tensors []named, metadata map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	field := func(name string, v any) error {
 		key, err := json.Marshal(name)
@@ -93,15 +102,15 @@ func makeHeader(tensors iter.Seq2[string, torch.Tensor], metadata map[string]str
 		}
 	}
 	at, seen := 0, map[string]bool{metadataKey: true}
-	for name, t := range tensors {
+	for _, t := range tensors {
 		dtype, known := nameOf(t.DType())
-		if seen[name] || !known {
-			return nil, fmt.Errorf("tensor %q of dtype %v cannot be written: its name must be its own and its dtype one of the format's", name, t.DType())
+		if seen[t.name] || !known {
+			return nil, fmt.Errorf("tensor %q of dtype %v cannot be written: its name must be its own and its dtype one of the format's", t.name, t.DType())
 		}
-		seen[name] = true
+		seen[t.name] = true
 		end := at + t.NumEl()*t.ElementSize()
 		shape := t.Shape()
-		err := field(name, struct {
+		err := field(t.name, struct {
 			DType   string `json:"dtype"`
 			Shape   []int  `json:"shape"`
 			Offsets [2]int `json:"data_offsets"`
