@@ -47,13 +47,18 @@ func newNetted(impl uintptr) *Handle {
 	return &h.Handle
 }
 
-// pin holds the object for the duration of a call; false if the handle is closed.
+// pin holds the object for the duration of a call; false if the handle is closed. A closed
+// handle's count only falls, so that it reaches closedMark once.
 func (h *Handle) pin() bool {
-	if h.uses.Add(1) > 0 {
-		return true
+	for {
+		uses := h.uses.Load()
+		if uses < 0 {
+			return false
+		}
+		if h.uses.CompareAndSwap(uses, uses+1) {
+			return true
+		}
 	}
-	h.unpin()
-	return false
 }
 
 // unpin ends a call's use. The last call out of a handle that was closed meanwhile
