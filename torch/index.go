@@ -54,23 +54,25 @@ const End = math.MaxInt
 // of size 1), [Ellipsis], a bool, a []int or []bool, or a tensor of integers or booleans.
 // Numbers, ranges, nil and Ellipsis give a view of t; tensors and lists a copy.
 func (t Tensor) Index(indices ...any) Tensor {
-	view, picks := t.narrow(indices)
-	if picks == nil {
-		return view
-	}
-	return view.indexTensor(picks)
+	return Scope1(func() Tensor {
+		view, picks := t.narrow(indices)
+		if picks == nil {
+			return view
+		}
+		return view.indexTensor(picks)
+	})
 }
 
 // SetIndex overwrites the selected part of t with value, a tensor that broadcasts to it or
 // a number.
 func (t Tensor) SetIndex(value any, indices ...any) {
-	t.assign(value, false, indices)
+	Scope(func() { t.assign(value, false, indices) })
 }
 
 // AddIndex adds value to the selected part of t; an element that is selected several times
 // gets it each time.
 func (t Tensor) AddIndex(value any, indices ...any) {
-	t.assign(value, true, indices)
+	Scope(func() { t.assign(value, true, indices) })
 }
 
 func (t Tensor) assign(value any, accumulate bool, indices []any) {
@@ -124,12 +126,17 @@ func (t Tensor) narrow(indices []any) (view Tensor, picks []Tensor) {
 			dim += skip
 			continue
 		default:
-			pick := asPick(i).To(t.Device())
-			if pick.DType() == Bool && pick.Dim() == 0 {
-				view, pick = view.Unsqueeze(dim), pick.Unsqueeze(0) // all or nothing of a new dimension
+			pick := asPick(i)
+			switch used := width(pick); {
+			case used == 0: // all or nothing of a new dimension
+				view, pick = view.Unsqueeze(dim), pick.Unsqueeze(0)
+			case pick.Dim() == 0: // an index like an int
+				view = view.Select(dim, pick.Int())
+				continue
+			default:
+				dim += used - 1
 			}
-			picks = append(picks, pick)
-			dim += max(0, width(pick)-1)
+			picks = append(picks, pick.To(t.Device()))
 			picking = true
 		}
 		dim++
