@@ -4,7 +4,8 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// Arange calls aten::arange.
+// Arange makes the numbers 0, 1, … up to, not including, end: int64 for an int, the default
+// dtype for a float.
 //
 //	arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Arange(end Scalar) Tensor {
@@ -20,7 +21,7 @@ func Arange(end Scalar) Tensor {
 	return TensorOptions{}.Arange(end)
 }
 
-// ArangeStart calls aten::arange.start.
+// ArangeStart makes the numbers start, start+1, … up to, not including, end.
 //
 //	arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) ArangeStart(start, end Scalar) Tensor {
@@ -37,7 +38,7 @@ func ArangeStart(start, end Scalar) Tensor {
 	return TensorOptions{}.ArangeStart(start, end)
 }
 
-// ArangeStep calls aten::arange.start_step.
+// ArangeStep makes the numbers start, start+step, … up to, not including, end.
 //
 //	arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) ArangeStep(start, end, step Scalar) Tensor {
@@ -121,7 +122,7 @@ func BlackmanWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.BlackmanWindowPeriodic(windowLength, periodic)
 }
 
-// Empty calls aten::empty.memory_format.
+// Empty makes a tensor whose elements are not set.
 //
 //	empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func (o TensorOptions) Empty(size ...int) Tensor {
@@ -172,7 +173,7 @@ func EmptyStrided(size, stride []int) Tensor {
 	return TensorOptions{}.EmptyStrided(size, stride)
 }
 
-// Eye calls aten::eye.
+// Eye makes the n×n matrix with 1 on its diagonal.
 //
 //	eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Eye(n int) Tensor {
@@ -188,7 +189,7 @@ func Eye(n int) Tensor {
 	return TensorOptions{}.Eye(n)
 }
 
-// EyeM calls aten::eye.m.
+// EyeM makes the n×m matrix with 1 on its diagonal.
 //
 //	eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) EyeM(n, m int) Tensor {
@@ -205,7 +206,8 @@ func EyeM(n, m int) Tensor {
 	return TensorOptions{}.EyeM(n, m)
 }
 
-// FFTFreq calls aten::fft_fftfreq. It may be followed by d (default 1).
+// FFTFreq returns the frequencies of the n elements of an FFT for samples d apart. Optional: d
+// (default 1).
 //
 //	fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) FFTFreq(n int, d ...float64) Tensor {
@@ -222,7 +224,7 @@ func FFTFreq(n int, d ...float64) Tensor {
 	return TensorOptions{}.FFTFreq(n, d...)
 }
 
-// RFFTFreq calls aten::fft_rfftfreq. It may be followed by d (default 1).
+// RFFTFreq calls aten::fft_rfftfreq. Optional: d (default 1).
 //
 //	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RFFTFreq(n int, d ...float64) Tensor {
@@ -239,7 +241,7 @@ func RFFTFreq(n int, d ...float64) Tensor {
 	return TensorOptions{}.RFFTFreq(n, d...)
 }
 
-// Full calls aten::full.
+// Full makes a tensor full of fillValue.
 //
 //	full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Full(size []int, fillValue Scalar) Tensor {
@@ -410,7 +412,7 @@ func KaiserWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.KaiserWindowPeriodic(windowLength, periodic)
 }
 
-// Linspace calls aten::linspace.
+// Linspace makes so many numbers from start to end, both included, at equal distances.
 //
 //	linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Linspace(start, end Scalar, steps int) Tensor {
@@ -428,7 +430,8 @@ func Linspace(start, end Scalar, steps int) Tensor {
 	return TensorOptions{}.Linspace(start, end, steps)
 }
 
-// Logspace calls aten::logspace. It may be followed by base (default 10).
+// Logspace makes so many numbers from base^start to base^end, at equal ratios. Optional: base
+// (default 10).
 //
 //	logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Logspace(start, end Scalar, steps int, base ...float64) Tensor {
@@ -447,7 +450,7 @@ func Logspace(start, end Scalar, steps int, base ...float64) Tensor {
 	return TensorOptions{}.Logspace(start, end, steps, base...)
 }
 
-// Normal calls aten::normal.float_float.
+// Normal makes random numbers with the normal distribution.
 //
 //	normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Normal(mean, std float64, size ...int) Tensor {
@@ -466,7 +469,7 @@ func Normal(mean, std float64, size ...int) Tensor {
 	return TensorOptions{}.Normal(mean, std, size...)
 }
 
-// Ones calls aten::ones.
+// Ones makes a tensor full of 1.
 //
 //	ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Ones(size ...int) Tensor {
@@ -482,7 +485,7 @@ func Ones(size ...int) Tensor {
 	return TensorOptions{}.Ones(size...)
 }
 
-// Rand calls aten::rand.
+// Rand makes random numbers from [0, 1).
 //
 //	rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Rand(size ...int) Tensor {
@@ -505,7 +508,7 @@ func Rand(size ...int) Tensor {
 	return TensorOptions{}.Rand(size...)
 }
 
-// RandIntN calls aten::randint.
+// RandIntN makes random int64 numbers from 0 up to, not including, high.
 //
 //	randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RandIntN(high int, size ...int) Tensor {
@@ -529,7 +532,7 @@ func RandIntN(high int, size ...int) Tensor {
 	return TensorOptions{}.RandIntN(high, size...)
 }
 
-// RandInt calls aten::randint.low.
+// RandInt makes random int64 numbers from low up to, not including, high.
 //
 //	randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RandInt(low, high int, size ...int) Tensor {
@@ -554,7 +557,7 @@ func RandInt(low, high int, size ...int) Tensor {
 	return TensorOptions{}.RandInt(low, high, size...)
 }
 
-// RandN calls aten::randn.
+// RandN makes random numbers with the standard normal distribution.
 //
 //	randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RandN(size ...int) Tensor {
@@ -577,7 +580,7 @@ func RandN(size ...int) Tensor {
 	return TensorOptions{}.RandN(size...)
 }
 
-// RandPerm calls aten::randperm.
+// RandPerm makes a random permutation of the numbers 0 to n-1, int64.
 //
 //	randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RandPerm(n int) Tensor {
@@ -600,7 +603,7 @@ func RandPerm(n int) Tensor {
 	return TensorOptions{}.RandPerm(n)
 }
 
-// Range calls aten::range.
+// Range makes the numbers start, start+1, … up to and including end. Prefer Arange.
 //
 //	range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Range(start, end Scalar) Tensor {
@@ -617,7 +620,7 @@ func Range(start, end Scalar) Tensor {
 	return TensorOptions{}.Range(start, end)
 }
 
-// RangeStep calls aten::range.step.
+// RangeStep makes the numbers start, start+1, … up to and including end. Prefer Arange.
 //
 //	range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RangeStep(start, end, step Scalar) Tensor {
@@ -635,7 +638,7 @@ func RangeStep(start, end, step Scalar) Tensor {
 	return TensorOptions{}.RangeStep(start, end, step)
 }
 
-// ScalarTensor calls aten::scalar_tensor.
+// ScalarTensor makes a tensor without dimensions: one number.
 //
 //	scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) ScalarTensor(s Scalar) Tensor {
@@ -667,7 +670,7 @@ func SparseCOOEmpty(size ...int) Tensor {
 	return TensorOptions{}.SparseCOOEmpty(size...)
 }
 
-// TrilIndices calls aten::tril_indices. It may be followed by offset (default 0).
+// TrilIndices calls aten::tril_indices. Optional: offset (default 0).
 //
 //	tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) TrilIndices(row, col int, offset ...int) Tensor {
@@ -685,7 +688,7 @@ func TrilIndices(row, col int, offset ...int) Tensor {
 	return TensorOptions{}.TrilIndices(row, col, offset...)
 }
 
-// TriuIndices calls aten::triu_indices. It may be followed by offset (default 0).
+// TriuIndices calls aten::triu_indices. Optional: offset (default 0).
 //
 //	triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) TriuIndices(row, col int, offset ...int) Tensor {
@@ -703,7 +706,7 @@ func TriuIndices(row, col int, offset ...int) Tensor {
 	return TensorOptions{}.TriuIndices(row, col, offset...)
 }
 
-// Zeros calls aten::zeros.
+// Zeros makes a tensor full of 0.
 //
 //	zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Zeros(size ...int) Tensor {

@@ -4,7 +4,7 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// FFT calls aten::fft_fft.
+// FFT returns the discrete Fourier transform along a dimension.
 //
 //	fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func FFT(x Tensor, opts ...FFTOptions) Tensor {
@@ -21,7 +21,7 @@ func FFT(x Tensor, opts ...FFTOptions) Tensor {
 	return result1(&c)
 }
 
-// FFT2 calls aten::fft_fft2.
+// FFT2 returns the Fourier transform in two dimensions.
 //
 //	fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func FFT2(x Tensor, opts ...FFT2Options) Tensor {
@@ -38,7 +38,7 @@ func FFT2(x Tensor, opts ...FFT2Options) Tensor {
 	return result1(&c)
 }
 
-// FFTN calls aten::fft_fftn.
+// FFTN returns the Fourier transform in all dimensions, or in Dim.
 //
 //	fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func FFTN(x Tensor, opts ...FFTNOptions) Tensor {
@@ -55,7 +55,7 @@ func FFTN(x Tensor, opts ...FFTNOptions) Tensor {
 	return result1(&c)
 }
 
-// FFTShift calls aten::fft_fftshift. It may be followed by dim.
+// FFTShift moves the zero frequency to the middle. Optional: dim.
 //
 //	fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor
 func FFTShift(x Tensor, dim ...int) Tensor {
@@ -117,7 +117,7 @@ func HFFTN(x Tensor, opts ...HFFTNOptions) Tensor {
 	return result1(&c)
 }
 
-// IFFT calls aten::fft_ifft.
+// IFFT returns the inverse of FFT.
 //
 //	fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func IFFT(x Tensor, opts ...IFFTOptions) Tensor {
@@ -168,7 +168,7 @@ func IFFTN(x Tensor, opts ...IFFTNOptions) Tensor {
 	return result1(&c)
 }
 
-// IFFTShift calls aten::fft_ifftshift. It may be followed by dim.
+// IFFTShift calls aten::fft_ifftshift. Optional: dim.
 //
 //	fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor
 func IFFTShift(x Tensor, dim ...int) Tensor {
@@ -230,7 +230,7 @@ func IHFFTN(x Tensor, opts ...IHFFTNOptions) Tensor {
 	return result1(&c)
 }
 
-// IRFFT calls aten::fft_irfft.
+// IRFFT returns the inverse of RFFT, a real signal of N elements.
 //
 //	fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func IRFFT(x Tensor, opts ...IRFFTOptions) Tensor {
@@ -281,7 +281,7 @@ func IRFFTN(x Tensor, opts ...IRFFTNOptions) Tensor {
 	return result1(&c)
 }
 
-// RFFT calls aten::fft_rfft.
+// RFFT returns the half of the Fourier transform of a real signal that is not redundant.
 //
 //	fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func RFFT(x Tensor, opts ...RFFTOptions) Tensor {

@@ -4,7 +4,7 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// AdaptiveAvgPool1d calls aten::adaptive_avg_pool1d.
+// AdaptiveAvgPool1d averages [N, C, L] down to outputSize elements per channel.
 //
 //	adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
 func AdaptiveAvgPool1d(x Tensor, outputSize ...int) Tensor {
@@ -15,7 +15,7 @@ func AdaptiveAvgPool1d(x Tensor, outputSize ...int) Tensor {
 	return result1(&c)
 }
 
-// AdaptiveAvgPool2d calls aten::adaptive_avg_pool2d.
+// AdaptiveAvgPool2d averages [N, C, H, W] down to outputSize, two numbers or one for both.
 //
 //	adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 func AdaptiveAvgPool2d(x Tensor, outputSize ...int) Tensor {
@@ -48,7 +48,7 @@ func AdaptiveMaxPool1d(x Tensor, outputSize ...int) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// AdaptiveMaxPool2d calls aten::adaptive_max_pool2d.
+// AdaptiveMaxPool2d takes maxima of [N, C, H, W] down to outputSize and returns where they were.
 //
 //	adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
 func AdaptiveMaxPool2d(x Tensor, outputSize ...int) (values, indices Tensor) {
@@ -70,7 +70,7 @@ func AdaptiveMaxPool3d(x Tensor, outputSize ...int) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// AddMMDType calls aten::addmm.dtype.
+// AddMMDType returns Beta*x + Alpha*(mat1·mat2).
 //
 //	addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func AddMMDType(x, mat1, mat2 Tensor, outDType DType, opts ...AddMMOptions) Tensor {
@@ -123,7 +123,7 @@ func AlphaDropout(input Tensor, p float64, train bool) Tensor {
 	return result1(&c)
 }
 
-// AlphaDropoutInPlace calls aten::alpha_dropout_. It overwrites x and returns it.
+// AlphaDropoutInPlace is AlphaDropout in place: it overwrites x and returns it.
 //
 //	alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
 func AlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
@@ -136,7 +136,7 @@ func AlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	return x
 }
 
-// AtLeast1d calls aten::atleast_1d.
+// AtLeast1d returns x with at least one dimension.
 //
 //	atleast_1d(Tensor self) -> Tensor
 func AtLeast1d(x Tensor) Tensor {
@@ -146,7 +146,7 @@ func AtLeast1d(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// AtLeast1dTensors calls aten::atleast_1d.Sequence.
+// AtLeast1dTensors returns x with at least one dimension.
 //
 //	atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]
 func AtLeast1dTensors(tensors ...Tensor) []Tensor {
@@ -156,7 +156,7 @@ func AtLeast1dTensors(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// AtLeast2d calls aten::atleast_2d.
+// AtLeast2d returns x with at least two dimensions.
 //
 //	atleast_2d(Tensor self) -> Tensor
 func AtLeast2d(x Tensor) Tensor {
@@ -166,7 +166,7 @@ func AtLeast2d(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// AtLeast2dTensors calls aten::atleast_2d.Sequence.
+// AtLeast2dTensors returns x with at least two dimensions.
 //
 //	atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]
 func AtLeast2dTensors(tensors ...Tensor) []Tensor {
@@ -215,7 +215,7 @@ func AvgPool1d(x Tensor, kernelSize []int, opts ...AvgPool1dOptions) Tensor {
 	return result1(&c)
 }
 
-// AvgPool2d calls aten::avg_pool2d.
+// AvgPool2d averages each window of [N, C, H, W].
 //
 //	avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
 func AvgPool2d(x Tensor, kernelSize []int, opts ...AvgPool2dOptions) Tensor {
@@ -255,7 +255,7 @@ func AvgPool3d(x Tensor, kernelSize []int, opts ...AvgPool3dOptions) Tensor {
 	return result1(&c)
 }
 
-// BAddBMMDType calls aten::baddbmm.dtype.
+// BAddBMMDType returns Beta*x + Alpha*(batch1·batch2) for batches of matrices.
 //
 //	baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func BAddBMMDType(x, batch1, batch2 Tensor, outDType DType, opts ...BAddBMMOptions) Tensor {
@@ -274,7 +274,8 @@ func BAddBMMDType(x, batch1, batch2 Tensor, outDType DType, opts ...BAddBMMOptio
 	return result1(&c)
 }
 
-// BatchNorm calls aten::batch_norm.
+// BatchNorm normalises each channel (dimension 1) over the batch, or with the running statistics
+// if training is false, then applies weight and bias. The statistics are updated in place.
 //
 //	batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor
 func BatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) Tensor {
@@ -292,7 +293,7 @@ func BatchNorm(input, weight, bias, runningMean, runningVar Tensor, training boo
 	return result1(&c)
 }
 
-// Bilinear calls aten::bilinear. It may be followed by bias.
+// Bilinear returns input1·weight·input2 + bias for a weight of [out, in1, in2]. Optional: bias.
 //
 //	bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
 func Bilinear(input1, input2, weight Tensor, bias ...Tensor) Tensor {
@@ -305,7 +306,7 @@ func Bilinear(input1, input2, weight Tensor, bias ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// BinaryCrossEntropy calls aten::binary_cross_entropy.
+// BinaryCrossEntropy is the cross entropy of the probabilities x against target.
 //
 //	binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
 func BinaryCrossEntropy(x, target Tensor, opts ...BinaryCrossEntropyOptions) Tensor {
@@ -322,7 +323,8 @@ func BinaryCrossEntropy(x, target Tensor, opts ...BinaryCrossEntropyOptions) Ten
 	return result1(&c)
 }
 
-// BinaryCrossEntropyWithLogits calls aten::binary_cross_entropy_with_logits.
+// BinaryCrossEntropyWithLogits is the cross entropy of sigmoid(x) against target, without
+// overflow.
 //
 //	binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor
 func BinaryCrossEntropyWithLogits(x, target Tensor, opts ...BinaryCrossEntropyWithLogitsOptions) Tensor {
@@ -340,7 +342,7 @@ func BinaryCrossEntropyWithLogits(x, target Tensor, opts ...BinaryCrossEntropyWi
 	return result1(&c)
 }
 
-// Binomial calls aten::binomial. It may be followed by generator.
+// Binomial calls aten::binomial. Optional: generator.
 //
 //	binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 func Binomial(count, prob Tensor, generator ...*Generator) Tensor {
@@ -417,7 +419,7 @@ func BlockDiag(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// BMMDType calls aten::bmm.dtype.
+// BMMDType returns the products of two batches of matrices, [b, n, k]·[b, k, m] → [b, n, m].
 //
 //	bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor
 func BMMDType(x, mat2 Tensor, outDType DType) Tensor {
@@ -456,7 +458,7 @@ func BucketizeScalar(x Scalar, boundaries Tensor, opts ...BucketizeOptions) Tens
 	return result1(&c)
 }
 
-// Bucketize calls aten::bucketize.Tensor.
+// Bucketize finds the bucket of each element between the sorted boundaries.
 //
 //	bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 func Bucketize(x, boundaries Tensor, opts ...BucketizeOptions) Tensor {
@@ -473,7 +475,7 @@ func Bucketize(x, boundaries Tensor, opts ...BucketizeOptions) Tensor {
 	return result1(&c)
 }
 
-// CanCast calls aten::can_cast.
+// CanCast tells whether numbers of one dtype may become the other by type promotion.
 //
 //	can_cast(ScalarType from_, ScalarType to) -> bool
 func CanCast(from, to DType) bool {
@@ -484,7 +486,7 @@ func CanCast(from, to DType) bool {
 	return resultBool(&c)
 }
 
-// CartesianProd calls aten::cartesian_prod.
+// CartesianProd returns all combinations of one element of each vector, one per row.
 //
 //	cartesian_prod(Tensor[] tensors) -> Tensor
 func CartesianProd(tensors ...Tensor) Tensor {
@@ -494,7 +496,8 @@ func CartesianProd(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// Cat calls aten::cat. It may be followed by dim (default 0).
+// Cat joins tensors along an existing dimension; the other sizes must agree. Optional: dim
+// (default 0).
 //
 //	cat(Tensor[] tensors, int dim=0) -> Tensor
 func Cat(tensors []Tensor, dim ...int) Tensor {
@@ -505,7 +508,8 @@ func Cat(tensors []Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// CDist calls aten::cdist.
+// CDist returns the distances between the rows of x1 and those of x2, [*, n, d] and [*, m, d] →
+// [*, n, m].
 //
 //	cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor
 func CDist(x1, x2 Tensor, opts ...CDistOptions) Tensor {
@@ -522,7 +526,7 @@ func CDist(x1, x2 Tensor, opts ...CDistOptions) Tensor {
 	return result1(&c)
 }
 
-// CELU calls aten::celu. It may be followed by alpha (default 1).
+// CELU calls aten::celu. Optional: alpha (default 1).
 //
 //	celu(Tensor self, Scalar alpha=1.0) -> Tensor
 func CELU(x Tensor, alpha ...Scalar) Tensor {
@@ -533,8 +537,7 @@ func CELU(x Tensor, alpha ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// CELUInPlace calls aten::celu_. It overwrites x and returns it. It may be followed by alpha
-// (default 1).
+// CELUInPlace is CELU in place: it overwrites x and returns it. Optional: alpha (default 1).
 //
 //	celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 func CELUInPlace(x Tensor, alpha ...Scalar) Tensor {
@@ -592,7 +595,7 @@ func ColumnStack(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// Combinations calls aten::combinations.
+// Combinations returns all combinations of R elements of a vector, one per row.
 //
 //	combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor
 func Combinations(x Tensor, opts ...CombinationsOptions) Tensor {
@@ -608,7 +611,7 @@ func Combinations(x Tensor, opts ...CombinationsOptions) Tensor {
 	return result1(&c)
 }
 
-// Complex calls aten::complex.
+// Complex makes a complex tensor of its real and imaginary parts.
 //
 //	complex(Tensor real, Tensor imag) -> Tensor
 func Complex(re, im Tensor) Tensor {
@@ -619,7 +622,7 @@ func Complex(re, im Tensor) Tensor {
 	return result1(&c)
 }
 
-// Concat calls aten::concat. It may be followed by dim (default 0).
+// Concat calls aten::concat. Optional: dim (default 0).
 //
 //	concat(Tensor[] tensors, int dim=0) -> Tensor
 func Concat(tensors []Tensor, dim ...int) Tensor {
@@ -630,7 +633,7 @@ func Concat(tensors []Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// Concatenate calls aten::concatenate. It may be followed by dim (default 0).
+// Concatenate calls aten::concatenate. Optional: dim (default 0).
 //
 //	concatenate(Tensor[] tensors, int dim=0) -> Tensor
 func Concatenate(tensors []Tensor, dim ...int) Tensor {
@@ -641,7 +644,8 @@ func Concatenate(tensors []Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// ConstantPadND calls aten::constant_pad_nd. It may be followed by value (default 0).
+// ConstantPadND pads x with a value by pad, which gives the amounts before and after, from the
+// last dimension on. Optional: value (default 0).
 //
 //	constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 func ConstantPadND(x Tensor, pad []int, value ...Scalar) Tensor {
@@ -653,7 +657,7 @@ func ConstantPadND(x Tensor, pad []int, value ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// Conv1d calls aten::conv1d.
+// Conv1d convolves [N, in, L] with weight [out, in/Groups, k].
 //
 //	conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor
 func Conv1d(input, weight Tensor, opts ...Conv1dOptions) Tensor {
@@ -673,7 +677,7 @@ func Conv1d(input, weight Tensor, opts ...Conv1dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv1dPadding calls aten::conv1d.padding.
+// Conv1dPadding convolves [N, in, L] with weight [out, in/Groups, k].
 //
 //	conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1] dilation=1, SymInt groups=1) -> Tensor
 func Conv1dPadding(input, weight Tensor, opts ...Conv1dPaddingOptions) Tensor {
@@ -693,7 +697,7 @@ func Conv1dPadding(input, weight Tensor, opts ...Conv1dPaddingOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv2d calls aten::conv2d.
+// Conv2d convolves [N, in, H, W] with weight [out, in/Groups, kH, kW].
 //
 //	conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor
 func Conv2d(input, weight Tensor, opts ...Conv2dOptions) Tensor {
@@ -713,7 +717,7 @@ func Conv2d(input, weight Tensor, opts ...Conv2dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv2dPadding calls aten::conv2d.padding.
+// Conv2dPadding is Conv2d with Padding "valid" (none) or "same" (as much as keeps the size).
 //
 //	conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", SymInt[2] dilation=1, SymInt groups=1) -> Tensor
 func Conv2dPadding(input, weight Tensor, opts ...Conv2dPaddingOptions) Tensor {
@@ -733,7 +737,7 @@ func Conv2dPadding(input, weight Tensor, opts ...Conv2dPaddingOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv3d calls aten::conv3d.
+// Conv3d convolves [N, in, D, H, W] with weight [out, in/Groups, kD, kH, kW].
 //
 //	conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor
 func Conv3d(input, weight Tensor, opts ...Conv3dOptions) Tensor {
@@ -753,7 +757,7 @@ func Conv3d(input, weight Tensor, opts ...Conv3dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv3dPadding calls aten::conv3d.padding.
+// Conv3dPadding convolves [N, in, D, H, W] with weight [out, in/Groups, kD, kH, kW].
 //
 //	conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3] dilation=1, SymInt groups=1) -> Tensor
 func Conv3dPadding(input, weight Tensor, opts ...Conv3dPaddingOptions) Tensor {
@@ -773,7 +777,7 @@ func Conv3dPadding(input, weight Tensor, opts ...Conv3dPaddingOptions) Tensor {
 	return result1(&c)
 }
 
-// ConvTBC calls aten::conv_tbc. It may be followed by pad (default 0).
+// ConvTBC calls aten::conv_tbc. Optional: pad (default 0).
 //
 //	conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor
 func ConvTBC(x, weight, bias Tensor, pad ...int) Tensor {
@@ -807,7 +811,8 @@ func ConvTranspose1d(input, weight Tensor, opts ...ConvTranspose1dOptions) Tenso
 	return result1(&c)
 }
 
-// ConvTranspose2d calls aten::conv_transpose2d.input.
+// ConvTranspose2d is the transposed convolution of [N, in, H, W] with weight [in, out/Groups, kH,
+// kW].
 //
 //	conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor
 func ConvTranspose2d(input, weight Tensor, opts ...ConvTranspose2dOptions) Tensor {
@@ -885,7 +890,7 @@ func CosineEmbeddingLoss(input1, input2, target Tensor, opts ...CosineEmbeddingL
 	return result1(&c)
 }
 
-// CosineSimilarity calls aten::cosine_similarity.
+// CosineSimilarity returns the cosine of the angle between x1 and x2 along a dimension.
 //
 //	cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
 func CosineSimilarity(x1, x2 Tensor, opts ...CosineSimilarityOptions) Tensor {
@@ -902,7 +907,8 @@ func CosineSimilarity(x1, x2 Tensor, opts ...CosineSimilarityOptions) Tensor {
 	return result1(&c)
 }
 
-// CrossEntropyLoss calls aten::cross_entropy_loss.
+// CrossEntropyLoss is the loss of the logits x, [N, C, *], against class indices [N, *] or
+// probabilities [N, C, *].
 //
 //	cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor
 func CrossEntropyLoss(x, target Tensor, opts ...CrossEntropyLossOptions) Tensor {
@@ -921,7 +927,7 @@ func CrossEntropyLoss(x, target Tensor, opts ...CrossEntropyLossOptions) Tensor 
 	return result1(&c)
 }
 
-// CTCLoss calls aten::ctc_loss.IntList.
+// CTCLoss is the connectionist temporal classification loss of logProbs, [T, N, C].
 //
 //	ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) Tensor {
@@ -941,7 +947,7 @@ func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts .
 	return result1(&c)
 }
 
-// CTCLossTensor calls aten::ctc_loss.Tensor.
+// CTCLossTensor is the connectionist temporal classification loss of logProbs, [T, N, C].
 //
 //	ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts ...CTCLossOptions) Tensor {
@@ -993,7 +999,7 @@ func CumulativeTrapezoidX(y, x Tensor, opts ...CumulativeTrapezoidXOptions) Tens
 	return result1(&c)
 }
 
-// Dropout calls aten::dropout.
+// Dropout zeroes elements with probability p and scales the others by 1/(1-p) if train is true.
 //
 //	dropout(Tensor input, float p, bool train) -> Tensor
 func Dropout(input Tensor, p float64, train bool) Tensor {
@@ -1005,7 +1011,7 @@ func Dropout(input Tensor, p float64, train bool) Tensor {
 	return result1(&c)
 }
 
-// DropoutInPlace calls aten::dropout_. It overwrites x and returns it.
+// DropoutInPlace is Dropout in place: it overwrites x and returns it.
 //
 //	dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
 func DropoutInPlace(x Tensor, p float64, train bool) Tensor {
@@ -1028,7 +1034,8 @@ func DStack(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// Einsum calls aten::einsum.
+// Einsum sums products of elements as equation says in Einstein's notation:
+// Einsum("bij,bjk->bik", a, b).
 //
 //	einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
 func Einsum(equation string, tensors ...Tensor) Tensor {
@@ -1040,7 +1047,7 @@ func Einsum(equation string, tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// ELU calls aten::elu.
+// ELU returns x where it is positive and Alpha*(exp(x)-1) elsewhere.
 //
 //	elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 func ELU(x Tensor, opts ...ELUOptions) Tensor {
@@ -1057,7 +1064,7 @@ func ELU(x Tensor, opts ...ELUOptions) Tensor {
 	return result1(&c)
 }
 
-// ELUInPlace calls aten::elu_. It overwrites x and returns it.
+// ELUInPlace is ELU in place: it overwrites x and returns it.
 //
 //	elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
 func ELUInPlace(x Tensor, opts ...ELUOptions) Tensor {
@@ -1075,7 +1082,7 @@ func ELUInPlace(x Tensor, opts ...ELUOptions) Tensor {
 	return x
 }
 
-// Embedding calls aten::embedding.
+// Embedding looks up rows of weight, [n, d], by int64 indices, [*] → [*, d].
 //
 //	embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
 func Embedding(weight, indices Tensor, opts ...EmbeddingOptions) Tensor {
@@ -1146,7 +1153,8 @@ func EmbeddingRenormInPlace(x, indices Tensor, maxNorm, normType float64) Tensor
 	return x
 }
 
-// EmptyLike calls aten::empty_like.
+// EmptyLike makes a tensor like x (shape, dtype, device, memory format unless opts say otherwise)
+// whose elements are not set.
 //
 //	empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func EmptyLike(x Tensor, opts ...TensorOptions) Tensor {
@@ -1174,7 +1182,7 @@ func FeatureAlphaDropout(input Tensor, p float64, train bool) Tensor {
 	return result1(&c)
 }
 
-// FeatureAlphaDropoutInPlace calls aten::feature_alpha_dropout_. It overwrites x and returns it.
+// FeatureAlphaDropoutInPlace is FeatureAlphaDropout in place: it overwrites x and returns it.
 //
 //	feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
 func FeatureAlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
@@ -1199,7 +1207,7 @@ func FeatureDropout(input Tensor, p float64, train bool) Tensor {
 	return result1(&c)
 }
 
-// FeatureDropoutInPlace calls aten::feature_dropout_. It overwrites x and returns it.
+// FeatureDropoutInPlace is FeatureDropout in place: it overwrites x and returns it.
 //
 //	feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
 func FeatureDropoutInPlace(x Tensor, p float64, train bool) Tensor {
@@ -1275,7 +1283,8 @@ func FrobeniusNormDim(x Tensor, dim []int, opts ...FrobeniusNormDimOptions) Tens
 	return result1(&c)
 }
 
-// FullLike calls aten::full_like.
+// FullLike makes a tensor like x (shape, dtype, device, memory format unless opts say otherwise)
+// full of fillValue.
 //
 //	full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func FullLike(x Tensor, fillValue Scalar, opts ...TensorOptions) Tensor {
@@ -1292,7 +1301,8 @@ func FullLike(x Tensor, fillValue Scalar, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// GELU calls aten::gelu.
+// GELU returns x*Φ(x), with the exact normal distribution or, if Approximate is "tanh", nearly
+// so.
 //
 //	gelu(Tensor self, *, str approximate='none') -> Tensor
 func GELU(x Tensor, opts ...GELUOptions) Tensor {
@@ -1307,7 +1317,7 @@ func GELU(x Tensor, opts ...GELUOptions) Tensor {
 	return result1(&c)
 }
 
-// GELUInPlace calls aten::gelu_. It overwrites x and returns it.
+// GELUInPlace is GELU in place: it overwrites x and returns it.
 //
 //	gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 func GELUInPlace(x Tensor, opts ...GELUOptions) Tensor {
@@ -1323,7 +1333,7 @@ func GELUInPlace(x Tensor, opts ...GELUOptions) Tensor {
 	return x
 }
 
-// GLU calls aten::glu. It may be followed by dim (default -1).
+// GLU calls aten::glu. Optional: dim (default -1).
 //
 //	glu(Tensor self, int dim=-1) -> Tensor
 func GLU(x Tensor, dim ...int) Tensor {
@@ -1494,7 +1504,7 @@ func GridSampler3d(input, grid Tensor, interpolationMode, paddingMode int, align
 	return result1(&c)
 }
 
-// GroupNorm calls aten::group_norm.
+// GroupNorm normalises over groups of channels (dimension 1), then applies Weight and Bias.
 //
 //	group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor
 func GroupNorm(input Tensor, numGroups int, opts ...GroupNormOptions) Tensor {
@@ -1568,7 +1578,7 @@ func GRUCell(input, hx, wIH, wHH Tensor, opts ...GRUCellOptions) Tensor {
 	return result1(&c)
 }
 
-// Hardsigmoid calls aten::hardsigmoid.
+// Hardsigmoid returns ReLU6(x+3)/6.
 //
 //	hardsigmoid(Tensor self) -> Tensor
 func Hardsigmoid(x Tensor) Tensor {
@@ -1578,7 +1588,7 @@ func Hardsigmoid(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// HardsigmoidInPlace calls aten::hardsigmoid_. It overwrites x and returns it.
+// HardsigmoidInPlace is Hardsigmoid in place: it overwrites x and returns it.
 //
 //	hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
 func HardsigmoidInPlace(x Tensor) Tensor {
@@ -1589,7 +1599,7 @@ func HardsigmoidInPlace(x Tensor) Tensor {
 	return x
 }
 
-// Hardswish calls aten::hardswish.
+// Hardswish returns x*ReLU6(x+3)/6.
 //
 //	hardswish(Tensor self) -> Tensor
 func Hardswish(x Tensor) Tensor {
@@ -1599,7 +1609,7 @@ func Hardswish(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// HardswishInPlace calls aten::hardswish_. It overwrites x and returns it.
+// HardswishInPlace is Hardswish in place: it overwrites x and returns it.
 //
 //	hardswish_(Tensor(a!) self) -> Tensor(a!)
 func HardswishInPlace(x Tensor) Tensor {
@@ -1610,7 +1620,7 @@ func HardswishInPlace(x Tensor) Tensor {
 	return x
 }
 
-// Hardtanh calls aten::hardtanh.
+// Hardtanh limits each element to MinVal and MaxVal.
 //
 //	hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 func Hardtanh(x Tensor, opts ...HardtanhOptions) Tensor {
@@ -1626,7 +1636,7 @@ func Hardtanh(x Tensor, opts ...HardtanhOptions) Tensor {
 	return result1(&c)
 }
 
-// HardtanhInPlace calls aten::hardtanh_. It overwrites x and returns it.
+// HardtanhInPlace is Hardtanh in place: it overwrites x and returns it.
 //
 //	hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 func HardtanhInPlace(x Tensor, opts ...HardtanhOptions) Tensor {
@@ -1717,7 +1727,7 @@ func HistogramDDNBins(x Tensor, bins int, opts ...HistogramDDOptions) (hist Tens
 	return outTensor(&c, 0), outTensors(&c, 1)
 }
 
-// HStack calls aten::hstack.
+// HStack joins tensors side by side: along dimension 1, or 0 for vectors.
 //
 //	hstack(Tensor[] tensors) -> Tensor
 func HStack(tensors ...Tensor) Tensor {
@@ -1727,7 +1737,8 @@ func HStack(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// HuberLoss calls aten::huber_loss.
+// HuberLoss is the squared difference, halved, below Delta and Delta times the absolute one
+// above.
 //
 //	huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 func HuberLoss(x, target Tensor, opts ...HuberLossOptions) Tensor {
@@ -1758,7 +1769,7 @@ func Im2Col(x Tensor, kernelSize, dilation, padding, stride []int) Tensor {
 	return result1(&c)
 }
 
-// InstanceNorm calls aten::instance_norm.
+// InstanceNorm normalises each channel of each sample, then applies weight and bias.
 //
 //	instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor
 func InstanceNorm(input, weight, bias, runningMean, runningVar Tensor, useInputStats bool, momentum, eps float64) Tensor {
@@ -1776,7 +1787,7 @@ func InstanceNorm(input, weight, bias, runningMean, runningVar Tensor, useInputS
 	return result1(&c)
 }
 
-// IsInScalarTensor calls aten::isin.Scalar_Tensor.
+// IsInScalarTensor tells which elements occur in testElements.
 //
 //	isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 func IsInScalarTensor(element Scalar, testElements Tensor, opts ...IsInOptions) Tensor {
@@ -1793,7 +1804,7 @@ func IsInScalarTensor(element Scalar, testElements Tensor, opts ...IsInOptions) 
 	return result1(&c)
 }
 
-// IsInScalar calls aten::isin.Tensor_Scalar.
+// IsInScalar tells which elements occur in testElements.
 //
 //	isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
 func IsInScalar(elements Tensor, testElement Scalar, opts ...IsInOptions) Tensor {
@@ -1810,7 +1821,7 @@ func IsInScalar(elements Tensor, testElement Scalar, opts ...IsInOptions) Tensor
 	return result1(&c)
 }
 
-// IsIn calls aten::isin.Tensor_Tensor.
+// IsIn tells which elements occur in testElements.
 //
 //	isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 func IsIn(elements, testElements Tensor, opts ...IsInOptions) Tensor {
@@ -1827,7 +1838,7 @@ func IsIn(elements, testElements Tensor, opts ...IsInOptions) Tensor {
 	return result1(&c)
 }
 
-// KLDiv calls aten::kl_div.
+// KLDiv is the Kullback-Leibler divergence of the log-probabilities x from target.
 //
 //	kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor
 func KLDiv(x, target Tensor, opts ...KLDivOptions) Tensor {
@@ -1844,7 +1855,7 @@ func KLDiv(x, target Tensor, opts ...KLDivOptions) Tensor {
 	return result1(&c)
 }
 
-// L1Loss calls aten::l1_loss. It may be followed by reduction (default ReductionMean).
+// L1Loss is the absolute difference. Optional: reduction (default ReductionMean).
 //
 //	l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func L1Loss(x, target Tensor, reduction ...Reduction) Tensor {
@@ -1856,7 +1867,8 @@ func L1Loss(x, target Tensor, reduction ...Reduction) Tensor {
 	return result1(&c)
 }
 
-// LayerNorm calls aten::layer_norm.
+// LayerNorm normalises over the last dimensions, whose sizes are normalizedShape, then applies
+// Weight and Bias.
 //
 //	layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor
 func LayerNorm(input Tensor, normalizedShape []int, opts ...LayerNormOptions) Tensor {
@@ -1875,7 +1887,8 @@ func LayerNorm(input Tensor, normalizedShape []int, opts ...LayerNormOptions) Te
 	return result1(&c)
 }
 
-// LeakyReLU calls aten::leaky_relu. It may be followed by negativeSlope (default 0.01).
+// LeakyReLU returns x where it is positive and negativeSlope*x elsewhere. Optional: negativeSlope
+// (default 0.01).
 //
 //	leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 func LeakyReLU(x Tensor, negativeSlope ...Scalar) Tensor {
@@ -1886,8 +1899,8 @@ func LeakyReLU(x Tensor, negativeSlope ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// LeakyReLUInPlace calls aten::leaky_relu_. It overwrites x and returns it. It may be followed by
-// negativeSlope (default 0.01).
+// LeakyReLUInPlace is LeakyReLU in place: it overwrites x and returns it. Optional: negativeSlope
+// (default 0.01).
 //
 //	leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
 func LeakyReLUInPlace(x Tensor, negativeSlope ...Scalar) Tensor {
@@ -1899,7 +1912,8 @@ func LeakyReLUInPlace(x Tensor, negativeSlope ...Scalar) Tensor {
 	return x
 }
 
-// Linear calls aten::linear. It may be followed by bias.
+// Linear returns input·weightᵀ + bias: [*, in] and a weight of [out, in] → [*, out].
+// Optional: bias.
 //
 //	linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 func Linear(input, weight Tensor, bias ...Tensor) Tensor {
@@ -1911,7 +1925,8 @@ func Linear(input, weight Tensor, bias ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinspaceScalarTensor calls aten::linspace.Scalar_Tensor.
+// LinspaceScalarTensor makes so many numbers from start to end, both included, at equal
+// distances.
 //
 //	linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LinspaceScalarTensor(start Scalar, end Tensor, steps int, opts ...TensorOptions) Tensor {
@@ -1928,7 +1943,8 @@ func LinspaceScalarTensor(start Scalar, end Tensor, steps int, opts ...TensorOpt
 	return o.finish(result1(&c))
 }
 
-// LinspaceTensorScalar calls aten::linspace.Tensor_Scalar.
+// LinspaceTensorScalar makes so many numbers from start to end, both included, at equal
+// distances.
 //
 //	linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LinspaceTensorScalar(start Tensor, end Scalar, steps int, opts ...TensorOptions) Tensor {
@@ -1945,7 +1961,7 @@ func LinspaceTensorScalar(start Tensor, end Scalar, steps int, opts ...TensorOpt
 	return o.finish(result1(&c))
 }
 
-// LinspaceTensor calls aten::linspace.Tensor_Tensor.
+// LinspaceTensor makes so many numbers from start to end, both included, at equal distances.
 //
 //	linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LinspaceTensor(start, end Tensor, steps int, opts ...TensorOptions) Tensor {
@@ -1972,7 +1988,7 @@ func LogSigmoid(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// LogspaceScalarTensor calls aten::logspace.Scalar_Tensor.
+// LogspaceScalarTensor makes so many numbers from base^start to base^end, at equal ratios.
 //
 //	logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LogspaceScalarTensor(start Scalar, end Tensor, steps int, base float64, opts ...TensorOptions) Tensor {
@@ -1990,7 +2006,7 @@ func LogspaceScalarTensor(start Scalar, end Tensor, steps int, base float64, opt
 	return o.finish(result1(&c))
 }
 
-// LogspaceTensorScalar calls aten::logspace.Tensor_Scalar.
+// LogspaceTensorScalar makes so many numbers from base^start to base^end, at equal ratios.
 //
 //	logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LogspaceTensorScalar(start Tensor, end Scalar, steps int, base float64, opts ...TensorOptions) Tensor {
@@ -2008,7 +2024,7 @@ func LogspaceTensorScalar(start Tensor, end Scalar, steps int, base float64, opt
 	return o.finish(result1(&c))
 }
 
-// LogspaceTensor calls aten::logspace.Tensor_Tensor.
+// LogspaceTensor makes so many numbers from base^start to base^end, at equal ratios.
 //
 //	logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LogspaceTensor(start, end Tensor, steps int, base float64, opts ...TensorOptions) Tensor {
@@ -2116,7 +2132,7 @@ func MarginRankingLoss(input1, input2, target Tensor, opts ...MarginRankingLossO
 	return result1(&c)
 }
 
-// MaxPool1d calls aten::max_pool1d.
+// MaxPool1d takes the maximum of each window of [N, C, L].
 //
 //	max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool1d(x Tensor, kernelSize []int, opts ...MaxPool1dOptions) Tensor {
@@ -2154,7 +2170,7 @@ func MaxPool1dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool1dWithIndic
 	return result2(&c)
 }
 
-// MaxPool2d calls aten::max_pool2d.
+// MaxPool2d takes the maximum of each window of [N, C, H, W].
 //
 //	max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool2d(x Tensor, kernelSize []int, opts ...MaxPool2dOptions) Tensor {
@@ -2173,7 +2189,7 @@ func MaxPool2d(x Tensor, kernelSize []int, opts ...MaxPool2dOptions) Tensor {
 	return result1(&c)
 }
 
-// MaxPool2dWithIndices calls aten::max_pool2d_with_indices.
+// MaxPool2dWithIndices is MaxPool2d that also returns where each maximum was in the plane.
 //
 //	max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
 func MaxPool2dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool2dWithIndicesOptions) (values, indices Tensor) {
@@ -2192,7 +2208,7 @@ func MaxPool2dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool2dWithIndic
 	return result2(&c)
 }
 
-// MaxPool3d calls aten::max_pool3d.
+// MaxPool3d takes the maximum of each window of [N, C, D, H, W].
 //
 //	max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool3d(x Tensor, kernelSize []int, opts ...MaxPool3dOptions) Tensor {
@@ -2256,7 +2272,7 @@ func MaxUnpool3d(x, indices Tensor, outputSize, stride, padding []int) Tensor {
 	return result1(&c)
 }
 
-// Meshgrid calls aten::meshgrid.
+// Meshgrid returns the grids of coordinates that vectors span, in matrix (ij) order.
 //
 //	meshgrid(Tensor[] tensors) -> Tensor[]
 func Meshgrid(tensors ...Tensor) []Tensor {
@@ -2266,7 +2282,7 @@ func Meshgrid(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// MeshgridIndexing calls aten::meshgrid.indexing.
+// MeshgridIndexing returns the grids of coordinates that vectors span, in matrix (ij) order.
 //
 //	meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]
 func MeshgridIndexing(tensors []Tensor, indexing string) []Tensor {
@@ -2277,7 +2293,7 @@ func MeshgridIndexing(tensors []Tensor, indexing string) []Tensor {
 	return resultList(&c)
 }
 
-// Mish calls aten::mish.
+// Mish returns x*tanh(softplus(x)).
 //
 //	mish(Tensor self) -> Tensor
 func Mish(x Tensor) Tensor {
@@ -2287,7 +2303,7 @@ func Mish(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// MishInPlace calls aten::mish_. It overwrites x and returns it.
+// MishInPlace is Mish in place: it overwrites x and returns it.
 //
 //	mish_(Tensor(a!) self) -> Tensor(a!)
 func MishInPlace(x Tensor) Tensor {
@@ -2298,7 +2314,7 @@ func MishInPlace(x Tensor) Tensor {
 	return x
 }
 
-// MMDType calls aten::mm.dtype.
+// MMDType returns the product of two matrices, [n, k]·[k, m] → [n, m], without broadcasting.
 //
 //	mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor
 func MMDType(x, mat2 Tensor, outDType DType) Tensor {
@@ -2310,7 +2326,7 @@ func MMDType(x, mat2 Tensor, outDType DType) Tensor {
 	return result1(&c)
 }
 
-// MSELoss calls aten::mse_loss. It may be followed by reduction (default ReductionMean).
+// MSELoss is the squared difference. Optional: reduction (default ReductionMean).
 //
 //	mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MSELoss(x, target Tensor, reduction ...Reduction) Tensor {
@@ -2341,8 +2357,8 @@ func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
 	return result1(&c)
 }
 
-// MultilabelMarginLoss calls aten::multilabel_margin_loss. It may be followed by reduction
-// (default ReductionMean).
+// MultilabelMarginLoss calls aten::multilabel_margin_loss. Optional: reduction (default
+// ReductionMean).
 //
 //	multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
@@ -2414,7 +2430,7 @@ func NativeLayerNorm(input Tensor, normalizedShape []int, weight, bias Tensor, e
 	return result3(&c)
 }
 
-// NestedToPaddedTensor calls aten::nested_to_padded_tensor. It may be followed by outputSize.
+// NestedToPaddedTensor calls aten::nested_to_padded_tensor. Optional: outputSize.
 //
 //	nested_to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor
 func NestedToPaddedTensor(x Tensor, padding float64, outputSize ...int) Tensor {
@@ -2426,7 +2442,8 @@ func NestedToPaddedTensor(x Tensor, padding float64, outputSize ...int) Tensor {
 	return result1(&c)
 }
 
-// NLLLoss calls aten::nll_loss.
+// NLLLoss is the negative log-likelihood of the log-probabilities x, [N, C], against class
+// indices [N].
 //
 //	nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 func NLLLoss(x, target Tensor, opts ...NLLLossOptions) Tensor {
@@ -2480,7 +2497,7 @@ func NLLLossND(x, target Tensor, opts ...NLLLossNDOptions) Tensor {
 	return result1(&c)
 }
 
-// NormalTensor calls aten::normal.Tensor_Tensor. It may be followed by generator.
+// NormalTensor calls aten::normal.Tensor_Tensor. Optional: generator.
 //
 //	normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
@@ -2492,7 +2509,7 @@ func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
 	return result1(&c)
 }
 
-// NormalTensorFloat calls aten::normal.Tensor_float. It may be followed by generator.
+// NormalTensorFloat calls aten::normal.Tensor_float. Optional: generator.
 //
 //	normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
 func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor {
@@ -2504,7 +2521,7 @@ func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor
 	return result1(&c)
 }
 
-// NormalFloatTensor calls aten::normal.float_Tensor. It may be followed by generator.
+// NormalFloatTensor calls aten::normal.float_Tensor. Optional: generator.
 //
 //	normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
 func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor {
@@ -2516,7 +2533,7 @@ func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor
 	return result1(&c)
 }
 
-// NormalFunctional calls aten::normal_functional. It may be followed by generator.
+// NormalFunctional calls aten::normal_functional. Optional: generator.
 //
 //	normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 func NormalFunctional(x Tensor, mean, std float64, generator ...*Generator) Tensor {
@@ -2560,7 +2577,8 @@ func NuclearNormDim(x Tensor, dim []int, opts ...NuclearNormOptions) Tensor {
 	return result1(&c)
 }
 
-// OneHot calls aten::one_hot. It may be followed by numClasses (default -1).
+// OneHot turns int64 classes into vectors of 0 and 1: [*] → [*, numClasses]. Optional:
+// numClasses (default -1).
 //
 //	one_hot(Tensor self, int num_classes=-1) -> Tensor
 func OneHot(x Tensor, numClasses ...int) Tensor {
@@ -2571,7 +2589,8 @@ func OneHot(x Tensor, numClasses ...int) Tensor {
 	return result1(&c)
 }
 
-// OnesLike calls aten::ones_like.
+// OnesLike makes a tensor like x (shape, dtype, device, memory format unless opts say otherwise)
+// full of 1.
 //
 //	ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func OnesLike(x Tensor, opts ...TensorOptions) Tensor {
@@ -2587,7 +2606,8 @@ func OnesLike(x Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Pad calls aten::pad.
+// Pad pads x by pad, which gives the amounts before and after, from the last dimension on; Mode
+// is "constant", "reflect", "replicate" or "circular".
 //
 //	pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor
 func Pad(x Tensor, pad []int, opts ...PadOptions) Tensor {
@@ -2639,7 +2659,7 @@ func PairwiseDistance(x1, x2 Tensor, opts ...PairwiseDistanceOptions) Tensor {
 	return result1(&c)
 }
 
-// PDist calls aten::pdist. It may be followed by p (default 2).
+// PDist calls aten::pdist. Optional: p (default 2).
 //
 //	pdist(Tensor self, float p=2) -> Tensor
 func PDist(x Tensor, p ...float64) Tensor {
@@ -2650,7 +2670,7 @@ func PDist(x Tensor, p ...float64) Tensor {
 	return result1(&c)
 }
 
-// PixelShuffle calls aten::pixel_shuffle.
+// PixelShuffle turns channels into pixels: [*, C*r*r, H, W] → [*, C, H*r, W*r].
 //
 //	pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
 func PixelShuffle(x Tensor, upscaleFactor int) Tensor {
@@ -2672,7 +2692,7 @@ func PixelUnshuffle(x Tensor, downscaleFactor int) Tensor {
 	return result1(&c)
 }
 
-// Poisson calls aten::poisson. It may be followed by generator.
+// Poisson calls aten::poisson. Optional: generator.
 //
 //	poisson(Tensor self, Generator? generator=None) -> Tensor
 func Poisson(x Tensor, generator ...*Generator) Tensor {
@@ -2698,7 +2718,7 @@ func PoissonNLLLoss(input, target Tensor, logInput, full bool, eps float64, redu
 	return result1(&c)
 }
 
-// Polar calls aten::polar.
+// Polar makes a complex tensor of its absolute values and angles.
 //
 //	polar(Tensor abs, Tensor angle) -> Tensor
 func Polar(abs, angle Tensor) Tensor {
@@ -2709,7 +2729,7 @@ func Polar(abs, angle Tensor) Tensor {
 	return result1(&c)
 }
 
-// PowScalarTensor calls aten::pow.Scalar.
+// PowScalarTensor raises the number x to each power in exponent.
 //
 //	pow.Scalar(Scalar self, Tensor exponent) -> Tensor
 func PowScalarTensor(x Scalar, exponent Tensor) Tensor {
@@ -2720,7 +2740,7 @@ func PowScalarTensor(x Scalar, exponent Tensor) Tensor {
 	return result1(&c)
 }
 
-// PromoteTypes calls aten::promote_types.
+// PromoteTypes is the smallest dtype that holds the values of both.
 //
 //	promote_types(ScalarType type1, ScalarType type2) -> ScalarType
 func PromoteTypes(type1, type2 DType) DType {
@@ -2731,7 +2751,7 @@ func PromoteTypes(type1, type2 DType) DType {
 	return resultDType(&c)
 }
 
-// RandLike calls aten::rand_like.
+// RandLike makes random numbers from [0, 1) in the shape of x.
 //
 //	rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func RandLike(x Tensor, opts ...TensorOptions) Tensor {
@@ -2827,7 +2847,7 @@ func RandIntLike(x Tensor, low, high int, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandNLike calls aten::randn_like.
+// RandNLike makes random numbers with the standard normal distribution in the shape of x.
 //
 //	randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func RandNLike(x Tensor, opts ...TensorOptions) Tensor {
@@ -2883,7 +2903,7 @@ func ReflectionPad3d(x Tensor, padding ...int) Tensor {
 	return result1(&c)
 }
 
-// ReLU6 calls aten::relu6.
+// ReLU6 returns min(max(x, 0), 6).
 //
 //	relu6(Tensor self) -> Tensor
 func ReLU6(x Tensor) Tensor {
@@ -2893,7 +2913,7 @@ func ReLU6(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// ReLU6InPlace calls aten::relu6_. It overwrites x and returns it.
+// ReLU6InPlace is ReLU6 in place: it overwrites x and returns it.
 //
 //	relu6_(Tensor(a!) self) -> Tensor(a!)
 func ReLU6InPlace(x Tensor) Tensor {
@@ -2904,7 +2924,7 @@ func ReLU6InPlace(x Tensor) Tensor {
 	return x
 }
 
-// RemainderScalarTensor calls aten::remainder.Scalar_Tensor.
+// RemainderScalarTensor returns x modulo other, with the sign of the divisor as in Python.
 //
 //	remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 func RemainderScalarTensor(x Scalar, other Tensor) Tensor {
@@ -2963,7 +2983,7 @@ func ReplicationPad3d(x Tensor, padding ...int) Tensor {
 	return result1(&c)
 }
 
-// ResultTypeScalar calls aten::result_type.Scalar.
+// ResultTypeScalar is the dtype that arithmetic on both operands gives.
 //
 //	result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType
 func ResultTypeScalar(tensor Tensor, other Scalar) DType {
@@ -2974,7 +2994,7 @@ func ResultTypeScalar(tensor Tensor, other Scalar) DType {
 	return resultDType(&c)
 }
 
-// ResultTypeScalars calls aten::result_type.Scalar_Scalar.
+// ResultTypeScalars is the dtype that arithmetic on both operands gives.
 //
 //	result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType
 func ResultTypeScalars(scalar1, scalar2 Scalar) DType {
@@ -2985,7 +3005,7 @@ func ResultTypeScalars(scalar1, scalar2 Scalar) DType {
 	return resultDType(&c)
 }
 
-// ResultTypeScalarTensor calls aten::result_type.Scalar_Tensor.
+// ResultTypeScalarTensor is the dtype that arithmetic on both operands gives.
 //
 //	result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType
 func ResultTypeScalarTensor(scalar Scalar, tensor Tensor) DType {
@@ -2996,7 +3016,7 @@ func ResultTypeScalarTensor(scalar Scalar, tensor Tensor) DType {
 	return resultDType(&c)
 }
 
-// ResultType calls aten::result_type.Tensor.
+// ResultType is the dtype that arithmetic on both operands gives.
 //
 //	result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType
 func ResultType(tensor, other Tensor) DType {
@@ -3007,7 +3027,8 @@ func ResultType(tensor, other Tensor) DType {
 	return resultDType(&c)
 }
 
-// RMSNorm calls aten::rms_norm.
+// RMSNorm divides by the root of the mean square over the last dimensions, whose sizes are
+// normalizedShape, then applies Weight.
 //
 //	rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor
 func RMSNorm(input Tensor, normalizedShape []int, opts ...RMSNormOptions) Tensor {
@@ -3162,7 +3183,7 @@ func RReLU(x Tensor, opts ...RReLUOptions) Tensor {
 	return result1(&c)
 }
 
-// RReLUInPlace calls aten::rrelu_. It overwrites x and returns it.
+// RReLUInPlace is RReLU in place: it overwrites x and returns it.
 //
 //	rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)
 func RReLUInPlace(x Tensor, opts ...RReLUOptions) Tensor {
@@ -3181,7 +3202,7 @@ func RReLUInPlace(x Tensor, opts ...RReLUOptions) Tensor {
 	return x
 }
 
-// RSubScalar calls aten::rsub.Scalar.
+// RSubScalar returns other - Alpha*x.
 //
 //	rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func RSubScalar(x Tensor, other Scalar, opts ...RSubOptions) Tensor {
@@ -3197,7 +3218,7 @@ func RSubScalar(x Tensor, other Scalar, opts ...RSubOptions) Tensor {
 	return result1(&c)
 }
 
-// RSub calls aten::rsub.Tensor.
+// RSub returns other - Alpha*x.
 //
 //	rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 func RSub(x, other Tensor, opts ...RSubOptions) Tensor {
@@ -3213,7 +3234,8 @@ func RSub(x, other Tensor, opts ...RSubOptions) Tensor {
 	return result1(&c)
 }
 
-// ScaledDotProductAttention calls aten::scaled_dot_product_attention.
+// ScaledDotProductAttention returns softmax(query·keyᵀ*Scale + AttnMask)·value for query [*,
+// L, E] and key, value [*, S, E].
 //
 //	scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
 func ScaledDotProductAttention(query, key, value Tensor, opts ...ScaledDotProductAttentionOptions) Tensor {
@@ -3253,7 +3275,8 @@ func SearchSortedScalar(sortedSequence Tensor, x Scalar, opts ...SearchSortedOpt
 	return result1(&c)
 }
 
-// SearchSorted calls aten::searchsorted.Tensor.
+// SearchSorted finds where the elements of x would have to be inserted into the sorted sequences
+// to keep them sorted.
 //
 //	searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor
 func SearchSorted(sortedSequence, x Tensor, opts ...SearchSortedOptions) Tensor {
@@ -3303,7 +3326,7 @@ func SELU(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SELUInPlace calls aten::selu_. It overwrites x and returns it.
+// SELUInPlace is SELU in place: it overwrites x and returns it.
 //
 //	selu_(Tensor(a!) self) -> Tensor(a!)
 func SELUInPlace(x Tensor) Tensor {
@@ -3314,7 +3337,7 @@ func SELUInPlace(x Tensor) Tensor {
 	return x
 }
 
-// SiLU calls aten::silu.
+// SiLU returns x*sigmoid(x), also known as swish.
 //
 //	silu(Tensor self) -> Tensor
 func SiLU(x Tensor) Tensor {
@@ -3324,7 +3347,7 @@ func SiLU(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SiLUInPlace calls aten::silu_. It overwrites x and returns it.
+// SiLUInPlace is SiLU in place: it overwrites x and returns it.
 //
 //	silu_(Tensor(a!) self) -> Tensor(a!)
 func SiLUInPlace(x Tensor) Tensor {
@@ -3335,7 +3358,8 @@ func SiLUInPlace(x Tensor) Tensor {
 	return x
 }
 
-// SmoothL1Loss calls aten::smooth_l1_loss.
+// SmoothL1Loss is the squared difference, divided by 2*Beta, below Beta and the absolute one,
+// less Beta/2, above.
 //
 //	smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 func SmoothL1Loss(x, target Tensor, opts ...SmoothL1LossOptions) Tensor {
@@ -3352,8 +3376,7 @@ func SmoothL1Loss(x, target Tensor, opts ...SmoothL1LossOptions) Tensor {
 	return result1(&c)
 }
 
-// SoftMarginLoss calls aten::soft_margin_loss. It may be followed by reduction (default
-// ReductionMean).
+// SoftMarginLoss calls aten::soft_margin_loss. Optional: reduction (default ReductionMean).
 //
 //	soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func SoftMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
@@ -3365,7 +3388,7 @@ func SoftMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
 	return result1(&c)
 }
 
-// Softplus calls aten::softplus.
+// Softplus returns log(1+exp(Beta*x))/Beta.
 //
 //	softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 func Softplus(x Tensor, opts ...SoftplusOptions) Tensor {
@@ -3381,7 +3404,7 @@ func Softplus(x Tensor, opts ...SoftplusOptions) Tensor {
 	return result1(&c)
 }
 
-// Softshrink calls aten::softshrink. It may be followed by lambda (default 0.5).
+// Softshrink calls aten::softshrink. Optional: lambda (default 0.5).
 //
 //	softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 func Softshrink(x Tensor, lambda ...Scalar) Tensor {
@@ -3620,7 +3643,7 @@ func SparseSampledAddMM(x, mat1, mat2 Tensor, opts ...SparseSampledAddMMOptions)
 	return result1(&c)
 }
 
-// Stack calls aten::stack. It may be followed by dim (default 0).
+// Stack joins tensors of one shape along a new dimension. Optional: dim (default 0).
 //
 //	stack(Tensor[] tensors, int dim=0) -> Tensor
 func Stack(tensors []Tensor, dim ...int) Tensor {
@@ -3680,7 +3703,7 @@ func StdMeanDim(x Tensor, dim []int, opts ...StdMeanDimOptions) (std, mean Tenso
 	return result2(&c)
 }
 
-// TensorDot calls aten::tensordot.
+// TensorDot contracts the dimensions dimsSelf of x with dimsOther of other.
 //
 //	tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
 func TensorDot(x, other Tensor, dimsSelf, dimsOther []int) Tensor {
@@ -3705,7 +3728,7 @@ func Threshold(x Tensor, threshold, value Scalar) Tensor {
 	return result1(&c)
 }
 
-// ThresholdInPlace calls aten::threshold_. It overwrites x and returns it.
+// ThresholdInPlace is Threshold in place: it overwrites x and returns it.
 //
 //	threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 func ThresholdInPlace(x Tensor, threshold, value Scalar) Tensor {
@@ -3883,7 +3906,7 @@ func UniqueDimConsecutive(x Tensor, dim int, opts ...UniqueDimConsecutiveOptions
 	return result3(&c)
 }
 
-// UpsampleBicubic2d calls aten::upsample_bicubic2d.
+// UpsampleBicubic2d resizes [N, C, H, W] to outputSize by bicubic interpolation.
 //
 //	upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBicubic2d(x Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBicubic2dOptions) Tensor {
@@ -3901,7 +3924,7 @@ func UpsampleBicubic2d(x Tensor, outputSize []int, alignCorners bool, opts ...Up
 	return result1(&c)
 }
 
-// UpsampleBicubic2dVec calls aten::upsample_bicubic2d.vec.
+// UpsampleBicubic2dVec resizes [N, C, H, W] to outputSize by bicubic interpolation.
 //
 //	upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
 func UpsampleBicubic2dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
@@ -3914,7 +3937,7 @@ func UpsampleBicubic2dVec(input Tensor, outputSize []int, alignCorners bool, sca
 	return result1(&c)
 }
 
-// UpsampleBilinear2d calls aten::upsample_bilinear2d.
+// UpsampleBilinear2d resizes [N, C, H, W] to outputSize by bilinear interpolation.
 //
 //	upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleBilinear2d(x Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBilinear2dOptions) Tensor {
@@ -3932,7 +3955,7 @@ func UpsampleBilinear2d(x Tensor, outputSize []int, alignCorners bool, opts ...U
 	return result1(&c)
 }
 
-// UpsampleBilinear2dVec calls aten::upsample_bilinear2d.vec.
+// UpsampleBilinear2dVec resizes [N, C, H, W] to outputSize by bilinear interpolation.
 //
 //	upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
 func UpsampleBilinear2dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
@@ -3945,7 +3968,7 @@ func UpsampleBilinear2dVec(input Tensor, outputSize []int, alignCorners bool, sc
 	return result1(&c)
 }
 
-// UpsampleLinear1d calls aten::upsample_linear1d. It may be followed by scales.
+// UpsampleLinear1d calls aten::upsample_linear1d. Optional: scales.
 //
 //	upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 func UpsampleLinear1d(x Tensor, outputSize []int, alignCorners bool, scales ...float64) Tensor {
@@ -3971,7 +3994,7 @@ func UpsampleLinear1dVec(input Tensor, outputSize []int, alignCorners bool, scal
 	return result1(&c)
 }
 
-// UpsampleNearest1d calls aten::upsample_nearest1d. It may be followed by scales.
+// UpsampleNearest1d calls aten::upsample_nearest1d. Optional: scales.
 //
 //	upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 func UpsampleNearest1d(x Tensor, outputSize []int, scales ...float64) Tensor {
@@ -3995,7 +4018,7 @@ func UpsampleNearest1dVec(input Tensor, outputSize []int, scaleFactors []float64
 	return result1(&c)
 }
 
-// UpsampleNearest2d calls aten::upsample_nearest2d.
+// UpsampleNearest2d resizes [N, C, H, W] to outputSize by repeating pixels.
 //
 //	upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearest2d(x Tensor, outputSize []int, opts ...UpsampleNearest2dOptions) Tensor {
@@ -4012,7 +4035,7 @@ func UpsampleNearest2d(x Tensor, outputSize []int, opts ...UpsampleNearest2dOpti
 	return result1(&c)
 }
 
-// UpsampleNearest2dVec calls aten::upsample_nearest2d.vec.
+// UpsampleNearest2dVec resizes [N, C, H, W] to outputSize by repeating pixels.
 //
 //	upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
 func UpsampleNearest2dVec(input Tensor, outputSize []int, scaleFactors []float64) Tensor {
@@ -4151,7 +4174,7 @@ func VarMeanDim(x Tensor, dim []int, opts ...VarMeanDimOptions) (variance, mean 
 	return result2(&c)
 }
 
-// ViewAsComplex calls aten::view_as_complex.
+// ViewAsComplex shows a real tensor with a last dimension of 2 as a complex one.
 //
 //	view_as_complex(Tensor(a) self) -> Tensor(a)
 func ViewAsComplex(x Tensor) Tensor {
@@ -4161,7 +4184,7 @@ func ViewAsComplex(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// ViewAsReal calls aten::view_as_real.
+// ViewAsReal shows a complex tensor as a real one with a last dimension of 2.
 //
 //	view_as_real(Tensor(a) self) -> Tensor(a)
 func ViewAsReal(x Tensor) Tensor {
@@ -4171,7 +4194,7 @@ func ViewAsReal(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// VStack calls aten::vstack.
+// VStack joins tensors as rows: along dimension 0, with vectors made rows first.
 //
 //	vstack(Tensor[] tensors) -> Tensor
 func VStack(tensors ...Tensor) Tensor {
@@ -4181,7 +4204,7 @@ func VStack(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// WhereIndices calls aten::where.
+// WhereIndices returns the indices of the true elements, one int64 tensor per dimension.
 //
 //	where(Tensor condition) -> Tensor[]
 func WhereIndices(condition Tensor) []Tensor {
@@ -4191,7 +4214,7 @@ func WhereIndices(condition Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// WhereScalar calls aten::where.Scalar.
+// WhereScalar takes the number x where condition is true, the number other elsewhere.
 //
 //	where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 func WhereScalar(condition Tensor, x, other Scalar) Tensor {
@@ -4203,7 +4226,7 @@ func WhereScalar(condition Tensor, x, other Scalar) Tensor {
 	return result1(&c)
 }
 
-// WhereTensorScalar calls aten::where.ScalarOther.
+// WhereTensorScalar takes elements of x where condition is true, the number other elsewhere.
 //
 //	where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 func WhereTensorScalar(condition, x Tensor, other Scalar) Tensor {
@@ -4215,7 +4238,7 @@ func WhereTensorScalar(condition, x Tensor, other Scalar) Tensor {
 	return result1(&c)
 }
 
-// WhereScalarTensor calls aten::where.ScalarSelf.
+// WhereScalarTensor takes the number x where condition is true, elements of other elsewhere.
 //
 //	where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 func WhereScalarTensor(condition Tensor, x Scalar, other Tensor) Tensor {
@@ -4227,7 +4250,7 @@ func WhereScalarTensor(condition Tensor, x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Where calls aten::where.self.
+// Where takes elements of x where condition is true, of other elsewhere; all three are broadcast.
 //
 //	where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 func Where(condition, x, other Tensor) Tensor {
@@ -4250,7 +4273,8 @@ func XLogYScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// ZerosLike calls aten::zeros_like.
+// ZerosLike makes a tensor like x (shape, dtype, device, memory format unless opts say otherwise)
+// full of 0.
 //
 //	zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func ZerosLike(x Tensor, opts ...TensorOptions) Tensor {

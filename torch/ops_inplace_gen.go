@@ -4,7 +4,7 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// AbsInPlace calls aten::abs_. It overwrites x and returns it.
+// AbsInPlace is Abs in place: it overwrites x and returns it.
 //
 //	abs_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AbsInPlace() Tensor {
@@ -15,7 +15,7 @@ func (x Tensor) AbsInPlace() Tensor {
 	return x
 }
 
-// AbsoluteInPlace calls aten::absolute_. It overwrites x and returns it.
+// AbsoluteInPlace is Absolute in place: it overwrites x and returns it.
 //
 //	absolute_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AbsoluteInPlace() Tensor {
@@ -26,7 +26,7 @@ func (x Tensor) AbsoluteInPlace() Tensor {
 	return x
 }
 
-// AcosInPlace calls aten::acos_. It overwrites x and returns it.
+// AcosInPlace is Acos in place: it overwrites x and returns it.
 //
 //	acos_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AcosInPlace() Tensor {
@@ -37,7 +37,7 @@ func (x Tensor) AcosInPlace() Tensor {
 	return x
 }
 
-// AcoshInPlace calls aten::acosh_. It overwrites x and returns it.
+// AcoshInPlace is Acosh in place: it overwrites x and returns it.
 //
 //	acosh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AcoshInPlace() Tensor {
@@ -48,7 +48,7 @@ func (x Tensor) AcoshInPlace() Tensor {
 	return x
 }
 
-// AddScalarInPlace calls aten::add_.Scalar. It overwrites x and returns it.
+// AddScalarInPlace is AddScalar in place: it overwrites x and returns it.
 //
 //	add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) AddScalarInPlace(other Scalar, opts ...AddOptions) Tensor {
@@ -65,7 +65,7 @@ func (x Tensor) AddScalarInPlace(other Scalar, opts ...AddOptions) Tensor {
 	return x
 }
 
-// AddInPlace calls aten::add_.Tensor. It overwrites x and returns it.
+// AddInPlace is Add in place: it overwrites x and returns it.
 //
 //	add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) AddInPlace(other Tensor, opts ...AddOptions) Tensor {
@@ -82,7 +82,7 @@ func (x Tensor) AddInPlace(other Tensor, opts ...AddOptions) Tensor {
 	return x
 }
 
-// AddBMMInPlace calls aten::addbmm_. It overwrites x and returns it.
+// AddBMMInPlace is AddBMM in place: it overwrites x and returns it.
 //
 //	addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) AddBMMInPlace(batch1, batch2 Tensor, opts ...AddBMMOptions) Tensor {
@@ -101,7 +101,7 @@ func (x Tensor) AddBMMInPlace(batch1, batch2 Tensor, opts ...AddBMMOptions) Tens
 	return x
 }
 
-// AddCDivInPlace calls aten::addcdiv_. It overwrites x and returns it.
+// AddCDivInPlace is AddCDiv in place: it overwrites x and returns it.
 //
 //	addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 func (x Tensor) AddCDivInPlace(tensor1, tensor2 Tensor, opts ...AddCDivOptions) Tensor {
@@ -119,7 +119,7 @@ func (x Tensor) AddCDivInPlace(tensor1, tensor2 Tensor, opts ...AddCDivOptions) 
 	return x
 }
 
-// AddCMulInPlace calls aten::addcmul_. It overwrites x and returns it.
+// AddCMulInPlace is AddCMul in place: it overwrites x and returns it.
 //
 //	addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 func (x Tensor) AddCMulInPlace(tensor1, tensor2 Tensor, opts ...AddCMulOptions) Tensor {
@@ -137,7 +137,7 @@ func (x Tensor) AddCMulInPlace(tensor1, tensor2 Tensor, opts ...AddCMulOptions) 
 	return x
 }
 
-// AddMMInPlace calls aten::addmm_. It overwrites x and returns it.
+// AddMMInPlace is AddMM in place: it overwrites x and returns it.
 //
 //	addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) AddMMInPlace(mat1, mat2 Tensor, opts ...AddMMOptions) Tensor {
@@ -156,7 +156,7 @@ func (x Tensor) AddMMInPlace(mat1, mat2 Tensor, opts ...AddMMOptions) Tensor {
 	return x
 }
 
-// AddMVInPlace calls aten::addmv_. It overwrites x and returns it.
+// AddMVInPlace is AddMV in place: it overwrites x and returns it.
 //
 //	addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) AddMVInPlace(mat, vec Tensor, opts ...AddMVOptions) Tensor {
@@ -175,7 +175,7 @@ func (x Tensor) AddMVInPlace(mat, vec Tensor, opts ...AddMVOptions) Tensor {
 	return x
 }
 
-// AddRInPlace calls aten::addr_. It overwrites x and returns it.
+// AddRInPlace is AddR in place: it overwrites x and returns it.
 //
 //	addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) AddRInPlace(vec1, vec2 Tensor, opts ...AddROptions) Tensor {
@@ -194,7 +194,7 @@ func (x Tensor) AddRInPlace(vec1, vec2 Tensor, opts ...AddROptions) Tensor {
 	return x
 }
 
-// ArccosInPlace calls aten::arccos_. It overwrites x and returns it.
+// ArccosInPlace is Arccos in place: it overwrites x and returns it.
 //
 //	arccos_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ArccosInPlace() Tensor {
@@ -205,7 +205,7 @@ func (x Tensor) ArccosInPlace() Tensor {
 	return x
 }
 
-// ArccoshInPlace calls aten::arccosh_. It overwrites x and returns it.
+// ArccoshInPlace is Arccosh in place: it overwrites x and returns it.
 //
 //	arccosh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ArccoshInPlace() Tensor {
@@ -216,7 +216,7 @@ func (x Tensor) ArccoshInPlace() Tensor {
 	return x
 }
 
-// ArcsinInPlace calls aten::arcsin_. It overwrites x and returns it.
+// ArcsinInPlace is Arcsin in place: it overwrites x and returns it.
 //
 //	arcsin_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ArcsinInPlace() Tensor {
@@ -227,7 +227,7 @@ func (x Tensor) ArcsinInPlace() Tensor {
 	return x
 }
 
-// ArcsinhInPlace calls aten::arcsinh_. It overwrites x and returns it.
+// ArcsinhInPlace is Arcsinh in place: it overwrites x and returns it.
 //
 //	arcsinh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ArcsinhInPlace() Tensor {
@@ -238,7 +238,7 @@ func (x Tensor) ArcsinhInPlace() Tensor {
 	return x
 }
 
-// Arctan2InPlace calls aten::arctan2_. It overwrites x and returns it.
+// Arctan2InPlace is Arctan2 in place: it overwrites x and returns it.
 //
 //	arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) Arctan2InPlace(other Tensor) Tensor {
@@ -250,7 +250,7 @@ func (x Tensor) Arctan2InPlace(other Tensor) Tensor {
 	return x
 }
 
-// ArctanInPlace calls aten::arctan_. It overwrites x and returns it.
+// ArctanInPlace is Arctan in place: it overwrites x and returns it.
 //
 //	arctan_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ArctanInPlace() Tensor {
@@ -261,7 +261,7 @@ func (x Tensor) ArctanInPlace() Tensor {
 	return x
 }
 
-// ArctanhInPlace calls aten::arctanh_. It overwrites x and returns it.
+// ArctanhInPlace is Arctanh in place: it overwrites x and returns it.
 //
 //	arctanh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ArctanhInPlace() Tensor {
@@ -272,7 +272,7 @@ func (x Tensor) ArctanhInPlace() Tensor {
 	return x
 }
 
-// AsStridedInPlace calls aten::as_strided_. It overwrites x and returns it. It may be followed by
+// AsStridedInPlace is AsStrided in place: it overwrites x and returns it. Optional:
 // storageOffset.
 //
 //	as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)
@@ -287,7 +287,7 @@ func (x Tensor) AsStridedInPlace(size, stride []int, storageOffset ...int) Tenso
 	return x
 }
 
-// AsinInPlace calls aten::asin_. It overwrites x and returns it.
+// AsinInPlace is Asin in place: it overwrites x and returns it.
 //
 //	asin_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AsinInPlace() Tensor {
@@ -298,7 +298,7 @@ func (x Tensor) AsinInPlace() Tensor {
 	return x
 }
 
-// AsinhInPlace calls aten::asinh_. It overwrites x and returns it.
+// AsinhInPlace is Asinh in place: it overwrites x and returns it.
 //
 //	asinh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AsinhInPlace() Tensor {
@@ -309,7 +309,7 @@ func (x Tensor) AsinhInPlace() Tensor {
 	return x
 }
 
-// Atan2InPlace calls aten::atan2_. It overwrites x and returns it.
+// Atan2InPlace is Atan2 in place: it overwrites x and returns it.
 //
 //	atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) Atan2InPlace(other Tensor) Tensor {
@@ -321,7 +321,7 @@ func (x Tensor) Atan2InPlace(other Tensor) Tensor {
 	return x
 }
 
-// AtanInPlace calls aten::atan_. It overwrites x and returns it.
+// AtanInPlace is Atan in place: it overwrites x and returns it.
 //
 //	atan_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AtanInPlace() Tensor {
@@ -332,7 +332,7 @@ func (x Tensor) AtanInPlace() Tensor {
 	return x
 }
 
-// AtanhInPlace calls aten::atanh_. It overwrites x and returns it.
+// AtanhInPlace is Atanh in place: it overwrites x and returns it.
 //
 //	atanh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) AtanhInPlace() Tensor {
@@ -343,7 +343,7 @@ func (x Tensor) AtanhInPlace() Tensor {
 	return x
 }
 
-// BAddBMMInPlace calls aten::baddbmm_. It overwrites x and returns it.
+// BAddBMMInPlace is BAddBMM in place: it overwrites x and returns it.
 //
 //	baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) BAddBMMInPlace(batch1, batch2 Tensor, opts ...BAddBMMOptions) Tensor {
@@ -362,8 +362,8 @@ func (x Tensor) BAddBMMInPlace(batch1, batch2 Tensor, opts ...BAddBMMOptions) Te
 	return x
 }
 
-// BernoulliTensorInPlace calls aten::bernoulli_.Tensor. It overwrites x and returns it. It may be
-// followed by generator.
+// BernoulliTensorInPlace calls aten::bernoulli_.Tensor. It overwrites x and returns it. Optional:
+// generator.
 //
 //	bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor {
@@ -376,8 +376,7 @@ func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor
 	return x
 }
 
-// BernoulliInPlace calls aten::bernoulli_.float. It overwrites x and returns it. It may be
-// followed by generator.
+// BernoulliInPlace draws 0 or 1 with probability p into x and returns it. Optional: generator.
 //
 //	bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) BernoulliInPlace(p float64, generator ...*Generator) Tensor {
@@ -390,7 +389,7 @@ func (x Tensor) BernoulliInPlace(p float64, generator ...*Generator) Tensor {
 	return x
 }
 
-// BitwiseAndScalarInPlace calls aten::bitwise_and_.Scalar. It overwrites x and returns it.
+// BitwiseAndScalarInPlace is BitwiseAndScalar in place: it overwrites x and returns it.
 //
 //	bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) BitwiseAndScalarInPlace(other Scalar) Tensor {
@@ -402,7 +401,7 @@ func (x Tensor) BitwiseAndScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// BitwiseAndInPlace calls aten::bitwise_and_.Tensor. It overwrites x and returns it.
+// BitwiseAndInPlace is BitwiseAnd in place: it overwrites x and returns it.
 //
 //	bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) BitwiseAndInPlace(other Tensor) Tensor {
@@ -414,7 +413,7 @@ func (x Tensor) BitwiseAndInPlace(other Tensor) Tensor {
 	return x
 }
 
-// BitwiseLeftShiftInPlace calls aten::bitwise_left_shift_.Tensor. It overwrites x and returns it.
+// BitwiseLeftShiftInPlace is BitwiseLeftShift in place: it overwrites x and returns it.
 //
 //	bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) BitwiseLeftShiftInPlace(other Tensor) Tensor {
@@ -426,8 +425,8 @@ func (x Tensor) BitwiseLeftShiftInPlace(other Tensor) Tensor {
 	return x
 }
 
-// BitwiseLeftShiftScalarInPlace calls aten::bitwise_left_shift_.Tensor_Scalar. It overwrites x
-// and returns it.
+// BitwiseLeftShiftScalarInPlace is BitwiseLeftShiftScalar in place: it overwrites x and returns
+// it.
 //
 //	bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) BitwiseLeftShiftScalarInPlace(other Scalar) Tensor {
@@ -439,7 +438,7 @@ func (x Tensor) BitwiseLeftShiftScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// BitwiseNotInPlace calls aten::bitwise_not_. It overwrites x and returns it.
+// BitwiseNotInPlace is BitwiseNot in place: it overwrites x and returns it.
 //
 //	bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) BitwiseNotInPlace() Tensor {
@@ -450,7 +449,7 @@ func (x Tensor) BitwiseNotInPlace() Tensor {
 	return x
 }
 
-// BitwiseOrScalarInPlace calls aten::bitwise_or_.Scalar. It overwrites x and returns it.
+// BitwiseOrScalarInPlace is BitwiseOrScalar in place: it overwrites x and returns it.
 //
 //	bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) BitwiseOrScalarInPlace(other Scalar) Tensor {
@@ -462,7 +461,7 @@ func (x Tensor) BitwiseOrScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// BitwiseOrInPlace calls aten::bitwise_or_.Tensor. It overwrites x and returns it.
+// BitwiseOrInPlace is BitwiseOr in place: it overwrites x and returns it.
 //
 //	bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) BitwiseOrInPlace(other Tensor) Tensor {
@@ -474,8 +473,7 @@ func (x Tensor) BitwiseOrInPlace(other Tensor) Tensor {
 	return x
 }
 
-// BitwiseRightShiftInPlace calls aten::bitwise_right_shift_.Tensor. It overwrites x and returns
-// it.
+// BitwiseRightShiftInPlace is BitwiseRightShift in place: it overwrites x and returns it.
 //
 //	bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) BitwiseRightShiftInPlace(other Tensor) Tensor {
@@ -487,8 +485,8 @@ func (x Tensor) BitwiseRightShiftInPlace(other Tensor) Tensor {
 	return x
 }
 
-// BitwiseRightShiftScalarInPlace calls aten::bitwise_right_shift_.Tensor_Scalar. It overwrites x
-// and returns it.
+// BitwiseRightShiftScalarInPlace is BitwiseRightShiftScalar in place: it overwrites x and returns
+// it.
 //
 //	bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) BitwiseRightShiftScalarInPlace(other Scalar) Tensor {
@@ -500,7 +498,7 @@ func (x Tensor) BitwiseRightShiftScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// BitwiseXorScalarInPlace calls aten::bitwise_xor_.Scalar. It overwrites x and returns it.
+// BitwiseXorScalarInPlace is BitwiseXorScalar in place: it overwrites x and returns it.
 //
 //	bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) BitwiseXorScalarInPlace(other Scalar) Tensor {
@@ -512,7 +510,7 @@ func (x Tensor) BitwiseXorScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// BitwiseXorInPlace calls aten::bitwise_xor_.Tensor. It overwrites x and returns it.
+// BitwiseXorInPlace is BitwiseXor in place: it overwrites x and returns it.
 //
 //	bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) BitwiseXorInPlace(other Tensor) Tensor {
@@ -524,8 +522,7 @@ func (x Tensor) BitwiseXorInPlace(other Tensor) Tensor {
 	return x
 }
 
-// CauchyInPlace calls aten::cauchy_. It overwrites x and returns it. It may be followed by
-// generator.
+// CauchyInPlace calls aten::cauchy_. It overwrites x and returns it. Optional: generator.
 //
 //	cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Tensor {
@@ -539,7 +536,7 @@ func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Te
 	return x
 }
 
-// CeilInPlace calls aten::ceil_. It overwrites x and returns it.
+// CeilInPlace is Ceil in place: it overwrites x and returns it.
 //
 //	ceil_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) CeilInPlace() Tensor {
@@ -550,7 +547,7 @@ func (x Tensor) CeilInPlace() Tensor {
 	return x
 }
 
-// ClampInPlace calls aten::clamp_. It overwrites x and returns it.
+// ClampInPlace is Clamp in place: it overwrites x and returns it.
 //
 //	clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 func (x Tensor) ClampInPlace(minimum, maximum Scalar) Tensor {
@@ -563,7 +560,7 @@ func (x Tensor) ClampInPlace(minimum, maximum Scalar) Tensor {
 	return x
 }
 
-// ClampTensorInPlace calls aten::clamp_.Tensor. It overwrites x and returns it.
+// ClampTensorInPlace is ClampTensor in place: it overwrites x and returns it.
 //
 //	clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)
 func (x Tensor) ClampTensorInPlace(minimum, maximum Tensor) Tensor {
@@ -576,7 +573,7 @@ func (x Tensor) ClampTensorInPlace(minimum, maximum Tensor) Tensor {
 	return x
 }
 
-// ClampMaxInPlace calls aten::clamp_max_. It overwrites x and returns it.
+// ClampMaxInPlace is ClampMax in place: it overwrites x and returns it.
 //
 //	clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 func (x Tensor) ClampMaxInPlace(maximum Scalar) Tensor {
@@ -588,7 +585,7 @@ func (x Tensor) ClampMaxInPlace(maximum Scalar) Tensor {
 	return x
 }
 
-// ClampMaxTensorInPlace calls aten::clamp_max_.Tensor. It overwrites x and returns it.
+// ClampMaxTensorInPlace is ClampMaxTensor in place: it overwrites x and returns it.
 //
 //	clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
 func (x Tensor) ClampMaxTensorInPlace(maximum Tensor) Tensor {
@@ -600,7 +597,7 @@ func (x Tensor) ClampMaxTensorInPlace(maximum Tensor) Tensor {
 	return x
 }
 
-// ClampMinInPlace calls aten::clamp_min_. It overwrites x and returns it.
+// ClampMinInPlace is ClampMin in place: it overwrites x and returns it.
 //
 //	clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 func (x Tensor) ClampMinInPlace(minimum Scalar) Tensor {
@@ -612,7 +609,7 @@ func (x Tensor) ClampMinInPlace(minimum Scalar) Tensor {
 	return x
 }
 
-// ClampMinTensorInPlace calls aten::clamp_min_.Tensor. It overwrites x and returns it.
+// ClampMinTensorInPlace is ClampMinTensor in place: it overwrites x and returns it.
 //
 //	clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
 func (x Tensor) ClampMinTensorInPlace(minimum Tensor) Tensor {
@@ -624,7 +621,7 @@ func (x Tensor) ClampMinTensorInPlace(minimum Tensor) Tensor {
 	return x
 }
 
-// ClipInPlace calls aten::clip_. It overwrites x and returns it.
+// ClipInPlace is Clip in place: it overwrites x and returns it.
 //
 //	clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 func (x Tensor) ClipInPlace(minimum, maximum Scalar) Tensor {
@@ -637,7 +634,7 @@ func (x Tensor) ClipInPlace(minimum, maximum Scalar) Tensor {
 	return x
 }
 
-// ClipTensorInPlace calls aten::clip_.Tensor. It overwrites x and returns it.
+// ClipTensorInPlace is ClipTensor in place: it overwrites x and returns it.
 //
 //	clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)
 func (x Tensor) ClipTensorInPlace(minimum, maximum Tensor) Tensor {
@@ -650,7 +647,7 @@ func (x Tensor) ClipTensorInPlace(minimum, maximum Tensor) Tensor {
 	return x
 }
 
-// ConjPhysicalInPlace calls aten::conj_physical_. It overwrites x and returns it.
+// ConjPhysicalInPlace is ConjPhysical in place: it overwrites x and returns it.
 //
 //	conj_physical_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ConjPhysicalInPlace() Tensor {
@@ -661,7 +658,8 @@ func (x Tensor) ConjPhysicalInPlace() Tensor {
 	return x
 }
 
-// CopyInPlace calls aten::copy_. It overwrites x and returns it.
+// CopyInPlace overwrites x with src, broadcast and converted to its dtype and device, and returns
+// x.
 //
 //	copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 func (x Tensor) CopyInPlace(src Tensor, opts ...CopyOptions) Tensor {
@@ -678,7 +676,7 @@ func (x Tensor) CopyInPlace(src Tensor, opts ...CopyOptions) Tensor {
 	return x
 }
 
-// CopysignScalarInPlace calls aten::copysign_.Scalar. It overwrites x and returns it.
+// CopysignScalarInPlace is CopysignScalar in place: it overwrites x and returns it.
 //
 //	copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) CopysignScalarInPlace(other Scalar) Tensor {
@@ -690,7 +688,7 @@ func (x Tensor) CopysignScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// CopysignInPlace calls aten::copysign_.Tensor. It overwrites x and returns it.
+// CopysignInPlace is Copysign in place: it overwrites x and returns it.
 //
 //	copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) CopysignInPlace(other Tensor) Tensor {
@@ -702,7 +700,7 @@ func (x Tensor) CopysignInPlace(other Tensor) Tensor {
 	return x
 }
 
-// CosInPlace calls aten::cos_. It overwrites x and returns it.
+// CosInPlace is Cos in place: it overwrites x and returns it.
 //
 //	cos_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) CosInPlace() Tensor {
@@ -713,7 +711,7 @@ func (x Tensor) CosInPlace() Tensor {
 	return x
 }
 
-// CoshInPlace calls aten::cosh_. It overwrites x and returns it.
+// CoshInPlace is Cosh in place: it overwrites x and returns it.
 //
 //	cosh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) CoshInPlace() Tensor {
@@ -724,8 +722,7 @@ func (x Tensor) CoshInPlace() Tensor {
 	return x
 }
 
-// CumProdInPlace calls aten::cumprod_. It overwrites x and returns it. It may be followed by
-// dtype.
+// CumProdInPlace is CumProd in place: it overwrites x and returns it. Optional: dtype.
 //
 //	cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 func (x Tensor) CumProdInPlace(dim int, dtype ...DType) Tensor {
@@ -738,7 +735,7 @@ func (x Tensor) CumProdInPlace(dim int, dtype ...DType) Tensor {
 	return x
 }
 
-// CumSumInPlace calls aten::cumsum_. It overwrites x and returns it. It may be followed by dtype.
+// CumSumInPlace is CumSum in place: it overwrites x and returns it. Optional: dtype.
 //
 //	cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 func (x Tensor) CumSumInPlace(dim int, dtype ...DType) Tensor {
@@ -751,7 +748,7 @@ func (x Tensor) CumSumInPlace(dim int, dtype ...DType) Tensor {
 	return x
 }
 
-// Deg2RadInPlace calls aten::deg2rad_. It overwrites x and returns it.
+// Deg2RadInPlace is Deg2Rad in place: it overwrites x and returns it.
 //
 //	deg2rad_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) Deg2RadInPlace() Tensor {
@@ -762,7 +759,7 @@ func (x Tensor) Deg2RadInPlace() Tensor {
 	return x
 }
 
-// DetachInPlace calls aten::detach_. It overwrites x and returns it.
+// DetachInPlace is Detach in place: it overwrites x and returns it.
 //
 //	detach_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) DetachInPlace() Tensor {
@@ -773,7 +770,7 @@ func (x Tensor) DetachInPlace() Tensor {
 	return x
 }
 
-// DigammaInPlace calls aten::digamma_. It overwrites x and returns it.
+// DigammaInPlace is Digamma in place: it overwrites x and returns it.
 //
 //	digamma_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) DigammaInPlace() Tensor {
@@ -784,7 +781,7 @@ func (x Tensor) DigammaInPlace() Tensor {
 	return x
 }
 
-// DivScalarInPlace calls aten::div_.Scalar. It overwrites x and returns it.
+// DivScalarInPlace is DivScalar in place: it overwrites x and returns it.
 //
 //	div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) DivScalarInPlace(other Scalar) Tensor {
@@ -796,7 +793,7 @@ func (x Tensor) DivScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// DivScalarModeInPlace calls aten::div_.Scalar_mode. It overwrites x and returns it.
+// DivScalarModeInPlace is DivScalarMode in place: it overwrites x and returns it.
 //
 //	div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivScalarModeInPlace(other Scalar, roundingMode string) Tensor {
@@ -809,7 +806,7 @@ func (x Tensor) DivScalarModeInPlace(other Scalar, roundingMode string) Tensor {
 	return x
 }
 
-// DivInPlace calls aten::div_.Tensor. It overwrites x and returns it.
+// DivInPlace is Div in place: it overwrites x and returns it.
 //
 //	div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) DivInPlace(other Tensor) Tensor {
@@ -821,7 +818,7 @@ func (x Tensor) DivInPlace(other Tensor) Tensor {
 	return x
 }
 
-// DivModeInPlace calls aten::div_.Tensor_mode. It overwrites x and returns it.
+// DivModeInPlace is DivMode in place: it overwrites x and returns it.
 //
 //	div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivModeInPlace(other Tensor, roundingMode string) Tensor {
@@ -834,7 +831,7 @@ func (x Tensor) DivModeInPlace(other Tensor, roundingMode string) Tensor {
 	return x
 }
 
-// DivideScalarInPlace calls aten::divide_.Scalar. It overwrites x and returns it.
+// DivideScalarInPlace is DivideScalar in place: it overwrites x and returns it.
 //
 //	divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) DivideScalarInPlace(other Scalar) Tensor {
@@ -846,7 +843,7 @@ func (x Tensor) DivideScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// DivideScalarModeInPlace calls aten::divide_.Scalar_mode. It overwrites x and returns it.
+// DivideScalarModeInPlace is DivideScalarMode in place: it overwrites x and returns it.
 //
 //	divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivideScalarModeInPlace(other Scalar, roundingMode string) Tensor {
@@ -859,7 +856,7 @@ func (x Tensor) DivideScalarModeInPlace(other Scalar, roundingMode string) Tenso
 	return x
 }
 
-// DivideInPlace calls aten::divide_.Tensor. It overwrites x and returns it.
+// DivideInPlace is Divide in place: it overwrites x and returns it.
 //
 //	divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) DivideInPlace(other Tensor) Tensor {
@@ -871,7 +868,7 @@ func (x Tensor) DivideInPlace(other Tensor) Tensor {
 	return x
 }
 
-// DivideModeInPlace calls aten::divide_.Tensor_mode. It overwrites x and returns it.
+// DivideModeInPlace is DivideMode in place: it overwrites x and returns it.
 //
 //	divide_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivideModeInPlace(other Tensor, roundingMode string) Tensor {
@@ -884,7 +881,7 @@ func (x Tensor) DivideModeInPlace(other Tensor, roundingMode string) Tensor {
 	return x
 }
 
-// EqScalarInPlace calls aten::eq_.Scalar. It overwrites x and returns it.
+// EqScalarInPlace is EqScalar in place: it overwrites x and returns it.
 //
 //	eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) EqScalarInPlace(other Scalar) Tensor {
@@ -896,7 +893,7 @@ func (x Tensor) EqScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// EqInPlace calls aten::eq_.Tensor. It overwrites x and returns it.
+// EqInPlace is Eq in place: it overwrites x and returns it.
 //
 //	eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) EqInPlace(other Tensor) Tensor {
@@ -908,7 +905,7 @@ func (x Tensor) EqInPlace(other Tensor) Tensor {
 	return x
 }
 
-// ErfInPlace calls aten::erf_. It overwrites x and returns it.
+// ErfInPlace is Erf in place: it overwrites x and returns it.
 //
 //	erf_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ErfInPlace() Tensor {
@@ -919,7 +916,7 @@ func (x Tensor) ErfInPlace() Tensor {
 	return x
 }
 
-// ErfcInPlace calls aten::erfc_. It overwrites x and returns it.
+// ErfcInPlace is Erfc in place: it overwrites x and returns it.
 //
 //	erfc_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ErfcInPlace() Tensor {
@@ -930,7 +927,7 @@ func (x Tensor) ErfcInPlace() Tensor {
 	return x
 }
 
-// ErfinvInPlace calls aten::erfinv_. It overwrites x and returns it.
+// ErfinvInPlace is Erfinv in place: it overwrites x and returns it.
 //
 //	erfinv_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ErfinvInPlace() Tensor {
@@ -941,7 +938,7 @@ func (x Tensor) ErfinvInPlace() Tensor {
 	return x
 }
 
-// Exp2InPlace calls aten::exp2_. It overwrites x and returns it.
+// Exp2InPlace is Exp2 in place: it overwrites x and returns it.
 //
 //	exp2_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) Exp2InPlace() Tensor {
@@ -952,7 +949,7 @@ func (x Tensor) Exp2InPlace() Tensor {
 	return x
 }
 
-// ExpInPlace calls aten::exp_. It overwrites x and returns it.
+// ExpInPlace is Exp in place: it overwrites x and returns it.
 //
 //	exp_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ExpInPlace() Tensor {
@@ -963,7 +960,7 @@ func (x Tensor) ExpInPlace() Tensor {
 	return x
 }
 
-// Expm1InPlace calls aten::expm1_. It overwrites x and returns it.
+// Expm1InPlace is Expm1 in place: it overwrites x and returns it.
 //
 //	expm1_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) Expm1InPlace() Tensor {
@@ -974,8 +971,8 @@ func (x Tensor) Expm1InPlace() Tensor {
 	return x
 }
 
-// ExponentialInPlace calls aten::exponential_. It overwrites x and returns it. It may be followed
-// by generator.
+// ExponentialInPlace draws exponentially distributed numbers into x and returns it. Optional:
+// generator.
 //
 //	exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) ExponentialInPlace(lambda float64, generator ...*Generator) Tensor {
@@ -988,7 +985,7 @@ func (x Tensor) ExponentialInPlace(lambda float64, generator ...*Generator) Tens
 	return x
 }
 
-// FillInPlace calls aten::fill_.Scalar. It overwrites x and returns it.
+// FillInPlace sets all elements to value and returns x.
 //
 //	fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 func (x Tensor) FillInPlace(value Scalar) Tensor {
@@ -1000,7 +997,7 @@ func (x Tensor) FillInPlace(value Scalar) Tensor {
 	return x
 }
 
-// FillTensorInPlace calls aten::fill_.Tensor. It overwrites x and returns it.
+// FillTensorInPlace is FillTensor in place: it overwrites x and returns it.
 //
 //	fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 func (x Tensor) FillTensorInPlace(value Tensor) Tensor {
@@ -1029,7 +1026,7 @@ func (x Tensor) FillDiagonalInPlace(fillValue Scalar, opts ...FillDiagonalOption
 	return x
 }
 
-// FixInPlace calls aten::fix_. It overwrites x and returns it.
+// FixInPlace is Fix in place: it overwrites x and returns it.
 //
 //	fix_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) FixInPlace() Tensor {
@@ -1040,7 +1037,7 @@ func (x Tensor) FixInPlace() Tensor {
 	return x
 }
 
-// FloatPowerScalarInPlace calls aten::float_power_.Scalar. It overwrites x and returns it.
+// FloatPowerScalarInPlace is FloatPowerScalar in place: it overwrites x and returns it.
 //
 //	float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
 func (x Tensor) FloatPowerScalarInPlace(exponent Scalar) Tensor {
@@ -1052,7 +1049,7 @@ func (x Tensor) FloatPowerScalarInPlace(exponent Scalar) Tensor {
 	return x
 }
 
-// FloatPowerInPlace calls aten::float_power_.Tensor. It overwrites x and returns it.
+// FloatPowerInPlace is FloatPower in place: it overwrites x and returns it.
 //
 //	float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
 func (x Tensor) FloatPowerInPlace(exponent Tensor) Tensor {
@@ -1064,7 +1061,7 @@ func (x Tensor) FloatPowerInPlace(exponent Tensor) Tensor {
 	return x
 }
 
-// FloorInPlace calls aten::floor_. It overwrites x and returns it.
+// FloorInPlace is Floor in place: it overwrites x and returns it.
 //
 //	floor_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) FloorInPlace() Tensor {
@@ -1075,7 +1072,7 @@ func (x Tensor) FloorInPlace() Tensor {
 	return x
 }
 
-// FloorDivideScalarInPlace calls aten::floor_divide_.Scalar. It overwrites x and returns it.
+// FloorDivideScalarInPlace is FloorDivideScalar in place: it overwrites x and returns it.
 //
 //	floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) FloorDivideScalarInPlace(other Scalar) Tensor {
@@ -1087,7 +1084,7 @@ func (x Tensor) FloorDivideScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// FloorDivideInPlace calls aten::floor_divide_.Tensor. It overwrites x and returns it.
+// FloorDivideInPlace is FloorDivide in place: it overwrites x and returns it.
 //
 //	floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) FloorDivideInPlace(other Tensor) Tensor {
@@ -1099,7 +1096,7 @@ func (x Tensor) FloorDivideInPlace(other Tensor) Tensor {
 	return x
 }
 
-// FModScalarInPlace calls aten::fmod_.Scalar. It overwrites x and returns it.
+// FModScalarInPlace is FModScalar in place: it overwrites x and returns it.
 //
 //	fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) FModScalarInPlace(other Scalar) Tensor {
@@ -1111,7 +1108,7 @@ func (x Tensor) FModScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// FModInPlace calls aten::fmod_.Tensor. It overwrites x and returns it.
+// FModInPlace is FMod in place: it overwrites x and returns it.
 //
 //	fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) FModInPlace(other Tensor) Tensor {
@@ -1123,7 +1120,7 @@ func (x Tensor) FModInPlace(other Tensor) Tensor {
 	return x
 }
 
-// FracInPlace calls aten::frac_. It overwrites x and returns it.
+// FracInPlace is Frac in place: it overwrites x and returns it.
 //
 //	frac_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) FracInPlace() Tensor {
@@ -1134,7 +1131,7 @@ func (x Tensor) FracInPlace() Tensor {
 	return x
 }
 
-// GCDInPlace calls aten::gcd_. It overwrites x and returns it.
+// GCDInPlace is GCD in place: it overwrites x and returns it.
 //
 //	gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) GCDInPlace(other Tensor) Tensor {
@@ -1146,7 +1143,7 @@ func (x Tensor) GCDInPlace(other Tensor) Tensor {
 	return x
 }
 
-// GeScalarInPlace calls aten::ge_.Scalar. It overwrites x and returns it.
+// GeScalarInPlace is GeScalar in place: it overwrites x and returns it.
 //
 //	ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) GeScalarInPlace(other Scalar) Tensor {
@@ -1158,7 +1155,7 @@ func (x Tensor) GeScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// GeInPlace calls aten::ge_.Tensor. It overwrites x and returns it.
+// GeInPlace is Ge in place: it overwrites x and returns it.
 //
 //	ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) GeInPlace(other Tensor) Tensor {
@@ -1170,8 +1167,7 @@ func (x Tensor) GeInPlace(other Tensor) Tensor {
 	return x
 }
 
-// GeometricInPlace calls aten::geometric_. It overwrites x and returns it. It may be followed by
-// generator.
+// GeometricInPlace calls aten::geometric_. It overwrites x and returns it. Optional: generator.
 //
 //	geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) GeometricInPlace(p float64, generator ...*Generator) Tensor {
@@ -1184,7 +1180,7 @@ func (x Tensor) GeometricInPlace(p float64, generator ...*Generator) Tensor {
 	return x
 }
 
-// GreaterScalarInPlace calls aten::greater_.Scalar. It overwrites x and returns it.
+// GreaterScalarInPlace is GreaterScalar in place: it overwrites x and returns it.
 //
 //	greater_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) GreaterScalarInPlace(other Scalar) Tensor {
@@ -1196,7 +1192,7 @@ func (x Tensor) GreaterScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// GreaterInPlace calls aten::greater_.Tensor. It overwrites x and returns it.
+// GreaterInPlace is Greater in place: it overwrites x and returns it.
 //
 //	greater_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) GreaterInPlace(other Tensor) Tensor {
@@ -1208,7 +1204,7 @@ func (x Tensor) GreaterInPlace(other Tensor) Tensor {
 	return x
 }
 
-// GreaterEqualScalarInPlace calls aten::greater_equal_.Scalar. It overwrites x and returns it.
+// GreaterEqualScalarInPlace is GreaterEqualScalar in place: it overwrites x and returns it.
 //
 //	greater_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) GreaterEqualScalarInPlace(other Scalar) Tensor {
@@ -1220,7 +1216,7 @@ func (x Tensor) GreaterEqualScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// GreaterEqualInPlace calls aten::greater_equal_.Tensor. It overwrites x and returns it.
+// GreaterEqualInPlace is GreaterEqual in place: it overwrites x and returns it.
 //
 //	greater_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) GreaterEqualInPlace(other Tensor) Tensor {
@@ -1232,7 +1228,7 @@ func (x Tensor) GreaterEqualInPlace(other Tensor) Tensor {
 	return x
 }
 
-// GtScalarInPlace calls aten::gt_.Scalar. It overwrites x and returns it.
+// GtScalarInPlace is GtScalar in place: it overwrites x and returns it.
 //
 //	gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) GtScalarInPlace(other Scalar) Tensor {
@@ -1244,7 +1240,7 @@ func (x Tensor) GtScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// GtInPlace calls aten::gt_.Tensor. It overwrites x and returns it.
+// GtInPlace is Gt in place: it overwrites x and returns it.
 //
 //	gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) GtInPlace(other Tensor) Tensor {
@@ -1256,7 +1252,7 @@ func (x Tensor) GtInPlace(other Tensor) Tensor {
 	return x
 }
 
-// HeavisideInPlace calls aten::heaviside_. It overwrites x and returns it.
+// HeavisideInPlace is Heaviside in place: it overwrites x and returns it.
 //
 //	heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
 func (x Tensor) HeavisideInPlace(values Tensor) Tensor {
@@ -1268,7 +1264,7 @@ func (x Tensor) HeavisideInPlace(values Tensor) Tensor {
 	return x
 }
 
-// HypotInPlace calls aten::hypot_. It overwrites x and returns it.
+// HypotInPlace is Hypot in place: it overwrites x and returns it.
 //
 //	hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) HypotInPlace(other Tensor) Tensor {
@@ -1280,7 +1276,7 @@ func (x Tensor) HypotInPlace(other Tensor) Tensor {
 	return x
 }
 
-// I0InPlace calls aten::i0_. It overwrites x and returns it.
+// I0InPlace is I0 in place: it overwrites x and returns it.
 //
 //	i0_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) I0InPlace() Tensor {
@@ -1291,7 +1287,7 @@ func (x Tensor) I0InPlace() Tensor {
 	return x
 }
 
-// IGammaInPlace calls aten::igamma_. It overwrites x and returns it.
+// IGammaInPlace is IGamma in place: it overwrites x and returns it.
 //
 //	igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) IGammaInPlace(other Tensor) Tensor {
@@ -1303,7 +1299,7 @@ func (x Tensor) IGammaInPlace(other Tensor) Tensor {
 	return x
 }
 
-// IGammaCInPlace calls aten::igammac_. It overwrites x and returns it.
+// IGammaCInPlace is IGammaC in place: it overwrites x and returns it.
 //
 //	igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) IGammaCInPlace(other Tensor) Tensor {
@@ -1315,7 +1311,7 @@ func (x Tensor) IGammaCInPlace(other Tensor) Tensor {
 	return x
 }
 
-// IndexAddInPlace calls aten::index_add_. It overwrites x and returns it.
+// IndexAddInPlace is IndexAdd in place: it overwrites x and returns it.
 //
 //	index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) IndexAddInPlace(dim int, index, source Tensor, opts ...IndexAddOptions) Tensor {
@@ -1334,7 +1330,7 @@ func (x Tensor) IndexAddInPlace(dim int, index, source Tensor, opts ...IndexAddO
 	return x
 }
 
-// IndexCopyInPlace calls aten::index_copy_. It overwrites x and returns it.
+// IndexCopyInPlace is IndexCopy in place: it overwrites x and returns it.
 //
 //	index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
 func (x Tensor) IndexCopyInPlace(dim int, index, source Tensor) Tensor {
@@ -1348,7 +1344,7 @@ func (x Tensor) IndexCopyInPlace(dim int, index, source Tensor) Tensor {
 	return x
 }
 
-// IndexFillInPlace calls aten::index_fill_.int_Scalar. It overwrites x and returns it.
+// IndexFillInPlace is IndexFill in place: it overwrites x and returns it.
 //
 //	index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 func (x Tensor) IndexFillInPlace(dim int, index Tensor, value Scalar) Tensor {
@@ -1362,7 +1358,7 @@ func (x Tensor) IndexFillInPlace(dim int, index Tensor, value Scalar) Tensor {
 	return x
 }
 
-// IndexFillTensorInPlace calls aten::index_fill_.int_Tensor. It overwrites x and returns it.
+// IndexFillTensorInPlace is IndexFillTensor in place: it overwrites x and returns it.
 //
 //	index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
 func (x Tensor) IndexFillTensorInPlace(dim int, index, value Tensor) Tensor {
@@ -1376,7 +1372,7 @@ func (x Tensor) IndexFillTensorInPlace(dim int, index, value Tensor) Tensor {
 	return x
 }
 
-// IndexPutInPlace calls aten::index_put_. It overwrites x and returns it.
+// IndexPutInPlace is IndexPut in place: it overwrites x and returns it.
 //
 //	index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 func (x Tensor) IndexPutInPlace(indices []Tensor, values Tensor, opts ...IndexPutOptions) Tensor {
@@ -1394,7 +1390,7 @@ func (x Tensor) IndexPutInPlace(indices []Tensor, values Tensor, opts ...IndexPu
 	return x
 }
 
-// IndexReduceInPlace calls aten::index_reduce_. It overwrites x and returns it.
+// IndexReduceInPlace is IndexReduce in place: it overwrites x and returns it.
 //
 //	index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor(a!)
 func (x Tensor) IndexReduceInPlace(dim int, index, source Tensor, reduce string, opts ...IndexReduceOptions) Tensor {
@@ -1414,7 +1410,7 @@ func (x Tensor) IndexReduceInPlace(dim int, index, source Tensor, reduce string,
 	return x
 }
 
-// LCMInPlace calls aten::lcm_. It overwrites x and returns it.
+// LCMInPlace is LCM in place: it overwrites x and returns it.
 //
 //	lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LCMInPlace(other Tensor) Tensor {
@@ -1426,7 +1422,7 @@ func (x Tensor) LCMInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LdexpInPlace calls aten::ldexp_. It overwrites x and returns it.
+// LdexpInPlace is Ldexp in place: it overwrites x and returns it.
 //
 //	ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LdexpInPlace(other Tensor) Tensor {
@@ -1438,7 +1434,7 @@ func (x Tensor) LdexpInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LeScalarInPlace calls aten::le_.Scalar. It overwrites x and returns it.
+// LeScalarInPlace is LeScalar in place: it overwrites x and returns it.
 //
 //	le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) LeScalarInPlace(other Scalar) Tensor {
@@ -1450,7 +1446,7 @@ func (x Tensor) LeScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// LeInPlace calls aten::le_.Tensor. It overwrites x and returns it.
+// LeInPlace is Le in place: it overwrites x and returns it.
 //
 //	le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LeInPlace(other Tensor) Tensor {
@@ -1462,7 +1458,7 @@ func (x Tensor) LeInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LerpScalarInPlace calls aten::lerp_.Scalar. It overwrites x and returns it.
+// LerpScalarInPlace is LerpScalar in place: it overwrites x and returns it.
 //
 //	lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
 func (x Tensor) LerpScalarInPlace(end Tensor, weight Scalar) Tensor {
@@ -1475,7 +1471,7 @@ func (x Tensor) LerpScalarInPlace(end Tensor, weight Scalar) Tensor {
 	return x
 }
 
-// LerpInPlace calls aten::lerp_.Tensor. It overwrites x and returns it.
+// LerpInPlace is Lerp in place: it overwrites x and returns it.
 //
 //	lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
 func (x Tensor) LerpInPlace(end, weight Tensor) Tensor {
@@ -1488,7 +1484,7 @@ func (x Tensor) LerpInPlace(end, weight Tensor) Tensor {
 	return x
 }
 
-// LessScalarInPlace calls aten::less_.Scalar. It overwrites x and returns it.
+// LessScalarInPlace is LessScalar in place: it overwrites x and returns it.
 //
 //	less_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) LessScalarInPlace(other Scalar) Tensor {
@@ -1500,7 +1496,7 @@ func (x Tensor) LessScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// LessInPlace calls aten::less_.Tensor. It overwrites x and returns it.
+// LessInPlace is Less in place: it overwrites x and returns it.
 //
 //	less_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LessInPlace(other Tensor) Tensor {
@@ -1512,7 +1508,7 @@ func (x Tensor) LessInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LessEqualScalarInPlace calls aten::less_equal_.Scalar. It overwrites x and returns it.
+// LessEqualScalarInPlace is LessEqualScalar in place: it overwrites x and returns it.
 //
 //	less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) LessEqualScalarInPlace(other Scalar) Tensor {
@@ -1524,7 +1520,7 @@ func (x Tensor) LessEqualScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// LessEqualInPlace calls aten::less_equal_.Tensor. It overwrites x and returns it.
+// LessEqualInPlace is LessEqual in place: it overwrites x and returns it.
 //
 //	less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LessEqualInPlace(other Tensor) Tensor {
@@ -1536,7 +1532,7 @@ func (x Tensor) LessEqualInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LgammaInPlace calls aten::lgamma_. It overwrites x and returns it.
+// LgammaInPlace is Lgamma in place: it overwrites x and returns it.
 //
 //	lgamma_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) LgammaInPlace() Tensor {
@@ -1547,7 +1543,7 @@ func (x Tensor) LgammaInPlace() Tensor {
 	return x
 }
 
-// Log10InPlace calls aten::log10_. It overwrites x and returns it.
+// Log10InPlace is Log10 in place: it overwrites x and returns it.
 //
 //	log10_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) Log10InPlace() Tensor {
@@ -1558,7 +1554,7 @@ func (x Tensor) Log10InPlace() Tensor {
 	return x
 }
 
-// Log1pInPlace calls aten::log1p_. It overwrites x and returns it.
+// Log1pInPlace is Log1p in place: it overwrites x and returns it.
 //
 //	log1p_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) Log1pInPlace() Tensor {
@@ -1569,7 +1565,7 @@ func (x Tensor) Log1pInPlace() Tensor {
 	return x
 }
 
-// Log2InPlace calls aten::log2_. It overwrites x and returns it.
+// Log2InPlace is Log2 in place: it overwrites x and returns it.
 //
 //	log2_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) Log2InPlace() Tensor {
@@ -1580,7 +1576,7 @@ func (x Tensor) Log2InPlace() Tensor {
 	return x
 }
 
-// LogInPlace calls aten::log_. It overwrites x and returns it.
+// LogInPlace is Log in place: it overwrites x and returns it.
 //
 //	log_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) LogInPlace() Tensor {
@@ -1591,8 +1587,7 @@ func (x Tensor) LogInPlace() Tensor {
 	return x
 }
 
-// LogNormalInPlace calls aten::log_normal_. It overwrites x and returns it. It may be followed by
-// generator.
+// LogNormalInPlace calls aten::log_normal_. It overwrites x and returns it. Optional: generator.
 //
 //	log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Tensor {
@@ -1606,7 +1601,7 @@ func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Ten
 	return x
 }
 
-// LogicalAndInPlace calls aten::logical_and_. It overwrites x and returns it.
+// LogicalAndInPlace is LogicalAnd in place: it overwrites x and returns it.
 //
 //	logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LogicalAndInPlace(other Tensor) Tensor {
@@ -1618,7 +1613,7 @@ func (x Tensor) LogicalAndInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LogicalNotInPlace calls aten::logical_not_. It overwrites x and returns it.
+// LogicalNotInPlace is LogicalNot in place: it overwrites x and returns it.
 //
 //	logical_not_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) LogicalNotInPlace() Tensor {
@@ -1629,7 +1624,7 @@ func (x Tensor) LogicalNotInPlace() Tensor {
 	return x
 }
 
-// LogicalOrInPlace calls aten::logical_or_. It overwrites x and returns it.
+// LogicalOrInPlace is LogicalOr in place: it overwrites x and returns it.
 //
 //	logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LogicalOrInPlace(other Tensor) Tensor {
@@ -1641,7 +1636,7 @@ func (x Tensor) LogicalOrInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LogicalXorInPlace calls aten::logical_xor_. It overwrites x and returns it.
+// LogicalXorInPlace is LogicalXor in place: it overwrites x and returns it.
 //
 //	logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LogicalXorInPlace(other Tensor) Tensor {
@@ -1653,7 +1648,7 @@ func (x Tensor) LogicalXorInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LogitInPlace calls aten::logit_. It overwrites x and returns it. It may be followed by eps.
+// LogitInPlace is Logit in place: it overwrites x and returns it. Optional: eps.
 //
 //	logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
 func (x Tensor) LogitInPlace(eps ...float64) Tensor {
@@ -1665,7 +1660,7 @@ func (x Tensor) LogitInPlace(eps ...float64) Tensor {
 	return x
 }
 
-// LtScalarInPlace calls aten::lt_.Scalar. It overwrites x and returns it.
+// LtScalarInPlace is LtScalar in place: it overwrites x and returns it.
 //
 //	lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) LtScalarInPlace(other Scalar) Tensor {
@@ -1677,7 +1672,7 @@ func (x Tensor) LtScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// LtInPlace calls aten::lt_.Tensor. It overwrites x and returns it.
+// LtInPlace is Lt in place: it overwrites x and returns it.
 //
 //	lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) LtInPlace(other Tensor) Tensor {
@@ -1689,7 +1684,7 @@ func (x Tensor) LtInPlace(other Tensor) Tensor {
 	return x
 }
 
-// MaskedFillInPlace calls aten::masked_fill_.Scalar. It overwrites x and returns it.
+// MaskedFillInPlace is MaskedFill in place: it overwrites x and returns it.
 //
 //	masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 func (x Tensor) MaskedFillInPlace(mask Tensor, value Scalar) Tensor {
@@ -1702,7 +1697,7 @@ func (x Tensor) MaskedFillInPlace(mask Tensor, value Scalar) Tensor {
 	return x
 }
 
-// MaskedFillTensorInPlace calls aten::masked_fill_.Tensor. It overwrites x and returns it.
+// MaskedFillTensorInPlace is MaskedFillTensor in place: it overwrites x and returns it.
 //
 //	masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 func (x Tensor) MaskedFillTensorInPlace(mask, value Tensor) Tensor {
@@ -1715,7 +1710,7 @@ func (x Tensor) MaskedFillTensorInPlace(mask, value Tensor) Tensor {
 	return x
 }
 
-// MaskedScatterInPlace calls aten::masked_scatter_. It overwrites x and returns it.
+// MaskedScatterInPlace is MaskedScatter in place: it overwrites x and returns it.
 //
 //	masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
 func (x Tensor) MaskedScatterInPlace(mask, source Tensor) Tensor {
@@ -1728,7 +1723,7 @@ func (x Tensor) MaskedScatterInPlace(mask, source Tensor) Tensor {
 	return x
 }
 
-// MulScalarInPlace calls aten::mul_.Scalar. It overwrites x and returns it.
+// MulScalarInPlace is MulScalar in place: it overwrites x and returns it.
 //
 //	mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) MulScalarInPlace(other Scalar) Tensor {
@@ -1740,7 +1735,7 @@ func (x Tensor) MulScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// MulInPlace calls aten::mul_.Tensor. It overwrites x and returns it.
+// MulInPlace is Mul in place: it overwrites x and returns it.
 //
 //	mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) MulInPlace(other Tensor) Tensor {
@@ -1752,7 +1747,7 @@ func (x Tensor) MulInPlace(other Tensor) Tensor {
 	return x
 }
 
-// MultiplyScalarInPlace calls aten::multiply_.Scalar. It overwrites x and returns it.
+// MultiplyScalarInPlace is MultiplyScalar in place: it overwrites x and returns it.
 //
 //	multiply_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) MultiplyScalarInPlace(other Scalar) Tensor {
@@ -1764,7 +1759,7 @@ func (x Tensor) MultiplyScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// MultiplyInPlace calls aten::multiply_.Tensor. It overwrites x and returns it.
+// MultiplyInPlace is Multiply in place: it overwrites x and returns it.
 //
 //	multiply_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) MultiplyInPlace(other Tensor) Tensor {
@@ -1776,7 +1771,7 @@ func (x Tensor) MultiplyInPlace(other Tensor) Tensor {
 	return x
 }
 
-// MvLgammaInPlace calls aten::mvlgamma_. It overwrites x and returns it.
+// MvLgammaInPlace is MvLgamma in place: it overwrites x and returns it.
 //
 //	mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)
 func (x Tensor) MvLgammaInPlace(p int) Tensor {
@@ -1788,7 +1783,7 @@ func (x Tensor) MvLgammaInPlace(p int) Tensor {
 	return x
 }
 
-// NaNToNumInPlace calls aten::nan_to_num_. It overwrites x and returns it.
+// NaNToNumInPlace is NaNToNum in place: it overwrites x and returns it.
 //
 //	nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
 func (x Tensor) NaNToNumInPlace(opts ...NaNToNumOptions) Tensor {
@@ -1806,7 +1801,7 @@ func (x Tensor) NaNToNumInPlace(opts ...NaNToNumOptions) Tensor {
 	return x
 }
 
-// NeScalarInPlace calls aten::ne_.Scalar. It overwrites x and returns it.
+// NeScalarInPlace is NeScalar in place: it overwrites x and returns it.
 //
 //	ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) NeScalarInPlace(other Scalar) Tensor {
@@ -1818,7 +1813,7 @@ func (x Tensor) NeScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// NeInPlace calls aten::ne_.Tensor. It overwrites x and returns it.
+// NeInPlace is Ne in place: it overwrites x and returns it.
 //
 //	ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) NeInPlace(other Tensor) Tensor {
@@ -1830,7 +1825,7 @@ func (x Tensor) NeInPlace(other Tensor) Tensor {
 	return x
 }
 
-// NegInPlace calls aten::neg_. It overwrites x and returns it.
+// NegInPlace is Neg in place: it overwrites x and returns it.
 //
 //	neg_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) NegInPlace() Tensor {
@@ -1841,7 +1836,7 @@ func (x Tensor) NegInPlace() Tensor {
 	return x
 }
 
-// NegativeInPlace calls aten::negative_. It overwrites x and returns it.
+// NegativeInPlace is Negative in place: it overwrites x and returns it.
 //
 //	negative_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) NegativeInPlace() Tensor {
@@ -1852,7 +1847,7 @@ func (x Tensor) NegativeInPlace() Tensor {
 	return x
 }
 
-// NextafterInPlace calls aten::nextafter_. It overwrites x and returns it.
+// NextafterInPlace is Nextafter in place: it overwrites x and returns it.
 //
 //	nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) NextafterInPlace(other Tensor) Tensor {
@@ -1864,8 +1859,7 @@ func (x Tensor) NextafterInPlace(other Tensor) Tensor {
 	return x
 }
 
-// NormalInPlace calls aten::normal_. It overwrites x and returns it. It may be followed by
-// generator.
+// NormalInPlace draws normally distributed numbers into x and returns it. Optional: generator.
 //
 //	normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) NormalInPlace(mean, std float64, generator ...*Generator) Tensor {
@@ -1879,7 +1873,7 @@ func (x Tensor) NormalInPlace(mean, std float64, generator ...*Generator) Tensor
 	return x
 }
 
-// NotEqualScalarInPlace calls aten::not_equal_.Scalar. It overwrites x and returns it.
+// NotEqualScalarInPlace is NotEqualScalar in place: it overwrites x and returns it.
 //
 //	not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) NotEqualScalarInPlace(other Scalar) Tensor {
@@ -1891,7 +1885,7 @@ func (x Tensor) NotEqualScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// NotEqualInPlace calls aten::not_equal_.Tensor. It overwrites x and returns it.
+// NotEqualInPlace is NotEqual in place: it overwrites x and returns it.
 //
 //	not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) NotEqualInPlace(other Tensor) Tensor {
@@ -1903,7 +1897,7 @@ func (x Tensor) NotEqualInPlace(other Tensor) Tensor {
 	return x
 }
 
-// PolygammaInPlace calls aten::polygamma_. It overwrites x and returns it.
+// PolygammaInPlace is Polygamma in place: it overwrites x and returns it.
 //
 //	polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
 func (x Tensor) PolygammaInPlace(n int) Tensor {
@@ -1915,7 +1909,7 @@ func (x Tensor) PolygammaInPlace(n int) Tensor {
 	return x
 }
 
-// PowScalarInPlace calls aten::pow_.Scalar. It overwrites x and returns it.
+// PowScalarInPlace is PowScalar in place: it overwrites x and returns it.
 //
 //	pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
 func (x Tensor) PowScalarInPlace(exponent Scalar) Tensor {
@@ -1927,7 +1921,7 @@ func (x Tensor) PowScalarInPlace(exponent Scalar) Tensor {
 	return x
 }
 
-// PowInPlace calls aten::pow_.Tensor. It overwrites x and returns it.
+// PowInPlace is Pow in place: it overwrites x and returns it.
 //
 //	pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
 func (x Tensor) PowInPlace(exponent Tensor) Tensor {
@@ -1939,7 +1933,7 @@ func (x Tensor) PowInPlace(exponent Tensor) Tensor {
 	return x
 }
 
-// PutInPlace calls aten::put_. It overwrites x and returns it.
+// PutInPlace is Put in place: it overwrites x and returns it.
 //
 //	put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
 func (x Tensor) PutInPlace(index, source Tensor, opts ...PutOptions) Tensor {
@@ -1957,7 +1951,7 @@ func (x Tensor) PutInPlace(index, source Tensor, opts ...PutOptions) Tensor {
 	return x
 }
 
-// Rad2DegInPlace calls aten::rad2deg_. It overwrites x and returns it.
+// Rad2DegInPlace is Rad2Deg in place: it overwrites x and returns it.
 //
 //	rad2deg_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) Rad2DegInPlace() Tensor {
@@ -1968,7 +1962,7 @@ func (x Tensor) Rad2DegInPlace() Tensor {
 	return x
 }
 
-// RandomInPlace calls aten::random_. It overwrites x and returns it. It may be followed by
+// RandomInPlace draws integers of the whole range of its dtype into x and returns it. Optional:
 // generator.
 //
 //	random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
@@ -1981,8 +1975,8 @@ func (x Tensor) RandomInPlace(generator ...*Generator) Tensor {
 	return x
 }
 
-// RandomRangeInPlace calls aten::random_.from. It overwrites x and returns it. It may be followed
-// by generator.
+// RandomRangeInPlace calls aten::random_.from. It overwrites x and returns it. Optional:
+// generator.
 //
 //	random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) Tensor {
@@ -1996,8 +1990,7 @@ func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) T
 	return x
 }
 
-// RandomToInPlace calls aten::random_.to. It overwrites x and returns it. It may be followed by
-// generator.
+// RandomToInPlace calls aten::random_.to. It overwrites x and returns it. Optional: generator.
 //
 //	random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) RandomToInPlace(to int, generator ...*Generator) Tensor {
@@ -2010,7 +2003,7 @@ func (x Tensor) RandomToInPlace(to int, generator ...*Generator) Tensor {
 	return x
 }
 
-// ReciprocalInPlace calls aten::reciprocal_. It overwrites x and returns it.
+// ReciprocalInPlace is Reciprocal in place: it overwrites x and returns it.
 //
 //	reciprocal_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ReciprocalInPlace() Tensor {
@@ -2021,7 +2014,7 @@ func (x Tensor) ReciprocalInPlace() Tensor {
 	return x
 }
 
-// ReLUInPlace calls aten::relu_. It overwrites x and returns it.
+// ReLUInPlace is ReLU in place: it overwrites x and returns it.
 //
 //	relu_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ReLUInPlace() Tensor {
@@ -2032,7 +2025,7 @@ func (x Tensor) ReLUInPlace() Tensor {
 	return x
 }
 
-// RemainderScalarInPlace calls aten::remainder_.Scalar. It overwrites x and returns it.
+// RemainderScalarInPlace is RemainderScalar in place: it overwrites x and returns it.
 //
 //	remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) RemainderScalarInPlace(other Scalar) Tensor {
@@ -2044,7 +2037,7 @@ func (x Tensor) RemainderScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// RemainderInPlace calls aten::remainder_.Tensor. It overwrites x and returns it.
+// RemainderInPlace is Remainder in place: it overwrites x and returns it.
 //
 //	remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) RemainderInPlace(other Tensor) Tensor {
@@ -2056,7 +2049,7 @@ func (x Tensor) RemainderInPlace(other Tensor) Tensor {
 	return x
 }
 
-// RenormInPlace calls aten::renorm_. It overwrites x and returns it.
+// RenormInPlace is Renorm in place: it overwrites x and returns it.
 //
 //	renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)
 func (x Tensor) RenormInPlace(p Scalar, dim int, maxnorm Scalar) Tensor {
@@ -2070,7 +2063,7 @@ func (x Tensor) RenormInPlace(p Scalar, dim int, maxnorm Scalar) Tensor {
 	return x
 }
 
-// ResizeInPlace calls aten::resize_. It overwrites x and returns it. It may be followed by
+// ResizeInPlace changes the size of x, whose new elements are not set, and returns it. Optional:
 // memoryFormat.
 //
 //	resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
@@ -2084,8 +2077,7 @@ func (x Tensor) ResizeInPlace(size []int, memoryFormat ...MemoryFormat) Tensor {
 	return x
 }
 
-// ResizeAsInPlace calls aten::resize_as_. It overwrites x and returns it. It may be followed by
-// memoryFormat.
+// ResizeAsInPlace calls aten::resize_as_. It overwrites x and returns it. Optional: memoryFormat.
 //
 //	resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 func (x Tensor) ResizeAsInPlace(theTemplate Tensor, memoryFormat ...MemoryFormat) Tensor {
@@ -2098,7 +2090,7 @@ func (x Tensor) ResizeAsInPlace(theTemplate Tensor, memoryFormat ...MemoryFormat
 	return x
 }
 
-// RoundInPlace calls aten::round_. It overwrites x and returns it.
+// RoundInPlace is Round in place: it overwrites x and returns it.
 //
 //	round_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) RoundInPlace() Tensor {
@@ -2109,7 +2101,7 @@ func (x Tensor) RoundInPlace() Tensor {
 	return x
 }
 
-// RoundDecimalsInPlace calls aten::round_.decimals. It overwrites x and returns it.
+// RoundDecimalsInPlace is RoundDecimals in place: it overwrites x and returns it.
 //
 //	round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
 func (x Tensor) RoundDecimalsInPlace(decimals int) Tensor {
@@ -2121,7 +2113,7 @@ func (x Tensor) RoundDecimalsInPlace(decimals int) Tensor {
 	return x
 }
 
-// RsqrtInPlace calls aten::rsqrt_. It overwrites x and returns it.
+// RsqrtInPlace is Rsqrt in place: it overwrites x and returns it.
 //
 //	rsqrt_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) RsqrtInPlace() Tensor {
@@ -2132,7 +2124,7 @@ func (x Tensor) RsqrtInPlace() Tensor {
 	return x
 }
 
-// ScatterSrcReduceInPlace calls aten::scatter_.reduce. It overwrites x and returns it.
+// ScatterSrcReduceInPlace is ScatterSrcReduce in place: it overwrites x and returns it.
 //
 //	scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
 func (x Tensor) ScatterSrcReduceInPlace(dim int, index, src Tensor, reduce string) Tensor {
@@ -2147,7 +2139,7 @@ func (x Tensor) ScatterSrcReduceInPlace(dim int, index, src Tensor, reduce strin
 	return x
 }
 
-// ScatterInPlace calls aten::scatter_.src. It overwrites x and returns it.
+// ScatterInPlace is Scatter in place: it overwrites x and returns it.
 //
 //	scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 func (x Tensor) ScatterInPlace(dim int, index, src Tensor) Tensor {
@@ -2161,7 +2153,7 @@ func (x Tensor) ScatterInPlace(dim int, index, src Tensor) Tensor {
 	return x
 }
 
-// ScatterValueInPlace calls aten::scatter_.value. It overwrites x and returns it.
+// ScatterValueInPlace is ScatterValue in place: it overwrites x and returns it.
 //
 //	scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 func (x Tensor) ScatterValueInPlace(dim int, index Tensor, value Scalar) Tensor {
@@ -2175,7 +2167,7 @@ func (x Tensor) ScatterValueInPlace(dim int, index Tensor, value Scalar) Tensor 
 	return x
 }
 
-// ScatterValueReduceInPlace calls aten::scatter_.value_reduce. It overwrites x and returns it.
+// ScatterValueReduceInPlace is ScatterValueReduce in place: it overwrites x and returns it.
 //
 //	scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 func (x Tensor) ScatterValueReduceInPlace(dim int, index Tensor, value Scalar, reduce string) Tensor {
@@ -2190,7 +2182,7 @@ func (x Tensor) ScatterValueReduceInPlace(dim int, index Tensor, value Scalar, r
 	return x
 }
 
-// ScatterAddInPlace calls aten::scatter_add_. It overwrites x and returns it.
+// ScatterAddInPlace is ScatterAdd in place: it overwrites x and returns it.
 //
 //	scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 func (x Tensor) ScatterAddInPlace(dim int, index, src Tensor) Tensor {
@@ -2204,7 +2196,7 @@ func (x Tensor) ScatterAddInPlace(dim int, index, src Tensor) Tensor {
 	return x
 }
 
-// ScatterReduceInPlace calls aten::scatter_reduce_.two. It overwrites x and returns it.
+// ScatterReduceInPlace is ScatterReduce in place: it overwrites x and returns it.
 //
 //	scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)
 func (x Tensor) ScatterReduceInPlace(dim int, index, src Tensor, reduce string, opts ...ScatterReduceOptions) Tensor {
@@ -2248,7 +2240,7 @@ func (x Tensor) SetTensorInPlace(source Tensor) Tensor {
 }
 
 // SetTensorOffsetInPlace calls aten::set_.source_Tensor_storage_offset. It overwrites x and
-// returns it. It may be followed by stride (default empty).
+// returns it. Optional: stride.
 //
 //	set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)
 func (x Tensor) SetTensorOffsetInPlace(source Tensor, storageOffset int, size []int, stride ...int) Tensor {
@@ -2263,7 +2255,7 @@ func (x Tensor) SetTensorOffsetInPlace(source Tensor, storageOffset int, size []
 	return x
 }
 
-// SgnInPlace calls aten::sgn_. It overwrites x and returns it.
+// SgnInPlace is Sgn in place: it overwrites x and returns it.
 //
 //	sgn_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SgnInPlace() Tensor {
@@ -2274,7 +2266,7 @@ func (x Tensor) SgnInPlace() Tensor {
 	return x
 }
 
-// SigmoidInPlace calls aten::sigmoid_. It overwrites x and returns it.
+// SigmoidInPlace is Sigmoid in place: it overwrites x and returns it.
 //
 //	sigmoid_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SigmoidInPlace() Tensor {
@@ -2285,7 +2277,7 @@ func (x Tensor) SigmoidInPlace() Tensor {
 	return x
 }
 
-// SignInPlace calls aten::sign_. It overwrites x and returns it.
+// SignInPlace is Sign in place: it overwrites x and returns it.
 //
 //	sign_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SignInPlace() Tensor {
@@ -2296,7 +2288,7 @@ func (x Tensor) SignInPlace() Tensor {
 	return x
 }
 
-// SinInPlace calls aten::sin_. It overwrites x and returns it.
+// SinInPlace is Sin in place: it overwrites x and returns it.
 //
 //	sin_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SinInPlace() Tensor {
@@ -2307,7 +2299,7 @@ func (x Tensor) SinInPlace() Tensor {
 	return x
 }
 
-// SincInPlace calls aten::sinc_. It overwrites x and returns it.
+// SincInPlace is Sinc in place: it overwrites x and returns it.
 //
 //	sinc_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SincInPlace() Tensor {
@@ -2318,7 +2310,7 @@ func (x Tensor) SincInPlace() Tensor {
 	return x
 }
 
-// SinhInPlace calls aten::sinh_. It overwrites x and returns it.
+// SinhInPlace is Sinh in place: it overwrites x and returns it.
 //
 //	sinh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SinhInPlace() Tensor {
@@ -2329,7 +2321,7 @@ func (x Tensor) SinhInPlace() Tensor {
 	return x
 }
 
-// SqrtInPlace calls aten::sqrt_. It overwrites x and returns it.
+// SqrtInPlace is Sqrt in place: it overwrites x and returns it.
 //
 //	sqrt_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SqrtInPlace() Tensor {
@@ -2340,7 +2332,7 @@ func (x Tensor) SqrtInPlace() Tensor {
 	return x
 }
 
-// SquareInPlace calls aten::square_. It overwrites x and returns it.
+// SquareInPlace is Square in place: it overwrites x and returns it.
 //
 //	square_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SquareInPlace() Tensor {
@@ -2351,7 +2343,7 @@ func (x Tensor) SquareInPlace() Tensor {
 	return x
 }
 
-// SqueezeInPlace calls aten::squeeze_. It overwrites x and returns it.
+// SqueezeInPlace is Squeeze in place: it overwrites x and returns it.
 //
 //	squeeze_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SqueezeInPlace() Tensor {
@@ -2362,7 +2354,7 @@ func (x Tensor) SqueezeInPlace() Tensor {
 	return x
 }
 
-// SqueezeDimInPlace calls aten::squeeze_.dim. It overwrites x and returns it.
+// SqueezeDimInPlace is SqueezeDim in place: it overwrites x and returns it.
 //
 //	squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)
 func (x Tensor) SqueezeDimInPlace(dim int) Tensor {
@@ -2374,7 +2366,7 @@ func (x Tensor) SqueezeDimInPlace(dim int) Tensor {
 	return x
 }
 
-// SqueezeDimsInPlace calls aten::squeeze_.dims. It overwrites x and returns it.
+// SqueezeDimsInPlace is SqueezeDims in place: it overwrites x and returns it.
 //
 //	squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
 func (x Tensor) SqueezeDimsInPlace(dim ...int) Tensor {
@@ -2386,7 +2378,7 @@ func (x Tensor) SqueezeDimsInPlace(dim ...int) Tensor {
 	return x
 }
 
-// SubScalarInPlace calls aten::sub_.Scalar. It overwrites x and returns it.
+// SubScalarInPlace is SubScalar in place: it overwrites x and returns it.
 //
 //	sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) SubScalarInPlace(other Scalar, opts ...SubOptions) Tensor {
@@ -2403,7 +2395,7 @@ func (x Tensor) SubScalarInPlace(other Scalar, opts ...SubOptions) Tensor {
 	return x
 }
 
-// SubInPlace calls aten::sub_.Tensor. It overwrites x and returns it.
+// SubInPlace is Sub in place: it overwrites x and returns it.
 //
 //	sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) SubInPlace(other Tensor, opts ...SubOptions) Tensor {
@@ -2420,7 +2412,7 @@ func (x Tensor) SubInPlace(other Tensor, opts ...SubOptions) Tensor {
 	return x
 }
 
-// SubtractScalarInPlace calls aten::subtract_.Scalar. It overwrites x and returns it.
+// SubtractScalarInPlace is SubtractScalar in place: it overwrites x and returns it.
 //
 //	subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) SubtractScalarInPlace(other Scalar, opts ...SubtractOptions) Tensor {
@@ -2437,7 +2429,7 @@ func (x Tensor) SubtractScalarInPlace(other Scalar, opts ...SubtractOptions) Ten
 	return x
 }
 
-// SubtractInPlace calls aten::subtract_.Tensor. It overwrites x and returns it.
+// SubtractInPlace is Subtract in place: it overwrites x and returns it.
 //
 //	subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 func (x Tensor) SubtractInPlace(other Tensor, opts ...SubtractOptions) Tensor {
@@ -2454,7 +2446,7 @@ func (x Tensor) SubtractInPlace(other Tensor, opts ...SubtractOptions) Tensor {
 	return x
 }
 
-// SwapAxesInPlace calls aten::swapaxes_. It overwrites x and returns it.
+// SwapAxesInPlace is SwapAxes in place: it overwrites x and returns it.
 //
 //	swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
 func (x Tensor) SwapAxesInPlace(axis0, axis1 int) Tensor {
@@ -2467,7 +2459,7 @@ func (x Tensor) SwapAxesInPlace(axis0, axis1 int) Tensor {
 	return x
 }
 
-// SwapDimsInPlace calls aten::swapdims_. It overwrites x and returns it.
+// SwapDimsInPlace is SwapDims in place: it overwrites x and returns it.
 //
 //	swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
 func (x Tensor) SwapDimsInPlace(dim0, dim1 int) Tensor {
@@ -2480,7 +2472,7 @@ func (x Tensor) SwapDimsInPlace(dim0, dim1 int) Tensor {
 	return x
 }
 
-// TInPlace calls aten::t_. It overwrites x and returns it.
+// TInPlace is T in place: it overwrites x and returns it.
 //
 //	t_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) TInPlace() Tensor {
@@ -2491,7 +2483,7 @@ func (x Tensor) TInPlace() Tensor {
 	return x
 }
 
-// TanInPlace calls aten::tan_. It overwrites x and returns it.
+// TanInPlace is Tan in place: it overwrites x and returns it.
 //
 //	tan_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) TanInPlace() Tensor {
@@ -2502,7 +2494,7 @@ func (x Tensor) TanInPlace() Tensor {
 	return x
 }
 
-// TanhInPlace calls aten::tanh_. It overwrites x and returns it.
+// TanhInPlace is Tanh in place: it overwrites x and returns it.
 //
 //	tanh_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) TanhInPlace() Tensor {
@@ -2513,7 +2505,7 @@ func (x Tensor) TanhInPlace() Tensor {
 	return x
 }
 
-// TransposeInPlace calls aten::transpose_. It overwrites x and returns it.
+// TransposeInPlace is Transpose in place: it overwrites x and returns it.
 //
 //	transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
 func (x Tensor) TransposeInPlace(dim0, dim1 int) Tensor {
@@ -2526,8 +2518,7 @@ func (x Tensor) TransposeInPlace(dim0, dim1 int) Tensor {
 	return x
 }
 
-// TrilInPlace calls aten::tril_. It overwrites x and returns it. It may be followed by diagonal
-// (default 0).
+// TrilInPlace is Tril in place: it overwrites x and returns it. Optional: diagonal (default 0).
 //
 //	tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 func (x Tensor) TrilInPlace(diagonal ...int) Tensor {
@@ -2539,8 +2530,7 @@ func (x Tensor) TrilInPlace(diagonal ...int) Tensor {
 	return x
 }
 
-// TriuInPlace calls aten::triu_. It overwrites x and returns it. It may be followed by diagonal
-// (default 0).
+// TriuInPlace is Triu in place: it overwrites x and returns it. Optional: diagonal (default 0).
 //
 //	triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 func (x Tensor) TriuInPlace(diagonal ...int) Tensor {
@@ -2552,7 +2542,7 @@ func (x Tensor) TriuInPlace(diagonal ...int) Tensor {
 	return x
 }
 
-// TrueDivideScalarInPlace calls aten::true_divide_.Scalar. It overwrites x and returns it.
+// TrueDivideScalarInPlace is TrueDivideScalar in place: it overwrites x and returns it.
 //
 //	true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) TrueDivideScalarInPlace(other Scalar) Tensor {
@@ -2564,7 +2554,7 @@ func (x Tensor) TrueDivideScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// TrueDivideInPlace calls aten::true_divide_.Tensor. It overwrites x and returns it.
+// TrueDivideInPlace is TrueDivide in place: it overwrites x and returns it.
 //
 //	true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) TrueDivideInPlace(other Tensor) Tensor {
@@ -2576,7 +2566,7 @@ func (x Tensor) TrueDivideInPlace(other Tensor) Tensor {
 	return x
 }
 
-// TruncInPlace calls aten::trunc_. It overwrites x and returns it.
+// TruncInPlace is Trunc in place: it overwrites x and returns it.
 //
 //	trunc_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) TruncInPlace() Tensor {
@@ -2587,8 +2577,7 @@ func (x Tensor) TruncInPlace() Tensor {
 	return x
 }
 
-// UniformInPlace calls aten::uniform_. It overwrites x and returns it. It may be followed by
-// generator.
+// UniformInPlace draws numbers between from and to into x and returns it. Optional: generator.
 //
 //	uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) UniformInPlace(from, to float64, generator ...*Generator) Tensor {
@@ -2602,7 +2591,7 @@ func (x Tensor) UniformInPlace(from, to float64, generator ...*Generator) Tensor
 	return x
 }
 
-// UnsqueezeInPlace calls aten::unsqueeze_. It overwrites x and returns it.
+// UnsqueezeInPlace is Unsqueeze in place: it overwrites x and returns it.
 //
 //	unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)
 func (x Tensor) UnsqueezeInPlace(dim int) Tensor {
@@ -2614,7 +2603,7 @@ func (x Tensor) UnsqueezeInPlace(dim int) Tensor {
 	return x
 }
 
-// XLogYScalarInPlace calls aten::xlogy_.Scalar_Other. It overwrites x and returns it.
+// XLogYScalarInPlace is XLogYScalar in place: it overwrites x and returns it.
 //
 //	xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)
 func (x Tensor) XLogYScalarInPlace(other Scalar) Tensor {
@@ -2626,7 +2615,7 @@ func (x Tensor) XLogYScalarInPlace(other Scalar) Tensor {
 	return x
 }
 
-// XLogYInPlace calls aten::xlogy_.Tensor. It overwrites x and returns it.
+// XLogYInPlace is XLogY in place: it overwrites x and returns it.
 //
 //	xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 func (x Tensor) XLogYInPlace(other Tensor) Tensor {
@@ -2638,7 +2627,7 @@ func (x Tensor) XLogYInPlace(other Tensor) Tensor {
 	return x
 }
 
-// ZeroInPlace calls aten::zero_. It overwrites x and returns it.
+// ZeroInPlace sets all elements to 0 and returns x.
 //
 //	zero_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) ZeroInPlace() Tensor {

@@ -4,7 +4,7 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// LinalgCholesky calls aten::linalg_cholesky.
+// LinalgCholesky returns L with a = L·Lᴴ for positive-definite a.
 //
 //	linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
 func LinalgCholesky(x Tensor, opts ...LinalgCholeskyOptions) Tensor {
@@ -35,7 +35,7 @@ func LinalgCholeskyEx(x Tensor, opts ...LinalgCholeskyExOptions) (l, info Tensor
 	return result2(&c)
 }
 
-// LinalgCond calls aten::linalg_cond. It may be followed by p.
+// LinalgCond calls aten::linalg_cond. Optional: p.
 //
 //	linalg_cond(Tensor self, Scalar? p=None) -> Tensor
 func LinalgCond(x Tensor, p ...Scalar) Tensor {
@@ -73,7 +73,7 @@ func LinalgCross(x, other Tensor, opts ...LinalgCrossOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgDet calls aten::linalg_det.
+// LinalgDet returns the determinant of square matrices.
 //
 //	linalg_det(Tensor A) -> Tensor
 func LinalgDet(a Tensor) Tensor {
@@ -100,7 +100,7 @@ func LinalgDiagonal(a Tensor, opts ...LinalgDiagonalOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgEig calls aten::linalg_eig.
+// LinalgEig returns the eigenvalues and the eigenvectors of square matrices, complex in general.
 //
 //	linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 func LinalgEig(x Tensor) (eigenvalues, eigenvectors Tensor) {
@@ -110,7 +110,8 @@ func LinalgEig(x Tensor) (eigenvalues, eigenvectors Tensor) {
 	return result2(&c)
 }
 
-// LinalgEigh calls aten::linalg_eigh. It may be followed by uplo (default "L").
+// LinalgEigh returns the eigenvalues, ascending, and the eigenvectors of symmetric or Hermitian
+// matrices, of which the triangle uplo is read. Optional: uplo (default "L").
 //
 //	linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
 func LinalgEigh(x Tensor, uplo ...string) (eigenvalues, eigenvectors Tensor) {
@@ -131,7 +132,7 @@ func LinalgEigvals(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgEigvalsh calls aten::linalg_eigvalsh. It may be followed by uplo (default "L").
+// LinalgEigvalsh calls aten::linalg_eigvalsh. Optional: uplo (default "L").
 //
 //	linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
 func LinalgEigvalsh(x Tensor, uplo ...string) Tensor {
@@ -153,7 +154,7 @@ func LinalgHouseholderProduct(input, tau Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgInv calls aten::linalg_inv.
+// LinalgInv returns the inverse of square matrices; it panics if one is singular.
 //
 //	linalg_inv(Tensor A) -> Tensor
 func LinalgInv(a Tensor) Tensor {
@@ -226,7 +227,8 @@ func LinalgLDLSolve(ld, pivots, b Tensor, opts ...LinalgLDLSolveOptions) Tensor 
 	return result1(&c)
 }
 
-// LinalgLstsq calls aten::linalg_lstsq.
+// LinalgLstsq returns the least-squares solution of a·y = b, with the residuals, the rank and
+// the singular values of a.
 //
 //	linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)
 func LinalgLstsq(x, b Tensor, opts ...LinalgLstsqOptions) (solution, residuals, rank, singularValues Tensor) {
@@ -375,7 +377,7 @@ func LinalgMatrixPower(x Tensor, n int) Tensor {
 	return result1(&c)
 }
 
-// LinalgMatrixRankTol calls aten::linalg_matrix_rank.
+// LinalgMatrixRankTol returns the number of singular values above the tolerance.
 //
 //	linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
 func LinalgMatrixRankTol(x Tensor, tol float64, opts ...LinalgMatrixRankTolOptions) Tensor {
@@ -391,7 +393,7 @@ func LinalgMatrixRankTol(x Tensor, tol float64, opts ...LinalgMatrixRankTolOptio
 	return result1(&c)
 }
 
-// LinalgMatrixRank calls aten::linalg_matrix_rank.atol_rtol_float.
+// LinalgMatrixRank returns the number of singular values above the tolerance.
 //
 //	linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
 func LinalgMatrixRank(x Tensor, opts ...LinalgMatrixRankOptions) Tensor {
@@ -408,7 +410,7 @@ func LinalgMatrixRank(x Tensor, opts ...LinalgMatrixRankOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgMatrixRankTensor calls aten::linalg_matrix_rank.atol_rtol_tensor.
+// LinalgMatrixRankTensor returns the number of singular values above the tolerance.
 //
 //	linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
 func LinalgMatrixRankTensor(input Tensor, opts ...LinalgMatrixRankTensorOptions) Tensor {
@@ -425,7 +427,7 @@ func LinalgMatrixRankTensor(input Tensor, opts ...LinalgMatrixRankTensorOptions)
 	return result1(&c)
 }
 
-// LinalgMatrixRankTolTensor calls aten::linalg_matrix_rank.tol_tensor.
+// LinalgMatrixRankTolTensor returns the number of singular values above the tolerance.
 //
 //	linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
 func LinalgMatrixRankTolTensor(input, tol Tensor, opts ...LinalgMatrixRankTolOptions) Tensor {
@@ -451,7 +453,7 @@ func LinalgMultiDot(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgNorm calls aten::linalg_norm.
+// LinalgNorm returns the norm of vectors or matrices; by default the 2-norm of all elements.
 //
 //	linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func LinalgNorm(x Tensor, opts ...LinalgNormOptions) Tensor {
@@ -469,7 +471,7 @@ func LinalgNorm(x Tensor, opts ...LinalgNormOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgNormStr calls aten::linalg_norm.ord_str.
+// LinalgNormStr returns the norm of vectors or matrices; by default the 2-norm of all elements.
 //
 //	linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func LinalgNormStr(x Tensor, ord string, opts ...LinalgNormStrOptions) Tensor {
@@ -487,7 +489,7 @@ func LinalgNormStr(x Tensor, ord string, opts ...LinalgNormStrOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgPinvRCond calls aten::linalg_pinv.
+// LinalgPinvRCond returns the pseudoinverse.
 //
 //	linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
 func LinalgPinvRCond(x Tensor, rcond float64, opts ...LinalgPinvRCondOptions) Tensor {
@@ -503,7 +505,7 @@ func LinalgPinvRCond(x Tensor, rcond float64, opts ...LinalgPinvRCondOptions) Te
 	return result1(&c)
 }
 
-// LinalgPinv calls aten::linalg_pinv.atol_rtol_float.
+// LinalgPinv returns the pseudoinverse.
 //
 //	linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
 func LinalgPinv(x Tensor, opts ...LinalgPinvOptions) Tensor {
@@ -520,7 +522,7 @@ func LinalgPinv(x Tensor, opts ...LinalgPinvOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgPinvTensor calls aten::linalg_pinv.atol_rtol_tensor.
+// LinalgPinvTensor returns the pseudoinverse.
 //
 //	linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
 func LinalgPinvTensor(x Tensor, opts ...LinalgPinvTensorOptions) Tensor {
@@ -537,7 +539,7 @@ func LinalgPinvTensor(x Tensor, opts ...LinalgPinvTensorOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgPinvRCondTensor calls aten::linalg_pinv.rcond_tensor.
+// LinalgPinvRCondTensor returns the pseudoinverse.
 //
 //	linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
 func LinalgPinvRCondTensor(x, rcond Tensor, opts ...LinalgPinvRCondOptions) Tensor {
@@ -553,7 +555,8 @@ func LinalgPinvRCondTensor(x, rcond Tensor, opts ...LinalgPinvRCondOptions) Tens
 	return result1(&c)
 }
 
-// LinalgQR calls aten::linalg_qr. It may be followed by mode (default "reduced").
+// LinalgQR factors matrices into q with orthonormal columns and upper triangular r; mode is
+// "reduced", "complete" or "r". Optional: mode (default "reduced").
 //
 //	linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
 func LinalgQR(a Tensor, mode ...string) (q, r Tensor) {
@@ -574,7 +577,7 @@ func LinalgSLogDet(a Tensor) (sign, logabsdet Tensor) {
 	return result2(&c)
 }
 
-// LinalgSolve calls aten::linalg_solve.
+// LinalgSolve returns the solution of a·y = b for square a.
 //
 //	linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
 func LinalgSolve(a, b Tensor, opts ...LinalgSolveOptions) Tensor {
@@ -625,7 +628,7 @@ func LinalgSolveTriangular(x, b Tensor, upper bool, opts ...LinalgSolveTriangula
 	return result1(&c)
 }
 
-// LinalgSVD calls aten::linalg_svd.
+// LinalgSVD factors matrices into u·diag(s)·vh with the singular values s in descending order.
 //
 //	linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 func LinalgSVD(a Tensor, opts ...LinalgSVDOptions) (u, s, vh Tensor) {
@@ -641,7 +644,7 @@ func LinalgSVD(a Tensor, opts ...LinalgSVDOptions) (u, s, vh Tensor) {
 	return result3(&c)
 }
 
-// LinalgSVDVals calls aten::linalg_svdvals.
+// LinalgSVDVals returns the singular values in descending order.
 //
 //	linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
 func LinalgSVDVals(a Tensor, opts ...LinalgSVDValsOptions) Tensor {
@@ -656,7 +659,7 @@ func LinalgSVDVals(a Tensor, opts ...LinalgSVDValsOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgTensorInv calls aten::linalg_tensorinv. It may be followed by ind (default 2).
+// LinalgTensorInv calls aten::linalg_tensorinv. Optional: ind (default 2).
 //
 //	linalg_tensorinv(Tensor self, int ind=2) -> Tensor
 func LinalgTensorInv(x Tensor, ind ...int) Tensor {
@@ -667,7 +670,7 @@ func LinalgTensorInv(x Tensor, ind ...int) Tensor {
 	return result1(&c)
 }
 
-// LinalgTensorSolve calls aten::linalg_tensorsolve. It may be followed by dims.
+// LinalgTensorSolve calls aten::linalg_tensorsolve. Optional: dims.
 //
 //	linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
 func LinalgTensorSolve(x, other Tensor, dims ...int) Tensor {
@@ -710,7 +713,8 @@ func LinalgVecDot(x, y Tensor, opts ...LinalgVecDotOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgVectorNorm calls aten::linalg_vector_norm.
+// LinalgVectorNorm returns the Ord-norm along the dimensions, by default the 2-norm of all
+// elements.
 //
 //	linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func LinalgVectorNorm(x Tensor, opts ...LinalgVectorNormOptions) Tensor {

@@ -4,7 +4,8 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// Unique calls aten::_unique2.
+// Unique returns the different elements, sorted; if asked for, also where each element of x went
+// and how often each occurs.
 //
 //	_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
 func (x Tensor) Unique(opts ...UniqueOptions) (values, inverse, counts Tensor) {
@@ -21,7 +22,7 @@ func (x Tensor) Unique(opts ...UniqueOptions) (values, inverse, counts Tensor) {
 	return result3(&c)
 }
 
-// Abs calls aten::abs.
+// Abs returns the absolute value of each element.
 //
 //	abs(Tensor self) -> Tensor
 func (x Tensor) Abs() Tensor {
@@ -61,7 +62,7 @@ func (x Tensor) Acosh() Tensor {
 	return result1(&c)
 }
 
-// AddScalar calls aten::add.Scalar.
+// AddScalar returns x + Alpha*other for a number.
 //
 //	add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func (x Tensor) AddScalar(other Scalar, opts ...AddOptions) Tensor {
@@ -77,7 +78,7 @@ func (x Tensor) AddScalar(other Scalar, opts ...AddOptions) Tensor {
 	return result1(&c)
 }
 
-// Add calls aten::add.Tensor.
+// Add returns x + Alpha*other, element by element; the shapes are broadcast.
 //
 //	add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 func (x Tensor) Add(other Tensor, opts ...AddOptions) Tensor {
@@ -111,7 +112,7 @@ func (x Tensor) AddBMM(batch1, batch2 Tensor, opts ...AddBMMOptions) Tensor {
 	return result1(&c)
 }
 
-// AddCDiv calls aten::addcdiv.
+// AddCDiv returns x + Value * tensor1 / tensor2.
 //
 //	addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 func (x Tensor) AddCDiv(tensor1, tensor2 Tensor, opts ...AddCDivOptions) Tensor {
@@ -128,7 +129,7 @@ func (x Tensor) AddCDiv(tensor1, tensor2 Tensor, opts ...AddCDivOptions) Tensor 
 	return result1(&c)
 }
 
-// AddCMul calls aten::addcmul.
+// AddCMul returns x + Value * tensor1 * tensor2.
 //
 //	addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 func (x Tensor) AddCMul(tensor1, tensor2 Tensor, opts ...AddCMulOptions) Tensor {
@@ -145,7 +146,7 @@ func (x Tensor) AddCMul(tensor1, tensor2 Tensor, opts ...AddCMulOptions) Tensor 
 	return result1(&c)
 }
 
-// AddMM calls aten::addmm.
+// AddMM returns Beta*x + Alpha*(mat1·mat2).
 //
 //	addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func (x Tensor) AddMM(mat1, mat2 Tensor, opts ...AddMMOptions) Tensor {
@@ -163,7 +164,7 @@ func (x Tensor) AddMM(mat1, mat2 Tensor, opts ...AddMMOptions) Tensor {
 	return result1(&c)
 }
 
-// AddMV calls aten::addmv.
+// AddMV returns Beta*x + Alpha*(mat·vec).
 //
 //	addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func (x Tensor) AddMV(mat, vec Tensor, opts ...AddMVOptions) Tensor {
@@ -220,7 +221,7 @@ func (x Tensor) AlignAs(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// All calls aten::all.
+// All tells whether all elements are true (not zero).
 //
 //	all(Tensor self) -> Tensor
 func (x Tensor) All() Tensor {
@@ -230,7 +231,7 @@ func (x Tensor) All() Tensor {
 	return result1(&c)
 }
 
-// AllDim calls aten::all.dim.
+// AllDim tells whether all elements along dim are true (not zero).
 //
 //	all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 func (x Tensor) AllDim(dim int, opts ...AllDimOptions) Tensor {
@@ -246,7 +247,7 @@ func (x Tensor) AllDim(dim int, opts ...AllDimOptions) Tensor {
 	return result1(&c)
 }
 
-// AllDims calls aten::all.dims.
+// AllDims tells whether all elements along the dimensions are true (not zero).
 //
 //	all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 func (x Tensor) AllDims(dim []int, opts ...AllDimOptions) Tensor {
@@ -262,7 +263,7 @@ func (x Tensor) AllDims(dim []int, opts ...AllDimOptions) Tensor {
 	return result1(&c)
 }
 
-// AllClose calls aten::allclose.
+// AllClose tells whether all elements are within ATol + RTol*|other| of those of other.
 //
 //	allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool
 func (x Tensor) AllClose(other Tensor, opts ...AllCloseOptions) bool {
@@ -280,7 +281,7 @@ func (x Tensor) AllClose(other Tensor, opts ...AllCloseOptions) bool {
 	return resultBool(&c)
 }
 
-// AMax calls aten::amax.
+// AMax returns the largest elements along the dimensions; equal ones share the gradient.
 //
 //	amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 func (x Tensor) AMax(opts ...AMaxOptions) Tensor {
@@ -296,7 +297,7 @@ func (x Tensor) AMax(opts ...AMaxOptions) Tensor {
 	return result1(&c)
 }
 
-// AMaxDim calls aten::amax.
+// AMaxDim returns the largest elements along the dimensions; equal ones share the gradient.
 //
 //	amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 func (x Tensor) AMaxDim(dim []int, opts ...AMaxDimOptions) Tensor {
@@ -312,7 +313,7 @@ func (x Tensor) AMaxDim(dim []int, opts ...AMaxDimOptions) Tensor {
 	return result1(&c)
 }
 
-// AMin calls aten::amin.
+// AMin returns the smallest elements along the dimensions; equal ones share the gradient.
 //
 //	amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 func (x Tensor) AMin(opts ...AMinOptions) Tensor {
@@ -328,7 +329,7 @@ func (x Tensor) AMin(opts ...AMinOptions) Tensor {
 	return result1(&c)
 }
 
-// AMinDim calls aten::amin.
+// AMinDim returns the smallest elements along the dimensions; equal ones share the gradient.
 //
 //	amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 func (x Tensor) AMinDim(dim []int, opts ...AMinDimOptions) Tensor {
@@ -344,7 +345,7 @@ func (x Tensor) AMinDim(dim []int, opts ...AMinDimOptions) Tensor {
 	return result1(&c)
 }
 
-// AMinMax calls aten::aminmax.
+// AMinMax returns the smallest and the largest element, of all or along one dimension.
 //
 //	aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 func (x Tensor) AMinMax(opts ...AMinMaxOptions) (minimum, maximum Tensor) {
@@ -360,7 +361,7 @@ func (x Tensor) AMinMax(opts ...AMinMaxOptions) (minimum, maximum Tensor) {
 	return result2(&c)
 }
 
-// AMinMaxDim calls aten::aminmax.
+// AMinMaxDim returns the smallest and the largest element, of all or along one dimension.
 //
 //	aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 func (x Tensor) AMinMaxDim(dim int, opts ...AMinMaxDimOptions) (minimum, maximum Tensor) {
@@ -386,7 +387,7 @@ func (x Tensor) Angle() Tensor {
 	return result1(&c)
 }
 
-// Any calls aten::any.
+// Any tells whether any element is true (not zero).
 //
 //	any(Tensor self) -> Tensor
 func (x Tensor) Any() Tensor {
@@ -396,7 +397,7 @@ func (x Tensor) Any() Tensor {
 	return result1(&c)
 }
 
-// AnyDim calls aten::any.dim.
+// AnyDim tells whether any element along dim is true (not zero).
 //
 //	any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
 func (x Tensor) AnyDim(dim int, opts ...AnyDimOptions) Tensor {
@@ -412,7 +413,7 @@ func (x Tensor) AnyDim(dim int, opts ...AnyDimOptions) Tensor {
 	return result1(&c)
 }
 
-// AnyDims calls aten::any.dims.
+// AnyDims tells whether any element along the dimensions is true (not zero).
 //
 //	any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 func (x Tensor) AnyDims(dim []int, opts ...AnyDimOptions) Tensor {
@@ -499,7 +500,7 @@ func (x Tensor) Arctanh() Tensor {
 	return result1(&c)
 }
 
-// ArgMax calls aten::argmax.
+// ArgMax returns the index of the largest element: among all of them, or along one dimension.
 //
 //	argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 func (x Tensor) ArgMax(opts ...ArgMaxOptions) Tensor {
@@ -515,7 +516,7 @@ func (x Tensor) ArgMax(opts ...ArgMaxOptions) Tensor {
 	return result1(&c)
 }
 
-// ArgMaxDim calls aten::argmax.
+// ArgMaxDim returns the index of the largest element: among all of them, or along one dimension.
 //
 //	argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 func (x Tensor) ArgMaxDim(dim int, opts ...ArgMaxDimOptions) Tensor {
@@ -531,7 +532,7 @@ func (x Tensor) ArgMaxDim(dim int, opts ...ArgMaxDimOptions) Tensor {
 	return result1(&c)
 }
 
-// ArgMin calls aten::argmin.
+// ArgMin returns the index of the smallest element: among all of them, or along one dimension.
 //
 //	argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 func (x Tensor) ArgMin(opts ...ArgMinOptions) Tensor {
@@ -547,7 +548,7 @@ func (x Tensor) ArgMin(opts ...ArgMinOptions) Tensor {
 	return result1(&c)
 }
 
-// ArgMinDim calls aten::argmin.
+// ArgMinDim returns the index of the smallest element: among all of them, or along one dimension.
 //
 //	argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 func (x Tensor) ArgMinDim(dim int, opts ...ArgMinDimOptions) Tensor {
@@ -563,7 +564,7 @@ func (x Tensor) ArgMinDim(dim int, opts ...ArgMinDimOptions) Tensor {
 	return result1(&c)
 }
 
-// ArgSort calls aten::argsort.
+// ArgSort returns the indices that sort x along a dimension.
 //
 //	argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
 func (x Tensor) ArgSort(opts ...ArgSortOptions) Tensor {
@@ -579,7 +580,7 @@ func (x Tensor) ArgSort(opts ...ArgSortOptions) Tensor {
 	return result1(&c)
 }
 
-// ArgSortStable calls aten::argsort.stable.
+// ArgSortStable returns the indices that sort x along a dimension.
 //
 //	argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
 func (x Tensor) ArgSortStable(opts ...ArgSortOptions) Tensor {
@@ -606,7 +607,8 @@ func (x Tensor) ArgWhere() Tensor {
 	return result1(&c)
 }
 
-// AsStrided calls aten::as_strided. It may be followed by storageOffset.
+// AsStrided returns a view with any sizes and strides on the storage of x. Optional:
+// storageOffset.
 //
 //	as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)
 func (x Tensor) AsStrided(size, stride []int, storageOffset ...int) Tensor {
@@ -619,7 +621,7 @@ func (x Tensor) AsStrided(size, stride []int, storageOffset ...int) Tensor {
 	return result1(&c)
 }
 
-// AsStridedScatter calls aten::as_strided_scatter. It may be followed by storageOffset.
+// AsStridedScatter calls aten::as_strided_scatter. Optional: storageOffset.
 //
 //	as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 func (x Tensor) AsStridedScatter(src Tensor, size, stride []int, storageOffset ...int) Tensor {
@@ -663,7 +665,7 @@ func (x Tensor) Atan() Tensor {
 	return result1(&c)
 }
 
-// Atan2 calls aten::atan2.
+// Atan2 returns the angle of the point (other, x) in radians, in its right quadrant.
 //
 //	atan2(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Atan2(other Tensor) Tensor {
@@ -684,7 +686,7 @@ func (x Tensor) Atanh() Tensor {
 	return result1(&c)
 }
 
-// BAddBMM calls aten::baddbmm.
+// BAddBMM returns Beta*x + Alpha*(batch1·batch2) for batches of matrices.
 //
 //	baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func (x Tensor) BAddBMM(batch1, batch2 Tensor, opts ...BAddBMMOptions) Tensor {
@@ -702,7 +704,7 @@ func (x Tensor) BAddBMM(batch1, batch2 Tensor, opts ...BAddBMMOptions) Tensor {
 	return result1(&c)
 }
 
-// Bernoulli calls aten::bernoulli. It may be followed by generator.
+// Bernoulli draws 0 or 1 with the probabilities in x. Optional: generator.
 //
 //	bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 func (x Tensor) Bernoulli(generator ...*Generator) Tensor {
@@ -713,7 +715,7 @@ func (x Tensor) Bernoulli(generator ...*Generator) Tensor {
 	return result1(&c)
 }
 
-// BernoulliP calls aten::bernoulli.p. It may be followed by generator.
+// BernoulliP draws 0 or 1 with probability p, in the shape of x. Optional: generator.
 //
 //	bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 func (x Tensor) BernoulliP(p float64, generator ...*Generator) Tensor {
@@ -725,7 +727,7 @@ func (x Tensor) BernoulliP(p float64, generator ...*Generator) Tensor {
 	return result1(&c)
 }
 
-// BinCount calls aten::bincount.
+// BinCount counts how often each non-negative integer occurs in a vector.
 //
 //	bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
 func (x Tensor) BinCount(opts ...BinCountOptions) Tensor {
@@ -861,7 +863,7 @@ func (x Tensor) BitwiseXor(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BMM calls aten::bmm.
+// BMM returns the products of two batches of matrices, [b, n, k]·[b, k, m] → [b, n, m].
 //
 //	bmm(Tensor self, Tensor mat2) -> Tensor
 func (x Tensor) BMM(mat2 Tensor) Tensor {
@@ -872,7 +874,7 @@ func (x Tensor) BMM(mat2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// BroadcastTo calls aten::broadcast_to.
+// BroadcastTo is Expand under NumPy's name.
 //
 //	broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)
 func (x Tensor) BroadcastTo(size ...int) Tensor {
@@ -893,7 +895,7 @@ func (x Tensor) CColIndices() Tensor {
 	return result1(&c)
 }
 
-// Ceil calls aten::ceil.
+// Ceil rounds each element up.
 //
 //	ceil(Tensor self) -> Tensor
 func (x Tensor) Ceil() Tensor {
@@ -903,7 +905,7 @@ func (x Tensor) Ceil() Tensor {
 	return result1(&c)
 }
 
-// CHalf calls aten::chalf. It may be followed by memoryFormat.
+// CHalf calls aten::chalf. Optional: memoryFormat.
 //
 //	chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 func (x Tensor) CHalf(memoryFormat ...MemoryFormat) Tensor {
@@ -960,7 +962,8 @@ func (x Tensor) CholeskySolve(input2 Tensor, opts ...CholeskySolveOptions) Tenso
 	return result1(&c)
 }
 
-// Chunk calls aten::chunk. It may be followed by dim (default 0).
+// Chunk splits x into so many parts along a dimension, the last of which may be smaller; the
+// parts are views. Optional: dim (default 0).
 //
 //	chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
 func (x Tensor) Chunk(chunks int, dim ...int) []Tensor {
@@ -972,7 +975,7 @@ func (x Tensor) Chunk(chunks int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// Clamp calls aten::clamp.
+// Clamp limits each element to minimum and maximum; nil leaves a side open.
 //
 //	clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 func (x Tensor) Clamp(minimum, maximum Scalar) Tensor {
@@ -984,7 +987,8 @@ func (x Tensor) Clamp(minimum, maximum Scalar) Tensor {
 	return result1(&c)
 }
 
-// ClampTensor calls aten::clamp.Tensor.
+// ClampTensor limits each element to the corresponding ones of minimum and maximum; the undefined
+// Tensor leaves a side open.
 //
 //	clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 func (x Tensor) ClampTensor(minimum, maximum Tensor) Tensor {
@@ -996,7 +1000,7 @@ func (x Tensor) ClampTensor(minimum, maximum Tensor) Tensor {
 	return result1(&c)
 }
 
-// ClampMax calls aten::clamp_max.
+// ClampMax lowers the elements above maximum to it.
 //
 //	clamp_max(Tensor self, Scalar max) -> Tensor
 func (x Tensor) ClampMax(maximum Scalar) Tensor {
@@ -1007,7 +1011,7 @@ func (x Tensor) ClampMax(maximum Scalar) Tensor {
 	return result1(&c)
 }
 
-// ClampMaxTensor calls aten::clamp_max.Tensor.
+// ClampMaxTensor lowers the elements above maximum to it.
 //
 //	clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 func (x Tensor) ClampMaxTensor(maximum Tensor) Tensor {
@@ -1018,7 +1022,7 @@ func (x Tensor) ClampMaxTensor(maximum Tensor) Tensor {
 	return result1(&c)
 }
 
-// ClampMin calls aten::clamp_min.
+// ClampMin raises the elements below minimum to it.
 //
 //	clamp_min(Tensor self, Scalar min) -> Tensor
 func (x Tensor) ClampMin(minimum Scalar) Tensor {
@@ -1029,7 +1033,7 @@ func (x Tensor) ClampMin(minimum Scalar) Tensor {
 	return result1(&c)
 }
 
-// ClampMinTensor calls aten::clamp_min.Tensor.
+// ClampMinTensor raises the elements below minimum to it.
 //
 //	clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 func (x Tensor) ClampMinTensor(minimum Tensor) Tensor {
@@ -1064,7 +1068,7 @@ func (x Tensor) ClipTensor(minimum, maximum Tensor) Tensor {
 	return result1(&c)
 }
 
-// Clone calls aten::clone. It may be followed by memoryFormat.
+// Clone returns a copy, through which gradients flow. Optional: memoryFormat.
 //
 //	clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 func (x Tensor) Clone(memoryFormat ...MemoryFormat) Tensor {
@@ -1075,7 +1079,7 @@ func (x Tensor) Clone(memoryFormat ...MemoryFormat) Tensor {
 	return result1(&c)
 }
 
-// Coalesce calls aten::coalesce.
+// Coalesce adds up the duplicate elements of a sparse tensor.
 //
 //	coalesce(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Coalesce() Tensor {
@@ -1115,8 +1119,8 @@ func (x Tensor) ConjPhysical() Tensor {
 	return result1(&c)
 }
 
-// Contiguous calls aten::contiguous. It may be followed by memoryFormat (default
-// ContiguousFormat).
+// Contiguous returns x laid out without gaps in the memory format; x itself where it is already.
+// Optional: memoryFormat (default ContiguousFormat).
 //
 //	contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
 func (x Tensor) Contiguous(memoryFormat ...MemoryFormat) Tensor {
@@ -1159,7 +1163,7 @@ func (x Tensor) CorrCoef() Tensor {
 	return result1(&c)
 }
 
-// Cos calls aten::cos.
+// Cos returns the cosine of each element, in radians.
 //
 //	cos(Tensor self) -> Tensor
 func (x Tensor) Cos() Tensor {
@@ -1179,7 +1183,7 @@ func (x Tensor) Cosh() Tensor {
 	return result1(&c)
 }
 
-// CountNonzero calls aten::count_nonzero.
+// CountNonzero counts the elements that are not zero.
 //
 //	count_nonzero(Tensor self, int? dim=None) -> Tensor
 func (x Tensor) CountNonzero() Tensor {
@@ -1190,7 +1194,7 @@ func (x Tensor) CountNonzero() Tensor {
 	return result1(&c)
 }
 
-// CountNonzeroDim calls aten::count_nonzero.dim_IntList.
+// CountNonzeroDim counts the elements along the dimensions that are not zero.
 //
 //	count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 func (x Tensor) CountNonzeroDim(dim ...int) Tensor {
@@ -1201,7 +1205,7 @@ func (x Tensor) CountNonzeroDim(dim ...int) Tensor {
 	return result1(&c)
 }
 
-// Cov calls aten::cov.
+// Cov returns the covariance matrix of the variables in the rows of x: [n, m] → [n, n].
 //
 //	cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor
 func (x Tensor) Cov(opts ...CovOptions) Tensor {
@@ -1218,7 +1222,7 @@ func (x Tensor) Cov(opts ...CovOptions) Tensor {
 	return result1(&c)
 }
 
-// Cross calls aten::cross. It may be followed by dim.
+// Cross returns the cross product of vectors of 3 along a dimension. Optional: dim.
 //
 //	cross(Tensor self, Tensor other, int? dim=None) -> Tensor
 func (x Tensor) Cross(other Tensor, dim ...int) Tensor {
@@ -1240,7 +1244,7 @@ func (x Tensor) CRowIndices() Tensor {
 	return result1(&c)
 }
 
-// CumMax calls aten::cummax.
+// CumMax returns the running maximum along dim and where it was found.
 //
 //	cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
 func (x Tensor) CumMax(dim int) (values, indices Tensor) {
@@ -1262,7 +1266,7 @@ func (x Tensor) CumMin(dim int) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// CumProd calls aten::cumprod. It may be followed by dtype.
+// CumProd returns the running product along dim. Optional: dtype.
 //
 //	cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) CumProd(dim int, dtype ...DType) Tensor {
@@ -1274,7 +1278,7 @@ func (x Tensor) CumProd(dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// CumSum calls aten::cumsum. It may be followed by dtype.
+// CumSum returns the running sum along dim. Optional: dtype.
 //
 //	cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) CumSum(dim int, dtype ...DType) Tensor {
@@ -1306,7 +1310,7 @@ func (x Tensor) DenseDim() int {
 	return resultInt(&c)
 }
 
-// Det calls aten::det.
+// Det returns the determinant of square matrices; it is LinalgDet.
 //
 //	det(Tensor self) -> Tensor
 func (x Tensor) Det() Tensor {
@@ -1316,7 +1320,7 @@ func (x Tensor) Det() Tensor {
 	return result1(&c)
 }
 
-// Detach calls aten::detach.
+// Detach returns the same data without its history: no gradient flows through the result.
 //
 //	detach(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Detach() Tensor {
@@ -1326,7 +1330,8 @@ func (x Tensor) Detach() Tensor {
 	return result1(&c)
 }
 
-// Diag calls aten::diag. It may be followed by diagonal (default 0).
+// Diag makes a diagonal matrix of a vector, or takes the diagonal of a matrix. Optional: diagonal
+// (default 0).
 //
 //	diag(Tensor self, int diagonal=0) -> Tensor
 func (x Tensor) Diag(diagonal ...int) Tensor {
@@ -1337,8 +1342,8 @@ func (x Tensor) Diag(diagonal ...int) Tensor {
 	return result1(&c)
 }
 
-// DiagEmbed calls aten::diag_embed. It may be followed by, in this order: offset (default 0),
-// dim1 (default -2), dim2 (default -1).
+// DiagEmbed calls aten::diag_embed. Optional, in this order: offset (default 0), dim1 (default
+// -2), dim2 (default -1).
 //
 //	diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 func (x Tensor) DiagEmbed(offsetDims ...int) Tensor {
@@ -1351,7 +1356,7 @@ func (x Tensor) DiagEmbed(offsetDims ...int) Tensor {
 	return result1(&c)
 }
 
-// DiagFlat calls aten::diagflat. It may be followed by offset (default 0).
+// DiagFlat calls aten::diagflat. Optional: offset (default 0).
 //
 //	diagflat(Tensor self, int offset=0) -> Tensor
 func (x Tensor) DiagFlat(offset ...int) Tensor {
@@ -1362,8 +1367,8 @@ func (x Tensor) DiagFlat(offset ...int) Tensor {
 	return result1(&c)
 }
 
-// Diagonal calls aten::diagonal. It may be followed by, in this order: offset (default 0), dim1
-// (default 0), dim2 (default 1).
+// Diagonal returns the diagonal of the dimensions dim1 and dim2, as a view with it as the last
+// dimension. Optional, in this order: offset (default 0), dim1 (default 0), dim2 (default 1).
 //
 //	diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
 func (x Tensor) Diagonal(offsetDims ...int) Tensor {
@@ -1376,8 +1381,8 @@ func (x Tensor) Diagonal(offsetDims ...int) Tensor {
 	return result1(&c)
 }
 
-// DiagonalScatter calls aten::diagonal_scatter. It may be followed by, in this order: offset
-// (default 0), dim1 (default 0), dim2 (default 1).
+// DiagonalScatter calls aten::diagonal_scatter. Optional, in this order: offset (default 0), dim1
+// (default 0), dim2 (default 1).
 //
 //	diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 func (x Tensor) DiagonalScatter(src Tensor, offsetDims ...int) Tensor {
@@ -1419,7 +1424,7 @@ func (x Tensor) Digamma() Tensor {
 	return result1(&c)
 }
 
-// Dist calls aten::dist. It may be followed by p (default 2).
+// Dist calls aten::dist. Optional: p (default 2).
 //
 //	dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
 func (x Tensor) Dist(other Tensor, p ...Scalar) Tensor {
@@ -1431,7 +1436,7 @@ func (x Tensor) Dist(other Tensor, p ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// DivScalar calls aten::div.Scalar.
+// DivScalar returns x divided by a number; integers become floating-point.
 //
 //	div.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) DivScalar(other Scalar) Tensor {
@@ -1442,7 +1447,7 @@ func (x Tensor) DivScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// DivScalarMode calls aten::div.Scalar_mode.
+// DivScalarMode is DivScalar with roundingMode "trunc" (toward zero), "floor" or "" (none).
 //
 //	div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivScalarMode(other Scalar, roundingMode string) Tensor {
@@ -1454,7 +1459,8 @@ func (x Tensor) DivScalarMode(other Scalar, roundingMode string) Tensor {
 	return result1(&c)
 }
 
-// Div calls aten::div.Tensor.
+// Div returns x / other, element by element; the shapes are broadcast and integers become
+// floating-point.
 //
 //	div.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Div(other Tensor) Tensor {
@@ -1465,7 +1471,7 @@ func (x Tensor) Div(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// DivMode calls aten::div.Tensor_mode.
+// DivMode is Div with roundingMode "trunc" (toward zero), "floor" or "" (none).
 //
 //	div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivMode(other Tensor, roundingMode string) Tensor {
@@ -1523,7 +1529,7 @@ func (x Tensor) DivideMode(other Tensor, roundingMode string) Tensor {
 	return result1(&c)
 }
 
-// Dot calls aten::dot.
+// Dot returns the inner product of two vectors of the same length.
 //
 //	dot(Tensor self, Tensor tensor) -> Tensor
 func (x Tensor) Dot(tensor Tensor) Tensor {
@@ -1556,7 +1562,7 @@ func (x Tensor) DSplit(sections int) []Tensor {
 	return resultList(&c)
 }
 
-// EqScalar calls aten::eq.Scalar.
+// EqScalar tells where x equals other: a bool tensor of the broadcast shape.
 //
 //	eq.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) EqScalar(other Scalar) Tensor {
@@ -1567,7 +1573,7 @@ func (x Tensor) EqScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Eq calls aten::eq.Tensor.
+// Eq tells where x equals other: a bool tensor of the broadcast shape.
 //
 //	eq.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Eq(other Tensor) Tensor {
@@ -1578,7 +1584,7 @@ func (x Tensor) Eq(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Equal calls aten::equal.
+// Equal tells whether both tensors have the same shape and the same elements.
 //
 //	equal(Tensor self, Tensor other) -> bool
 func (x Tensor) Equal(other Tensor) bool {
@@ -1589,7 +1595,7 @@ func (x Tensor) Equal(other Tensor) bool {
 	return resultBool(&c)
 }
 
-// Erf calls aten::erf.
+// Erf returns the error function of each element.
 //
 //	erf(Tensor self) -> Tensor
 func (x Tensor) Erf() Tensor {
@@ -1619,7 +1625,7 @@ func (x Tensor) Erfinv() Tensor {
 	return result1(&c)
 }
 
-// Exp calls aten::exp.
+// Exp returns e to the power of each element.
 //
 //	exp(Tensor self) -> Tensor
 func (x Tensor) Exp() Tensor {
@@ -1629,7 +1635,7 @@ func (x Tensor) Exp() Tensor {
 	return result1(&c)
 }
 
-// Exp2 calls aten::exp2.
+// Exp2 returns 2 to the power of each element.
 //
 //	exp2(Tensor self) -> Tensor
 func (x Tensor) Exp2() Tensor {
@@ -1639,7 +1645,7 @@ func (x Tensor) Exp2() Tensor {
 	return result1(&c)
 }
 
-// Expand calls aten::expand.
+// Expand repeats dimensions of size 1 to the given sizes without copying; -1 keeps a size.
 //
 //	expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
 func (x Tensor) Expand(size ...int) Tensor {
@@ -1651,7 +1657,7 @@ func (x Tensor) Expand(size ...int) Tensor {
 	return result1(&c)
 }
 
-// ExpandAs calls aten::expand_as.
+// ExpandAs is Expand to the shape of other.
 //
 //	expand_as(Tensor(a) self, Tensor other) -> Tensor(a)
 func (x Tensor) ExpandAs(other Tensor) Tensor {
@@ -1662,7 +1668,7 @@ func (x Tensor) ExpandAs(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Expm1 calls aten::expm1.
+// Expm1 returns exp(x)-1, exact near 0.
 //
 //	expm1(Tensor self) -> Tensor
 func (x Tensor) Expm1() Tensor {
@@ -1672,7 +1678,7 @@ func (x Tensor) Expm1() Tensor {
 	return result1(&c)
 }
 
-// Fill calls aten::fill.Scalar.
+// Fill returns a tensor like x full of value.
 //
 //	fill.Scalar(Tensor self, Scalar value) -> Tensor
 func (x Tensor) Fill(value Scalar) Tensor {
@@ -1704,7 +1710,7 @@ func (x Tensor) Fix() Tensor {
 	return result1(&c)
 }
 
-// Flatten calls aten::flatten.using_ints. It may be followed by, in this order: startDim (default
+// Flatten makes one dimension of startDim to endDim. Optional, in this order: startDim (default
 // 0), endDim (default -1).
 //
 //	flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)
@@ -1717,7 +1723,7 @@ func (x Tensor) Flatten(dims ...int) Tensor {
 	return result1(&c)
 }
 
-// Flip calls aten::flip.
+// Flip reverses the order of the elements along the dimensions.
 //
 //	flip(Tensor self, int[] dims) -> Tensor
 func (x Tensor) Flip(dims ...int) Tensor {
@@ -1770,7 +1776,7 @@ func (x Tensor) FloatPower(exponent Tensor) Tensor {
 	return result1(&c)
 }
 
-// Floor calls aten::floor.
+// Floor rounds each element down.
 //
 //	floor(Tensor self) -> Tensor
 func (x Tensor) Floor() Tensor {
@@ -1780,7 +1786,7 @@ func (x Tensor) Floor() Tensor {
 	return result1(&c)
 }
 
-// FloorDivide calls aten::floor_divide.
+// FloorDivide returns x / other rounded down to an integer value.
 //
 //	floor_divide(Tensor self, Tensor other) -> Tensor
 func (x Tensor) FloorDivide(other Tensor) Tensor {
@@ -1791,7 +1797,7 @@ func (x Tensor) FloorDivide(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// FloorDivideScalar calls aten::floor_divide.Scalar.
+// FloorDivideScalar returns x / other rounded down to an integer value.
 //
 //	floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) FloorDivideScalar(other Scalar) Tensor {
@@ -1824,7 +1830,7 @@ func (x Tensor) FMin(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// FModScalar calls aten::fmod.Scalar.
+// FModScalar returns x modulo other, with the sign of x as in C.
 //
 //	fmod.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) FModScalar(other Scalar) Tensor {
@@ -1835,7 +1841,7 @@ func (x Tensor) FModScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// FMod calls aten::fmod.Tensor.
+// FMod returns x modulo other, with the sign of x as in C.
 //
 //	fmod.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) FMod(other Tensor) Tensor {
@@ -1846,7 +1852,7 @@ func (x Tensor) FMod(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Frac calls aten::frac.
+// Frac returns what Trunc cuts off.
 //
 //	frac(Tensor self) -> Tensor
 func (x Tensor) Frac() Tensor {
@@ -1866,7 +1872,8 @@ func (x Tensor) Frexp() (mantissa, exponent Tensor) {
 	return result2(&c)
 }
 
-// Gather calls aten::gather.
+// Gather picks one element along dim for each element of index, which has the shape of the
+// result.
 //
 //	gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 func (x Tensor) Gather(dim int, index Tensor, opts ...GatherOptions) Tensor {
@@ -1894,7 +1901,7 @@ func (x Tensor) GCD(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// GeScalar calls aten::ge.Scalar.
+// GeScalar tells where x is at least other: a bool tensor of the broadcast shape.
 //
 //	ge.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) GeScalar(other Scalar) Tensor {
@@ -1905,7 +1912,7 @@ func (x Tensor) GeScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Ge calls aten::ge.Tensor.
+// Ge tells where x is at least other: a bool tensor of the broadcast shape.
 //
 //	ge.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Ge(other Tensor) Tensor {
@@ -1981,7 +1988,7 @@ func (x Tensor) GreaterEqual(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// GtScalar calls aten::gt.Scalar.
+// GtScalar tells where x is greater than other: a bool tensor of the broadcast shape.
 //
 //	gt.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) GtScalar(other Scalar) Tensor {
@@ -1992,7 +1999,7 @@ func (x Tensor) GtScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Gt calls aten::gt.Tensor.
+// Gt tells where x is greater than other: a bool tensor of the broadcast shape.
 //
 //	gt.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Gt(other Tensor) Tensor {
@@ -2003,7 +2010,7 @@ func (x Tensor) Gt(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Hardshrink calls aten::hardshrink. It may be followed by lambda (default 0.5).
+// Hardshrink calls aten::hardshrink. Optional: lambda (default 0.5).
 //
 //	hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 func (x Tensor) Hardshrink(lambda ...Scalar) Tensor {
@@ -2042,7 +2049,7 @@ func (x Tensor) Heaviside(values Tensor) Tensor {
 	return result1(&c)
 }
 
-// Histc calls aten::histc.
+// Histc counts the elements in equal bins between Min and Max (by default those of x).
 //
 //	histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 func (x Tensor) Histc(opts ...HistcOptions) Tensor {
@@ -2159,7 +2166,7 @@ func (x Tensor) IGammaC(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Imag calls aten::imag.
+// Imag returns the imaginary parts of a complex tensor, as a view.
 //
 //	imag(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Imag() Tensor {
@@ -2169,7 +2176,7 @@ func (x Tensor) Imag() Tensor {
 	return result1(&c)
 }
 
-// IndexAdd calls aten::index_add.
+// IndexAdd adds the slices of source to those of x that index names along dim.
 //
 //	index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
 func (x Tensor) IndexAdd(dim int, index, source Tensor, opts ...IndexAddOptions) Tensor {
@@ -2187,7 +2194,7 @@ func (x Tensor) IndexAdd(dim int, index, source Tensor, opts ...IndexAddOptions)
 	return result1(&c)
 }
 
-// IndexCopy calls aten::index_copy.
+// IndexCopy overwrites the slices of x that index names along dim with those of source.
 //
 //	index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
 func (x Tensor) IndexCopy(dim int, index, source Tensor) Tensor {
@@ -2200,7 +2207,7 @@ func (x Tensor) IndexCopy(dim int, index, source Tensor) Tensor {
 	return result1(&c)
 }
 
-// IndexFill calls aten::index_fill.int_Scalar.
+// IndexFill fills the slices of x that index names along dim with one value.
 //
 //	index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 func (x Tensor) IndexFill(dim int, index Tensor, value Scalar) Tensor {
@@ -2213,7 +2220,7 @@ func (x Tensor) IndexFill(dim int, index Tensor, value Scalar) Tensor {
 	return result1(&c)
 }
 
-// IndexFillTensor calls aten::index_fill.int_Tensor.
+// IndexFillTensor fills the slices of x that index names along dim with one value.
 //
 //	index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
 func (x Tensor) IndexFillTensor(dim int, index, value Tensor) Tensor {
@@ -2226,7 +2233,8 @@ func (x Tensor) IndexFillTensor(dim int, index, value Tensor) Tensor {
 	return result1(&c)
 }
 
-// IndexPut calls aten::index_put.
+// IndexPut overwrites the elements of x that the index tensors name; an undefined Tensor among
+// them takes the whole dimension.
 //
 //	index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 func (x Tensor) IndexPut(indices []Tensor, values Tensor, opts ...IndexPutOptions) Tensor {
@@ -2262,7 +2270,7 @@ func (x Tensor) IndexReduce(dim int, index, source Tensor, reduce string, opts .
 	return result1(&c)
 }
 
-// IndexSelect calls aten::index_select.
+// IndexSelect returns the slices of x along dim that index, a vector of int64, names.
 //
 //	index_select(Tensor self, int dim, Tensor index) -> Tensor
 func (x Tensor) IndexSelect(dim int, index Tensor) Tensor {
@@ -2274,7 +2282,7 @@ func (x Tensor) IndexSelect(dim int, index Tensor) Tensor {
 	return result1(&c)
 }
 
-// Indices calls aten::indices.
+// Indices returns the indices of a coalesced sparse tensor, [dimensions, n].
 //
 //	indices(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Indices() Tensor {
@@ -2295,7 +2303,7 @@ func (x Tensor) Inner(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Inverse calls aten::inverse.
+// Inverse returns the inverse of square matrices; it is LinalgInv.
 //
 //	inverse(Tensor self) -> Tensor
 func (x Tensor) Inverse() Tensor {
@@ -2335,7 +2343,7 @@ func (x Tensor) IsNonzero() bool {
 	return resultBool(&c)
 }
 
-// IsPinned calls aten::is_pinned. It may be followed by device.
+// IsPinned calls aten::is_pinned. Optional: device.
 //
 //	is_pinned(Tensor self, Device? device=None) -> bool
 func (x Tensor) IsPinned(device ...Device) bool {
@@ -2378,7 +2386,7 @@ func (x Tensor) IsSigned() bool {
 	return resultBool(&c)
 }
 
-// IsClose calls aten::isclose.
+// IsClose tells which elements are within ATol + RTol*|other| of those of other.
 //
 //	isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor
 func (x Tensor) IsClose(other Tensor, opts ...IsCloseOptions) Tensor {
@@ -2396,7 +2404,7 @@ func (x Tensor) IsClose(other Tensor, opts ...IsCloseOptions) Tensor {
 	return result1(&c)
 }
 
-// IsFinite calls aten::isfinite.
+// IsFinite tells which elements are neither NaN nor infinite.
 //
 //	isfinite(Tensor self) -> Tensor
 func (x Tensor) IsFinite() Tensor {
@@ -2406,7 +2414,7 @@ func (x Tensor) IsFinite() Tensor {
 	return result1(&c)
 }
 
-// IsInf calls aten::isinf.
+// IsInf tells which elements are infinite.
 //
 //	isinf(Tensor self) -> Tensor
 func (x Tensor) IsInf() Tensor {
@@ -2416,7 +2424,7 @@ func (x Tensor) IsInf() Tensor {
 	return result1(&c)
 }
 
-// IsNaN calls aten::isnan.
+// IsNaN tells which elements are NaN.
 //
 //	isnan(Tensor self) -> Tensor
 func (x Tensor) IsNaN() Tensor {
@@ -2456,7 +2464,7 @@ func (x Tensor) IsReal() Tensor {
 	return result1(&c)
 }
 
-// ISTFT calls aten::istft.
+// ISTFT returns the inverse of STFT.
 //
 //	istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor
 func (x Tensor) ISTFT(nFFT int, opts ...ISTFTOptions) Tensor {
@@ -2479,7 +2487,7 @@ func (x Tensor) ISTFT(nFFT int, opts ...ISTFTOptions) Tensor {
 	return result1(&c)
 }
 
-// Kron calls aten::kron.
+// Kron returns the Kronecker product.
 //
 //	kron(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Kron(other Tensor) Tensor {
@@ -2490,7 +2498,8 @@ func (x Tensor) Kron(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// KthValue calls aten::kthvalue.
+// KthValue returns the k-th smallest elements along a dimension (k counts from 1), and their
+// indices.
 //
 //	kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
 func (x Tensor) KthValue(k int, opts ...KthValueOptions) (values, indices Tensor) {
@@ -2529,7 +2538,7 @@ func (x Tensor) Ldexp(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LeScalar calls aten::le.Scalar.
+// LeScalar tells where x is at most other: a bool tensor of the broadcast shape.
 //
 //	le.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) LeScalar(other Scalar) Tensor {
@@ -2540,7 +2549,7 @@ func (x Tensor) LeScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Le calls aten::le.Tensor.
+// Le tells where x is at most other: a bool tensor of the broadcast shape.
 //
 //	le.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Le(other Tensor) Tensor {
@@ -2551,7 +2560,7 @@ func (x Tensor) Le(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LerpScalar calls aten::lerp.Scalar.
+// LerpScalar returns x + weight*(end - x).
 //
 //	lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
 func (x Tensor) LerpScalar(end Tensor, weight Scalar) Tensor {
@@ -2563,7 +2572,7 @@ func (x Tensor) LerpScalar(end Tensor, weight Scalar) Tensor {
 	return result1(&c)
 }
 
-// Lerp calls aten::lerp.Tensor.
+// Lerp returns x + weight*(end - x), with a weight for each element.
 //
 //	lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 func (x Tensor) Lerp(end, weight Tensor) Tensor {
@@ -2629,7 +2638,7 @@ func (x Tensor) Lgamma() Tensor {
 	return result1(&c)
 }
 
-// Log calls aten::log.
+// Log returns the natural logarithm of each element.
 //
 //	log(Tensor self) -> Tensor
 func (x Tensor) Log() Tensor {
@@ -2639,7 +2648,7 @@ func (x Tensor) Log() Tensor {
 	return result1(&c)
 }
 
-// Log10 calls aten::log10.
+// Log10 returns the logarithm to base 10 of each element.
 //
 //	log10(Tensor self) -> Tensor
 func (x Tensor) Log10() Tensor {
@@ -2649,7 +2658,7 @@ func (x Tensor) Log10() Tensor {
 	return result1(&c)
 }
 
-// Log1p calls aten::log1p.
+// Log1p returns log(1+x), exact near 0.
 //
 //	log1p(Tensor self) -> Tensor
 func (x Tensor) Log1p() Tensor {
@@ -2659,7 +2668,7 @@ func (x Tensor) Log1p() Tensor {
 	return result1(&c)
 }
 
-// Log2 calls aten::log2.
+// Log2 returns the logarithm to base 2 of each element.
 //
 //	log2(Tensor self) -> Tensor
 func (x Tensor) Log2() Tensor {
@@ -2669,7 +2678,7 @@ func (x Tensor) Log2() Tensor {
 	return result1(&c)
 }
 
-// LogSoftmax calls aten::log_softmax.int. It may be followed by dtype.
+// LogSoftmax returns the logarithm of Softmax along dim, without overflow. Optional: dtype.
 //
 //	log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func (x Tensor) LogSoftmax(dim int, dtype ...DType) Tensor {
@@ -2724,7 +2733,7 @@ func (x Tensor) LogDet() Tensor {
 	return result1(&c)
 }
 
-// LogicalAnd calls aten::logical_and.
+// LogicalAnd is true where both elements are not zero.
 //
 //	logical_and(Tensor self, Tensor other) -> Tensor
 func (x Tensor) LogicalAnd(other Tensor) Tensor {
@@ -2735,7 +2744,7 @@ func (x Tensor) LogicalAnd(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LogicalNot calls aten::logical_not.
+// LogicalNot is true where the element is zero.
 //
 //	logical_not(Tensor self) -> Tensor
 func (x Tensor) LogicalNot() Tensor {
@@ -2745,7 +2754,7 @@ func (x Tensor) LogicalNot() Tensor {
 	return result1(&c)
 }
 
-// LogicalOr calls aten::logical_or.
+// LogicalOr is true where either element is not zero.
 //
 //	logical_or(Tensor self, Tensor other) -> Tensor
 func (x Tensor) LogicalOr(other Tensor) Tensor {
@@ -2756,7 +2765,7 @@ func (x Tensor) LogicalOr(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LogicalXor calls aten::logical_xor.
+// LogicalXor is true where exactly one element is not zero.
 //
 //	logical_xor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) LogicalXor(other Tensor) Tensor {
@@ -2767,7 +2776,7 @@ func (x Tensor) LogicalXor(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Logit calls aten::logit. It may be followed by eps.
+// Logit calls aten::logit. Optional: eps.
 //
 //	logit(Tensor self, float? eps=None) -> Tensor
 func (x Tensor) Logit(eps ...float64) Tensor {
@@ -2778,7 +2787,7 @@ func (x Tensor) Logit(eps ...float64) Tensor {
 	return result1(&c)
 }
 
-// LogSumExp calls aten::logsumexp.
+// LogSumExp returns log(sum(exp(x))) along the dimensions, without overflow.
 //
 //	logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 func (x Tensor) LogSumExp(dim []int, opts ...LogSumExpOptions) Tensor {
@@ -2794,7 +2803,7 @@ func (x Tensor) LogSumExp(dim []int, opts ...LogSumExpOptions) Tensor {
 	return result1(&c)
 }
 
-// LtScalar calls aten::lt.Scalar.
+// LtScalar tells where x is less than other: a bool tensor of the broadcast shape.
 //
 //	lt.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) LtScalar(other Scalar) Tensor {
@@ -2805,7 +2814,7 @@ func (x Tensor) LtScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Lt calls aten::lt.Tensor.
+// Lt tells where x is less than other: a bool tensor of the broadcast shape.
 //
 //	lt.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Lt(other Tensor) Tensor {
@@ -2838,7 +2847,7 @@ func (x Tensor) MH() Tensor {
 	return result1(&c)
 }
 
-// MT calls aten::mT.
+// MT swaps the last two dimensions; the result is a view.
 //
 //	mT(Tensor(a) self) -> Tensor(a)
 func (x Tensor) MT() Tensor {
@@ -2848,7 +2857,7 @@ func (x Tensor) MT() Tensor {
 	return result1(&c)
 }
 
-// MaskedFill calls aten::masked_fill.Scalar.
+// MaskedFill returns x with value where mask is true.
 //
 //	masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 func (x Tensor) MaskedFill(mask Tensor, value Scalar) Tensor {
@@ -2860,7 +2869,7 @@ func (x Tensor) MaskedFill(mask Tensor, value Scalar) Tensor {
 	return result1(&c)
 }
 
-// MaskedFillTensor calls aten::masked_fill.Tensor.
+// MaskedFillTensor returns x with the one element of value where mask is true.
 //
 //	masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 func (x Tensor) MaskedFillTensor(mask, value Tensor) Tensor {
@@ -2872,7 +2881,7 @@ func (x Tensor) MaskedFillTensor(mask, value Tensor) Tensor {
 	return result1(&c)
 }
 
-// MaskedScatter calls aten::masked_scatter.
+// MaskedScatter overwrites the elements of x where mask is true with those of source, in order.
 //
 //	masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
 func (x Tensor) MaskedScatter(mask, source Tensor) Tensor {
@@ -2884,7 +2893,7 @@ func (x Tensor) MaskedScatter(mask, source Tensor) Tensor {
 	return result1(&c)
 }
 
-// MaskedSelect calls aten::masked_select.
+// MaskedSelect returns the elements where mask is true, in one dimension.
 //
 //	masked_select(Tensor self, Tensor mask) -> Tensor
 func (x Tensor) MaskedSelect(mask Tensor) Tensor {
@@ -2895,7 +2904,8 @@ func (x Tensor) MaskedSelect(mask Tensor) Tensor {
 	return result1(&c)
 }
 
-// MatMul calls aten::matmul.
+// MatMul returns the matrix product: of vectors a number, of matrices [n, k]·[k, m] → [n, m];
+// leading dimensions are a batch and are broadcast.
 //
 //	matmul(Tensor self, Tensor other) -> Tensor
 func (x Tensor) MatMul(other Tensor) Tensor {
@@ -2937,7 +2947,7 @@ func (x Tensor) MatrixPower(n int) Tensor {
 	return result1(&c)
 }
 
-// Max calls aten::max.
+// Max returns the largest element.
 //
 //	max(Tensor self) -> Tensor
 func (x Tensor) Max() Tensor {
@@ -2947,7 +2957,7 @@ func (x Tensor) Max() Tensor {
 	return result1(&c)
 }
 
-// MaxDim calls aten::max.dim.
+// MaxDim returns the largest elements along dim and their indices.
 //
 //	max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 func (x Tensor) MaxDim(dim int, opts ...MaxDimOptions) (values, indices Tensor) {
@@ -2963,7 +2973,7 @@ func (x Tensor) MaxDim(dim int, opts ...MaxDimOptions) (values, indices Tensor) 
 	return result2(&c)
 }
 
-// MaxOther calls aten::max.other.
+// MaxOther returns the larger of each pair of elements; it is Maximum under an older name.
 //
 //	max.other(Tensor self, Tensor other) -> Tensor
 func (x Tensor) MaxOther(other Tensor) Tensor {
@@ -2974,7 +2984,7 @@ func (x Tensor) MaxOther(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Maximum calls aten::maximum.
+// Maximum returns the larger of each pair of elements; NaN if either is NaN.
 //
 //	maximum(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Maximum(other Tensor) Tensor {
@@ -2985,7 +2995,7 @@ func (x Tensor) Maximum(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Mean calls aten::mean. It may be followed by dtype.
+// Mean averages all elements, which must be floating-point or complex. Optional: dtype.
 //
 //	mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Mean(dtype ...DType) Tensor {
@@ -2996,7 +3006,7 @@ func (x Tensor) Mean(dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// MeanDim calls aten::mean.dim.
+// MeanDim averages the elements along the dimensions; nil stands for all of them.
 //
 //	mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) MeanDim(dim []int, opts ...MeanDimOptions) Tensor {
@@ -3013,7 +3023,7 @@ func (x Tensor) MeanDim(dim []int, opts ...MeanDimOptions) Tensor {
 	return result1(&c)
 }
 
-// Median calls aten::median.
+// Median returns the middle element; of an even number the lower one.
 //
 //	median(Tensor self) -> Tensor
 func (x Tensor) Median() Tensor {
@@ -3023,7 +3033,7 @@ func (x Tensor) Median() Tensor {
 	return result1(&c)
 }
 
-// MedianDim calls aten::median.dim.
+// MedianDim returns the middle elements along dim and their indices.
 //
 //	median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 func (x Tensor) MedianDim(dim int, opts ...MedianDimOptions) (values, indices Tensor) {
@@ -3039,7 +3049,7 @@ func (x Tensor) MedianDim(dim int, opts ...MedianDimOptions) (values, indices Te
 	return result2(&c)
 }
 
-// Min calls aten::min.
+// Min returns the smallest element.
 //
 //	min(Tensor self) -> Tensor
 func (x Tensor) Min() Tensor {
@@ -3049,7 +3059,7 @@ func (x Tensor) Min() Tensor {
 	return result1(&c)
 }
 
-// MinDim calls aten::min.dim.
+// MinDim returns the smallest elements along dim and their indices.
 //
 //	min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 func (x Tensor) MinDim(dim int, opts ...MinDimOptions) (values, indices Tensor) {
@@ -3065,7 +3075,7 @@ func (x Tensor) MinDim(dim int, opts ...MinDimOptions) (values, indices Tensor) 
 	return result2(&c)
 }
 
-// MinOther calls aten::min.other.
+// MinOther returns the smaller of each pair of elements; it is Minimum under an older name.
 //
 //	min.other(Tensor self, Tensor other) -> Tensor
 func (x Tensor) MinOther(other Tensor) Tensor {
@@ -3076,7 +3086,7 @@ func (x Tensor) MinOther(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Minimum calls aten::minimum.
+// Minimum returns the smaller of each pair of elements; NaN if either is NaN.
 //
 //	minimum(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Minimum(other Tensor) Tensor {
@@ -3087,7 +3097,7 @@ func (x Tensor) Minimum(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// MM calls aten::mm.
+// MM returns the product of two matrices, [n, k]·[k, m] → [n, m], without broadcasting.
 //
 //	mm(Tensor self, Tensor mat2) -> Tensor
 func (x Tensor) MM(mat2 Tensor) Tensor {
@@ -3138,7 +3148,7 @@ func (x Tensor) MoveAxes(source, destination []int) Tensor {
 	return result1(&c)
 }
 
-// MoveDim calls aten::movedim.int.
+// MoveDim moves dimension source to the place destination; the result is a view.
 //
 //	movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)
 func (x Tensor) MoveDim(source, destination int) Tensor {
@@ -3150,7 +3160,7 @@ func (x Tensor) MoveDim(source, destination int) Tensor {
 	return result1(&c)
 }
 
-// MoveDims calls aten::movedim.intlist.
+// MoveDims moves dimension source to the place destination; the result is a view.
 //
 //	movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
 func (x Tensor) MoveDims(source, destination []int) Tensor {
@@ -3172,7 +3182,7 @@ func (x Tensor) MSort() Tensor {
 	return result1(&c)
 }
 
-// MulScalar calls aten::mul.Scalar.
+// MulScalar returns x times a number.
 //
 //	mul.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) MulScalar(other Scalar) Tensor {
@@ -3183,7 +3193,7 @@ func (x Tensor) MulScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Mul calls aten::mul.Tensor.
+// Mul returns x * other, element by element; the shapes are broadcast.
 //
 //	mul.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Mul(other Tensor) Tensor {
@@ -3194,7 +3204,7 @@ func (x Tensor) Mul(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Multinomial calls aten::multinomial.
+// Multinomial draws numSamples indices from each row of x, which holds their weights.
 //
 //	multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
 func (x Tensor) Multinomial(numSamples int, opts ...MultinomialOptions) Tensor {
@@ -3233,7 +3243,7 @@ func (x Tensor) Multiply(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// MV calls aten::mv.
+// MV returns the product of a matrix and a vector, [n, m]·[m] → [n].
 //
 //	mv(Tensor self, Tensor vec) -> Tensor
 func (x Tensor) MV(vec Tensor) Tensor {
@@ -3255,7 +3265,7 @@ func (x Tensor) MvLgamma(p int) Tensor {
 	return result1(&c)
 }
 
-// NaNToNum calls aten::nan_to_num.
+// NaNToNum replaces NaN by a number (0) and the infinities by the largest finite ones.
 //
 //	nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
 func (x Tensor) NaNToNum(opts ...NaNToNumOptions) Tensor {
@@ -3368,7 +3378,7 @@ func (x Tensor) NaNQuantileScalar(q float64, opts ...NaNQuantileOptions) Tensor 
 	return result1(&c)
 }
 
-// NaNSum calls aten::nansum.
+// NaNSum is Sum with NaN counted as 0.
 //
 //	nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) NaNSum(opts ...NaNSumOptions) Tensor {
@@ -3385,7 +3395,7 @@ func (x Tensor) NaNSum(opts ...NaNSumOptions) Tensor {
 	return result1(&c)
 }
 
-// NaNSumDim calls aten::nansum.
+// NaNSumDim is Sum with NaN counted as 0.
 //
 //	nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) NaNSumDim(dim []int, opts ...NaNSumDimOptions) Tensor {
@@ -3402,7 +3412,7 @@ func (x Tensor) NaNSumDim(dim []int, opts ...NaNSumDimOptions) Tensor {
 	return result1(&c)
 }
 
-// Narrow calls aten::narrow.
+// Narrow returns length elements from start along dim, as a view.
 //
 //	narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)
 func (x Tensor) Narrow(dim, start, length int) Tensor {
@@ -3415,7 +3425,7 @@ func (x Tensor) Narrow(dim, start, length int) Tensor {
 	return result1(&c)
 }
 
-// NarrowTensor calls aten::narrow.Tensor.
+// NarrowTensor returns length elements from start along dim, as a view.
 //
 //	narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)
 func (x Tensor) NarrowTensor(dim int, start Tensor, length int) Tensor {
@@ -3441,7 +3451,7 @@ func (x Tensor) NarrowCopy(dim, start, length int) Tensor {
 	return result1(&c)
 }
 
-// NeScalar calls aten::ne.Scalar.
+// NeScalar tells where x differs from other: a bool tensor of the broadcast shape.
 //
 //	ne.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) NeScalar(other Scalar) Tensor {
@@ -3452,7 +3462,7 @@ func (x Tensor) NeScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Ne calls aten::ne.Tensor.
+// Ne tells where x differs from other: a bool tensor of the broadcast shape.
 //
 //	ne.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Ne(other Tensor) Tensor {
@@ -3463,7 +3473,7 @@ func (x Tensor) Ne(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Neg calls aten::neg.
+// Neg returns -x.
 //
 //	neg(Tensor self) -> Tensor
 func (x Tensor) Neg() Tensor {
@@ -3483,7 +3493,7 @@ func (x Tensor) Negative() Tensor {
 	return result1(&c)
 }
 
-// NewEmpty calls aten::new_empty.
+// NewEmpty makes a tensor with the dtype and device of x whose elements are not set.
 //
 //	new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (x Tensor) NewEmpty(size []int, opts ...TensorOptions) Tensor {
@@ -3516,7 +3526,7 @@ func (x Tensor) NewEmptyStrided(size, stride []int, opts ...TensorOptions) Tenso
 	return o.finish(result1(&c))
 }
 
-// NewFull calls aten::new_full.
+// NewFull makes a tensor full of fillValue with the dtype and device of x.
 //
 //	new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (x Tensor) NewFull(size []int, fillValue Scalar, opts ...TensorOptions) Tensor {
@@ -3533,7 +3543,7 @@ func (x Tensor) NewFull(size []int, fillValue Scalar, opts ...TensorOptions) Ten
 	return o.finish(result1(&c))
 }
 
-// NewOnes calls aten::new_ones.
+// NewOnes makes a tensor full of 1 with the dtype and device of x.
 //
 //	new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (x Tensor) NewOnes(size []int, opts ...TensorOptions) Tensor {
@@ -3549,7 +3559,7 @@ func (x Tensor) NewOnes(size []int, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// NewZeros calls aten::new_zeros.
+// NewZeros makes a tensor full of 0 with the dtype and device of x.
 //
 //	new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (x Tensor) NewZeros(size []int, opts ...TensorOptions) Tensor {
@@ -3576,7 +3586,8 @@ func (x Tensor) Nextafter(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Nonzero calls aten::nonzero.
+// Nonzero returns the indices of the elements that are not zero, one row per element: [n,
+// dimensions].
 //
 //	nonzero(Tensor self) -> Tensor
 func (x Tensor) Nonzero() Tensor {
@@ -3596,7 +3607,7 @@ func (x Tensor) NonzeroNumPy() []Tensor {
 	return resultList(&c)
 }
 
-// NonzeroStatic calls aten::nonzero_static.
+// NonzeroStatic is Nonzero with a fixed number of rows, filled up with FillValue.
 //
 //	nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor
 func (x Tensor) NonzeroStatic(size int, opts ...NonzeroStaticOptions) Tensor {
@@ -3612,7 +3623,7 @@ func (x Tensor) NonzeroStatic(size int, opts ...NonzeroStaticOptions) Tensor {
 	return result1(&c)
 }
 
-// Norm calls aten::norm.Scalar. It may be followed by p (default 2).
+// Norm returns the p-norm of all elements, with p = 2 unless given. Optional: p (default 2).
 //
 //	norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 func (x Tensor) Norm(p ...Scalar) Tensor {
@@ -3623,7 +3634,7 @@ func (x Tensor) Norm(p ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// NormDim calls aten::norm.ScalarOpt_dim.
+// NormDim returns the p-norm along the dimensions; p nil is 2.
 //
 //	norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 func (x Tensor) NormDim(p Scalar, dim []int, opts ...NormDimOptions) Tensor {
@@ -3688,7 +3699,7 @@ func (x Tensor) NotEqual(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// NumPyT calls aten::numpy_T.
+// NumPyT reverses the order of all dimensions; the result is a view.
 //
 //	numpy_T(Tensor(a) self) -> Tensor(a)
 func (x Tensor) NumPyT() Tensor {
@@ -3727,7 +3738,7 @@ func (x Tensor) Ormqr(input2, input3 Tensor, opts ...OrmqrOptions) Tensor {
 	return result1(&c)
 }
 
-// Outer calls aten::outer.
+// Outer returns the outer product of two vectors, [n] and [m] → [n, m].
 //
 //	outer(Tensor self, Tensor vec2) -> Tensor
 func (x Tensor) Outer(vec2 Tensor) Tensor {
@@ -3738,7 +3749,7 @@ func (x Tensor) Outer(vec2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// Permute calls aten::permute.
+// Permute puts the dimensions into another order; the result is a view.
 //
 //	permute(Tensor(a) self, int[] dims) -> Tensor(a)
 func (x Tensor) Permute(dims ...int) Tensor {
@@ -3749,7 +3760,8 @@ func (x Tensor) Permute(dims ...int) Tensor {
 	return result1(&c)
 }
 
-// PinMemory calls aten::pin_memory. It may be followed by device.
+// PinMemory copies x into page-locked host memory, from where copies to a device need not block.
+// Optional: device.
 //
 //	pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)
 func (x Tensor) PinMemory(device ...Device) Tensor {
@@ -3760,7 +3772,7 @@ func (x Tensor) PinMemory(device ...Device) Tensor {
 	return result1(&c)
 }
 
-// Pinverse calls aten::pinverse. It may be followed by rcond (default 1e-15).
+// Pinverse calls aten::pinverse. Optional: rcond (default 1e-15).
 //
 //	pinverse(Tensor self, float rcond=1e-15) -> Tensor
 func (x Tensor) Pinverse(rcond ...float64) Tensor {
@@ -3792,7 +3804,7 @@ func (x Tensor) Positive() Tensor {
 	return result1(&c)
 }
 
-// PowScalar calls aten::pow.Tensor_Scalar.
+// PowScalar raises each element of x to the power exponent.
 //
 //	pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
 func (x Tensor) PowScalar(exponent Scalar) Tensor {
@@ -3803,7 +3815,7 @@ func (x Tensor) PowScalar(exponent Scalar) Tensor {
 	return result1(&c)
 }
 
-// Pow calls aten::pow.Tensor_Tensor.
+// Pow raises each element of x to the power in exponent; the shapes are broadcast.
 //
 //	pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 func (x Tensor) Pow(exponent Tensor) Tensor {
@@ -3814,7 +3826,8 @@ func (x Tensor) Pow(exponent Tensor) Tensor {
 	return result1(&c)
 }
 
-// PReLU calls aten::prelu.
+// PReLU is LeakyReLU with a learnt slope: weight has one element, or one per channel (dimension
+// 1).
 //
 //	prelu(Tensor self, Tensor weight) -> Tensor
 func (x Tensor) PReLU(weight Tensor) Tensor {
@@ -3825,7 +3838,7 @@ func (x Tensor) PReLU(weight Tensor) Tensor {
 	return result1(&c)
 }
 
-// Prod calls aten::prod. It may be followed by dtype.
+// Prod multiplies all elements. Optional: dtype.
 //
 //	prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Prod(dtype ...DType) Tensor {
@@ -3836,7 +3849,7 @@ func (x Tensor) Prod(dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// ProdDim calls aten::prod.dim_int.
+// ProdDim multiplies the elements along dim.
 //
 //	prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) ProdDim(dim int, opts ...ProdDimOptions) Tensor {
@@ -3885,7 +3898,8 @@ func (x Tensor) QR(opts ...QROptions) (q, r Tensor) {
 	return result2(&c)
 }
 
-// Quantile calls aten::quantile.
+// Quantile returns the q-quantiles along a dimension (by default of all elements); q is a tensor
+// of numbers in [0, 1].
 //
 //	quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 func (x Tensor) Quantile(q Tensor, opts ...QuantileOptions) Tensor {
@@ -3903,7 +3917,7 @@ func (x Tensor) Quantile(q Tensor, opts ...QuantileOptions) Tensor {
 	return result1(&c)
 }
 
-// QuantileScalar calls aten::quantile.scalar.
+// QuantileScalar returns the q-quantile along a dimension (by default of all elements).
 //
 //	quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 func (x Tensor) QuantileScalar(q float64, opts ...QuantileOptions) Tensor {
@@ -3941,7 +3955,7 @@ func (x Tensor) Ravel() Tensor {
 	return result1(&c)
 }
 
-// Real calls aten::real.
+// Real returns the real parts, as a view.
 //
 //	real(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Real() Tensor {
@@ -3951,7 +3965,7 @@ func (x Tensor) Real() Tensor {
 	return result1(&c)
 }
 
-// Reciprocal calls aten::reciprocal.
+// Reciprocal returns 1/x.
 //
 //	reciprocal(Tensor self) -> Tensor
 func (x Tensor) Reciprocal() Tensor {
@@ -3961,7 +3975,7 @@ func (x Tensor) Reciprocal() Tensor {
 	return result1(&c)
 }
 
-// ReLU calls aten::relu.
+// ReLU returns max(x, 0).
 //
 //	relu(Tensor self) -> Tensor
 func (x Tensor) ReLU() Tensor {
@@ -3971,7 +3985,7 @@ func (x Tensor) ReLU() Tensor {
 	return result1(&c)
 }
 
-// RemainderScalar calls aten::remainder.Scalar.
+// RemainderScalar returns x modulo other, with the sign of the divisor as in Python.
 //
 //	remainder.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) RemainderScalar(other Scalar) Tensor {
@@ -3982,7 +3996,7 @@ func (x Tensor) RemainderScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Remainder calls aten::remainder.Tensor.
+// Remainder returns x modulo other, with the sign of the divisor as in Python.
 //
 //	remainder.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Remainder(other Tensor) Tensor {
@@ -4006,7 +4020,7 @@ func (x Tensor) Renorm(p Scalar, dim int, maxnorm Scalar) Tensor {
 	return result1(&c)
 }
 
-// Repeat calls aten::repeat.
+// Repeat copies x so many times along each dimension.
 //
 //	repeat(Tensor self, SymInt[] repeats) -> Tensor
 func (x Tensor) Repeat(repeats ...int) Tensor {
@@ -4034,7 +4048,7 @@ func (x Tensor) RepeatInterleaveTensor(repeats Tensor, opts ...RepeatInterleaveO
 	return result1(&c)
 }
 
-// RepeatInterleave calls aten::repeat_interleave.self_int.
+// RepeatInterleave repeats each element, or each slice along a dimension, so many times.
 //
 //	repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor
 func (x Tensor) RepeatInterleave(repeats int, opts ...RepeatInterleaveOptions) Tensor {
@@ -4051,7 +4065,8 @@ func (x Tensor) RepeatInterleave(repeats int, opts ...RepeatInterleaveOptions) T
 	return result1(&c)
 }
 
-// Reshape calls aten::reshape.
+// Reshape returns x in another shape, as a view where it can be, as a copy where not; one size
+// may be -1.
 //
 //	reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
 func (x Tensor) Reshape(shape ...int) Tensor {
@@ -4103,7 +4118,7 @@ func (x Tensor) RetainsGrad() bool {
 	return resultBool(&c)
 }
 
-// Roll calls aten::roll. It may be followed by dims (default empty).
+// Roll shifts the elements along the dimensions, around the end. Optional: dims.
 //
 //	roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 func (x Tensor) Roll(shifts []int, dims ...int) Tensor {
@@ -4131,7 +4146,7 @@ func (x Tensor) Rot90(opts ...Rot90Options) Tensor {
 	return result1(&c)
 }
 
-// Round calls aten::round.
+// Round rounds each element to the nearest integer, halves to even.
 //
 //	round(Tensor self) -> Tensor
 func (x Tensor) Round() Tensor {
@@ -4141,7 +4156,7 @@ func (x Tensor) Round() Tensor {
 	return result1(&c)
 }
 
-// RoundDecimals calls aten::round.decimals.
+// RoundDecimals rounds each element to so many decimal places.
 //
 //	round.decimals(Tensor self, *, int decimals) -> Tensor
 func (x Tensor) RoundDecimals(decimals int) Tensor {
@@ -4162,7 +4177,7 @@ func (x Tensor) RowIndices() Tensor {
 	return result1(&c)
 }
 
-// Rsqrt calls aten::rsqrt.
+// Rsqrt returns 1/sqrt(x).
 //
 //	rsqrt(Tensor self) -> Tensor
 func (x Tensor) Rsqrt() Tensor {
@@ -4186,7 +4201,7 @@ func (x Tensor) ScatterSrcReduce(dim int, index, src Tensor, reduce string) Tens
 	return result1(&c)
 }
 
-// Scatter calls aten::scatter.src.
+// Scatter writes the elements of src to the places along dim that index names.
 //
 //	scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 func (x Tensor) Scatter(dim int, index, src Tensor) Tensor {
@@ -4199,7 +4214,7 @@ func (x Tensor) Scatter(dim int, index, src Tensor) Tensor {
 	return result1(&c)
 }
 
-// ScatterValue calls aten::scatter.value.
+// ScatterValue writes one value to the places along dim that index names.
 //
 //	scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 func (x Tensor) ScatterValue(dim int, index Tensor, value Scalar) Tensor {
@@ -4226,7 +4241,7 @@ func (x Tensor) ScatterValueReduce(dim int, index Tensor, value Scalar, reduce s
 	return result1(&c)
 }
 
-// ScatterAdd calls aten::scatter_add.
+// ScatterAdd adds the elements of src at the places along dim that index names.
 //
 //	scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 func (x Tensor) ScatterAdd(dim int, index, src Tensor) Tensor {
@@ -4239,7 +4254,8 @@ func (x Tensor) ScatterAdd(dim int, index, src Tensor) Tensor {
 	return result1(&c)
 }
 
-// ScatterReduce calls aten::scatter_reduce.two.
+// ScatterReduce combines the elements of src with those of x at the places along dim that index
+// names; reduce is "sum", "prod", "mean", "amax" or "amin".
 //
 //	scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
 func (x Tensor) ScatterReduce(dim int, index, src Tensor, reduce string, opts ...ScatterReduceOptions) Tensor {
@@ -4258,7 +4274,7 @@ func (x Tensor) ScatterReduce(dim int, index, src Tensor, reduce string, opts ..
 	return result1(&c)
 }
 
-// Select calls aten::select.int.
+// Select returns the index-th slice along dim, as a view without that dimension.
 //
 //	select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
 func (x Tensor) Select(dim, index int) Tensor {
@@ -4293,7 +4309,7 @@ func (x Tensor) Sgn() Tensor {
 	return result1(&c)
 }
 
-// Sigmoid calls aten::sigmoid.
+// Sigmoid returns 1/(1+exp(-x)).
 //
 //	sigmoid(Tensor self) -> Tensor
 func (x Tensor) Sigmoid() Tensor {
@@ -4303,7 +4319,7 @@ func (x Tensor) Sigmoid() Tensor {
 	return result1(&c)
 }
 
-// Sign calls aten::sign.
+// Sign returns -1, 0 or 1 for each element.
 //
 //	sign(Tensor self) -> Tensor
 func (x Tensor) Sign() Tensor {
@@ -4323,7 +4339,7 @@ func (x Tensor) Signbit() Tensor {
 	return result1(&c)
 }
 
-// Sin calls aten::sin.
+// Sin returns the sine of each element, in radians.
 //
 //	sin(Tensor self) -> Tensor
 func (x Tensor) Sin() Tensor {
@@ -4353,7 +4369,7 @@ func (x Tensor) Sinh() Tensor {
 	return result1(&c)
 }
 
-// Slice calls aten::slice.Tensor.
+// Slice returns the elements from Start to End along Dim in steps of Step, as a view.
 //
 //	slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
 func (x Tensor) Slice(opts ...SliceOptions) Tensor {
@@ -4411,7 +4427,7 @@ func (x Tensor) SMM(mat2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// Softmax calls aten::softmax.int. It may be followed by dtype.
+// Softmax returns exp(x) scaled so that it sums to 1 along dim. Optional: dtype.
 //
 //	softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Softmax(dim int, dtype ...DType) Tensor {
@@ -4423,7 +4439,7 @@ func (x Tensor) Softmax(dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// Sort calls aten::sort.
+// Sort returns the elements along a dimension in ascending order, and where they were.
 //
 //	sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 func (x Tensor) Sort(opts ...SortOptions) (values, indices Tensor) {
@@ -4439,7 +4455,7 @@ func (x Tensor) Sort(opts ...SortOptions) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// SortStable calls aten::sort.stable.
+// SortStable is Sort that keeps equal elements in their order.
 //
 //	sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 func (x Tensor) SortStable(opts ...SortOptions) (values, indices Tensor) {
@@ -4477,7 +4493,8 @@ func (x Tensor) SparseMask(mask Tensor) Tensor {
 	return result1(&c)
 }
 
-// Split calls aten::split.Tensor. It may be followed by dim (default 0).
+// Split splits x into parts of splitSize along a dimension, the last of which may be smaller; the
+// parts are views. Optional: dim (default 0).
 //
 //	split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
 func (x Tensor) Split(splitSize int, dim ...int) []Tensor {
@@ -4489,7 +4506,8 @@ func (x Tensor) Split(splitSize int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// SplitSizes calls aten::split.sizes. It may be followed by dim (default 0).
+// SplitSizes splits x into parts of the given sizes along a dimension; the parts are views.
+// Optional: dim (default 0).
 //
 //	split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 func (x Tensor) SplitSizes(splitSize []int, dim ...int) []Tensor {
@@ -4501,7 +4519,7 @@ func (x Tensor) SplitSizes(splitSize []int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// SplitWithSizes calls aten::split_with_sizes. It may be followed by dim (default 0).
+// SplitWithSizes calls aten::split_with_sizes. Optional: dim (default 0).
 //
 //	split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
 func (x Tensor) SplitWithSizes(splitSizes []int, dim ...int) []Tensor {
@@ -4513,7 +4531,7 @@ func (x Tensor) SplitWithSizes(splitSizes []int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// Sqrt calls aten::sqrt.
+// Sqrt returns the square root of each element; NaN for negative numbers.
 //
 //	sqrt(Tensor self) -> Tensor
 func (x Tensor) Sqrt() Tensor {
@@ -4523,7 +4541,7 @@ func (x Tensor) Sqrt() Tensor {
 	return result1(&c)
 }
 
-// Square calls aten::square.
+// Square returns x*x.
 //
 //	square(Tensor self) -> Tensor
 func (x Tensor) Square() Tensor {
@@ -4533,7 +4551,7 @@ func (x Tensor) Square() Tensor {
 	return result1(&c)
 }
 
-// Squeeze calls aten::squeeze.
+// Squeeze drops all dimensions of size 1.
 //
 //	squeeze(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Squeeze() Tensor {
@@ -4543,7 +4561,7 @@ func (x Tensor) Squeeze() Tensor {
 	return result1(&c)
 }
 
-// SqueezeDim calls aten::squeeze.dim.
+// SqueezeDim drops dimension dim if its size is 1.
 //
 //	squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
 func (x Tensor) SqueezeDim(dim int) Tensor {
@@ -4554,7 +4572,7 @@ func (x Tensor) SqueezeDim(dim int) Tensor {
 	return result1(&c)
 }
 
-// SqueezeDims calls aten::squeeze.dims.
+// SqueezeDims drops those of the dimensions whose size is 1.
 //
 //	squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 func (x Tensor) SqueezeDims(dim ...int) Tensor {
@@ -4565,7 +4583,7 @@ func (x Tensor) SqueezeDims(dim ...int) Tensor {
 	return result1(&c)
 }
 
-// StdAll calls aten::std.
+// StdAll returns the standard deviation of all elements, with n-1 as the divisor unless Biased.
 //
 //	std(Tensor self, bool unbiased=True) -> Tensor
 func (x Tensor) StdAll(opts ...StdAllOptions) Tensor {
@@ -4580,7 +4598,8 @@ func (x Tensor) StdAll(opts ...StdAllOptions) Tensor {
 	return result1(&c)
 }
 
-// Std calls aten::std.correction.
+// Std returns the standard deviation along the dimensions (by default of all elements), with n -
+// Correction as the divisor.
 //
 //	std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 func (x Tensor) Std(opts ...StdOptions) Tensor {
@@ -4597,7 +4616,8 @@ func (x Tensor) Std(opts ...StdOptions) Tensor {
 	return result1(&c)
 }
 
-// StdDim calls aten::std.dim.
+// StdDim returns the standard deviation along the dimensions, with n-1 as the divisor unless
+// Biased.
 //
 //	std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 func (x Tensor) StdDim(dim []int, opts ...StdDimOptions) Tensor {
@@ -4614,7 +4634,7 @@ func (x Tensor) StdDim(dim []int, opts ...StdDimOptions) Tensor {
 	return result1(&c)
 }
 
-// STFT calls aten::stft.
+// STFT returns the short-time Fourier transform of a signal.
 //
 //	stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
 func (x Tensor) STFT(nFFT int, opts ...STFTOptions) Tensor {
@@ -4636,7 +4656,7 @@ func (x Tensor) STFT(nFFT int, opts ...STFTOptions) Tensor {
 	return result1(&c)
 }
 
-// STFTCenter calls aten::stft.center.
+// STFTCenter returns the short-time Fourier transform of a signal.
 //
 //	stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
 func (x Tensor) STFTCenter(nFFT int, opts ...STFTCenterOptions) Tensor {
@@ -4660,7 +4680,7 @@ func (x Tensor) STFTCenter(nFFT int, opts ...STFTCenterOptions) Tensor {
 	return result1(&c)
 }
 
-// SubScalar calls aten::sub.Scalar.
+// SubScalar returns x - Alpha*other for a number.
 //
 //	sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func (x Tensor) SubScalar(other Scalar, opts ...SubOptions) Tensor {
@@ -4676,7 +4696,7 @@ func (x Tensor) SubScalar(other Scalar, opts ...SubOptions) Tensor {
 	return result1(&c)
 }
 
-// Sub calls aten::sub.Tensor.
+// Sub returns x - Alpha*other, element by element; the shapes are broadcast.
 //
 //	sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 func (x Tensor) Sub(other Tensor, opts ...SubOptions) Tensor {
@@ -4724,7 +4744,8 @@ func (x Tensor) Subtract(other Tensor, opts ...SubtractOptions) Tensor {
 	return result1(&c)
 }
 
-// Sum calls aten::sum. It may be followed by dtype.
+// Sum adds up all elements. Integers and bools become int64, unless dtype says otherwise.
+// Optional: dtype.
 //
 //	sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Sum(dtype ...DType) Tensor {
@@ -4735,7 +4756,7 @@ func (x Tensor) Sum(dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// SumDim calls aten::sum.dim_IntList.
+// SumDim adds up the elements along the dimensions; nil stands for all of them.
 //
 //	sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) SumDim(dim []int, opts ...SumDimOptions) Tensor {
@@ -4803,7 +4824,7 @@ func (x Tensor) SwapDims(dim0, dim1 int) Tensor {
 	return result1(&c)
 }
 
-// T calls aten::t.
+// T transposes a matrix; the result is a view.
 //
 //	t(Tensor(a) self) -> Tensor(a)
 func (x Tensor) T() Tensor {
@@ -4813,7 +4834,7 @@ func (x Tensor) T() Tensor {
 	return result1(&c)
 }
 
-// Take calls aten::take.
+// Take returns the elements with these indices in the flattened x.
 //
 //	take(Tensor self, Tensor index) -> Tensor
 func (x Tensor) Take(index Tensor) Tensor {
@@ -4824,7 +4845,8 @@ func (x Tensor) Take(index Tensor) Tensor {
 	return result1(&c)
 }
 
-// TakeAlongDim calls aten::take_along_dim. It may be followed by dim.
+// TakeAlongDim picks elements along a dimension by indices that broadcast with x; it undoes an
+// ArgSort. Optional: dim.
 //
 //	take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor
 func (x Tensor) TakeAlongDim(indices Tensor, dim ...int) Tensor {
@@ -4836,7 +4858,7 @@ func (x Tensor) TakeAlongDim(indices Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// Tan calls aten::tan.
+// Tan returns the tangent of each element, in radians.
 //
 //	tan(Tensor self) -> Tensor
 func (x Tensor) Tan() Tensor {
@@ -4846,7 +4868,7 @@ func (x Tensor) Tan() Tensor {
 	return result1(&c)
 }
 
-// Tanh calls aten::tanh.
+// Tanh returns the hyperbolic tangent of each element.
 //
 //	tanh(Tensor self) -> Tensor
 func (x Tensor) Tanh() Tensor {
@@ -4856,7 +4878,7 @@ func (x Tensor) Tanh() Tensor {
 	return result1(&c)
 }
 
-// TensorSplitIndices calls aten::tensor_split.indices. It may be followed by dim (default 0).
+// TensorSplitIndices calls aten::tensor_split.indices. Optional: dim (default 0).
 //
 //	tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplitIndices(indices []int, dim ...int) []Tensor {
@@ -4868,7 +4890,7 @@ func (x Tensor) TensorSplitIndices(indices []int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// TensorSplit calls aten::tensor_split.sections. It may be followed by dim (default 0).
+// TensorSplit calls aten::tensor_split.sections. Optional: dim (default 0).
 //
 //	tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplit(sections int, dim ...int) []Tensor {
@@ -4880,8 +4902,8 @@ func (x Tensor) TensorSplit(sections int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// TensorSplitTensor calls aten::tensor_split.tensor_indices_or_sections. It may be followed by
-// dim (default 0).
+// TensorSplitTensor calls aten::tensor_split.tensor_indices_or_sections. Optional: dim (default
+// 0).
 //
 //	tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplitTensor(tensorIndicesOrSections Tensor, dim ...int) []Tensor {
@@ -4893,7 +4915,7 @@ func (x Tensor) TensorSplitTensor(tensorIndicesOrSections Tensor, dim ...int) []
 	return resultList(&c)
 }
 
-// Tile calls aten::tile.
+// Tile repeats x along the dimensions, the last ones where fewer are given.
 //
 //	tile(Tensor self, SymInt[] dims) -> Tensor
 func (x Tensor) Tile(dims ...int) Tensor {
@@ -4904,7 +4926,7 @@ func (x Tensor) Tile(dims ...int) Tensor {
 	return result1(&c)
 }
 
-// ToDense calls aten::to_dense.
+// ToDense returns the elements of a sparse tensor as a dense one.
 //
 //	to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor
 func (x Tensor) ToDense(opts ...ToDenseOptions) Tensor {
@@ -4920,7 +4942,7 @@ func (x Tensor) ToDense(opts ...ToDenseOptions) Tensor {
 	return result1(&c)
 }
 
-// ToPaddedTensor calls aten::to_padded_tensor. It may be followed by outputSize.
+// ToPaddedTensor calls aten::to_padded_tensor. Optional: outputSize.
 //
 //	to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> Tensor
 func (x Tensor) ToPaddedTensor(padding float64, outputSize ...int) Tensor {
@@ -4932,7 +4954,7 @@ func (x Tensor) ToPaddedTensor(padding float64, outputSize ...int) Tensor {
 	return result1(&c)
 }
 
-// ToSparse calls aten::to_sparse.
+// ToSparse returns the elements that are not zero as a sparse tensor.
 //
 //	to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparse(opts ...ToSparseOptions) Tensor {
@@ -4949,7 +4971,7 @@ func (x Tensor) ToSparse(opts ...ToSparseOptions) Tensor {
 	return result1(&c)
 }
 
-// ToSparseDim calls aten::to_sparse.sparse_dim.
+// ToSparseDim returns the elements that are not zero as a sparse tensor.
 //
 //	to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor
 func (x Tensor) ToSparseDim(sparseDim int) Tensor {
@@ -4960,7 +4982,7 @@ func (x Tensor) ToSparseDim(sparseDim int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseBSC calls aten::to_sparse_bsc. It may be followed by denseDim.
+// ToSparseBSC calls aten::to_sparse_bsc. Optional: denseDim.
 //
 //	to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseBSC(blocksize []int, denseDim ...int) Tensor {
@@ -4972,7 +4994,7 @@ func (x Tensor) ToSparseBSC(blocksize []int, denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseBSR calls aten::to_sparse_bsr. It may be followed by denseDim.
+// ToSparseBSR calls aten::to_sparse_bsr. Optional: denseDim.
 //
 //	to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseBSR(blocksize []int, denseDim ...int) Tensor {
@@ -4984,7 +5006,7 @@ func (x Tensor) ToSparseBSR(blocksize []int, denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseCSC calls aten::to_sparse_csc. It may be followed by denseDim.
+// ToSparseCSC calls aten::to_sparse_csc. Optional: denseDim.
 //
 //	to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseCSC(denseDim ...int) Tensor {
@@ -4995,7 +5017,7 @@ func (x Tensor) ToSparseCSC(denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseCSR calls aten::to_sparse_csr. It may be followed by denseDim.
+// ToSparseCSR calls aten::to_sparse_csr. Optional: denseDim.
 //
 //	to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseCSR(denseDim ...int) Tensor {
@@ -5006,7 +5028,7 @@ func (x Tensor) ToSparseCSR(denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// TopK calls aten::topk.
+// TopK returns the k largest elements along a dimension in descending order, and their indices.
 //
 //	topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
 func (x Tensor) TopK(k int, opts ...TopKOptions) (values, indices Tensor) {
@@ -5024,7 +5046,7 @@ func (x Tensor) TopK(k int, opts ...TopKOptions) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// Trace calls aten::trace.
+// Trace adds up the diagonal of a matrix.
 //
 //	trace(Tensor self) -> Tensor
 func (x Tensor) Trace() Tensor {
@@ -5034,7 +5056,7 @@ func (x Tensor) Trace() Tensor {
 	return result1(&c)
 }
 
-// Transpose calls aten::transpose.int.
+// Transpose swaps two dimensions; the result is a view.
 //
 //	transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
 func (x Tensor) Transpose(dim0, dim1 int) Tensor {
@@ -5064,7 +5086,8 @@ func (x Tensor) TriangularSolve(a Tensor, opts ...TriangularSolveOptions) (solut
 	return result2(&c)
 }
 
-// Tril calls aten::tril. It may be followed by diagonal (default 0).
+// Tril returns the lower triangle of the matrices and zeros above. Optional: diagonal (default
+// 0).
 //
 //	tril(Tensor self, SymInt diagonal=0) -> Tensor
 func (x Tensor) Tril(diagonal ...int) Tensor {
@@ -5075,7 +5098,8 @@ func (x Tensor) Tril(diagonal ...int) Tensor {
 	return result1(&c)
 }
 
-// Triu calls aten::triu. It may be followed by diagonal (default 0).
+// Triu returns the upper triangle of the matrices and zeros below. Optional: diagonal (default
+// 0).
 //
 //	triu(Tensor self, SymInt diagonal=0) -> Tensor
 func (x Tensor) Triu(diagonal ...int) Tensor {
@@ -5108,7 +5132,7 @@ func (x Tensor) TrueDivide(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Trunc calls aten::trunc.
+// Trunc rounds each element toward zero.
 //
 //	trunc(Tensor self) -> Tensor
 func (x Tensor) Trunc() Tensor {
@@ -5118,7 +5142,7 @@ func (x Tensor) Trunc() Tensor {
 	return result1(&c)
 }
 
-// TypeAs calls aten::type_as.
+// TypeAs converts x to the dtype of other.
 //
 //	type_as(Tensor self, Tensor other) -> Tensor
 func (x Tensor) TypeAs(other Tensor) Tensor {
@@ -5129,7 +5153,8 @@ func (x Tensor) TypeAs(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Unbind calls aten::unbind.int. It may be followed by dim (default 0).
+// Unbind returns the slices of x along a dimension, as views without that dimension. Optional:
+// dim (default 0).
 //
 //	unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 func (x Tensor) Unbind(dim ...int) []Tensor {
@@ -5140,7 +5165,7 @@ func (x Tensor) Unbind(dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// Unflatten calls aten::unflatten.int.
+// Unflatten splits dimension dim into several sizes, one of which may be -1.
 //
 //	unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)
 func (x Tensor) Unflatten(dim int, sizes ...int) Tensor {
@@ -5152,7 +5177,8 @@ func (x Tensor) Unflatten(dim int, sizes ...int) Tensor {
 	return result1(&c)
 }
 
-// Unfold calls aten::unfold.
+// Unfold returns the windows of size elements, step apart, along a dimension, as a view with the
+// window last.
 //
 //	unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
 func (x Tensor) Unfold(dimension, size, step int) Tensor {
@@ -5165,7 +5191,7 @@ func (x Tensor) Unfold(dimension, size, step int) Tensor {
 	return result1(&c)
 }
 
-// Unsqueeze calls aten::unsqueeze.
+// Unsqueeze inserts a dimension of size 1 at dim.
 //
 //	unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
 func (x Tensor) Unsqueeze(dim int) Tensor {
@@ -5176,7 +5202,7 @@ func (x Tensor) Unsqueeze(dim int) Tensor {
 	return result1(&c)
 }
 
-// Values calls aten::values.
+// Values returns the values of a coalesced sparse tensor.
 //
 //	values(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Values() Tensor {
@@ -5186,7 +5212,7 @@ func (x Tensor) Values() Tensor {
 	return result1(&c)
 }
 
-// VarAll calls aten::var.
+// VarAll returns the variance of all elements, with n-1 as the divisor unless Biased.
 //
 //	var(Tensor self, bool unbiased=True) -> Tensor
 func (x Tensor) VarAll(opts ...VarAllOptions) Tensor {
@@ -5201,7 +5227,8 @@ func (x Tensor) VarAll(opts ...VarAllOptions) Tensor {
 	return result1(&c)
 }
 
-// Var calls aten::var.correction.
+// Var returns the variance along the dimensions (by default of all elements), with n - Correction
+// as the divisor.
 //
 //	var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 func (x Tensor) Var(opts ...VarOptions) Tensor {
@@ -5218,7 +5245,7 @@ func (x Tensor) Var(opts ...VarOptions) Tensor {
 	return result1(&c)
 }
 
-// VarDim calls aten::var.dim.
+// VarDim returns the variance along the dimensions, with n-1 as the divisor unless Biased.
 //
 //	var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 func (x Tensor) VarDim(dim []int, opts ...VarDimOptions) Tensor {
@@ -5246,7 +5273,8 @@ func (x Tensor) VDot(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// View calls aten::view.
+// View returns the same data in another shape; one size may be -1. It panics where that needs a
+// copy: use Reshape.
 //
 //	view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 func (x Tensor) View(size ...int) Tensor {
@@ -5257,7 +5285,7 @@ func (x Tensor) View(size ...int) Tensor {
 	return result1(&c)
 }
 
-// ViewDType calls aten::view.dtype.
+// ViewDType reads the same bytes as another dtype.
 //
 //	view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 func (x Tensor) ViewDType(dtype DType) Tensor {

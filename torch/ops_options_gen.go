@@ -64,7 +64,7 @@ type AllCloseOptions struct {
 
 // AMaxOptions are the optional arguments of [Tensor.AMax].
 type AMaxOptions struct {
-	Dim     []int // default empty
+	Dim     []int // default: all elements together
 	KeepDim bool
 }
 
@@ -75,7 +75,7 @@ type AMaxDimOptions struct {
 
 // AMinOptions are the optional arguments of [Tensor.AMin].
 type AMinOptions struct {
-	Dim     []int // default empty
+	Dim     []int // default: all elements together
 	KeepDim bool
 }
 
@@ -86,7 +86,7 @@ type AMinDimOptions struct {
 
 // AMinMaxOptions are the optional arguments of [Tensor.AMinMax].
 type AMinMaxOptions struct {
-	Dim     *int
+	Dim     *int // default: all elements together
 	KeepDim bool
 }
 
@@ -102,7 +102,7 @@ type AnyDimOptions struct {
 
 // ArgMaxOptions are the optional arguments of [Tensor.ArgMax].
 type ArgMaxOptions struct {
-	Dim     *int
+	Dim     *int // default: all elements together
 	KeepDim bool
 }
 
@@ -113,7 +113,7 @@ type ArgMaxDimOptions struct {
 
 // ArgMinOptions are the optional arguments of [Tensor.ArgMin].
 type ArgMinOptions struct {
-	Dim     *int
+	Dim     *int // default: all elements together
 	KeepDim bool
 }
 
@@ -130,7 +130,7 @@ type ArgSortOptions struct {
 
 // AvgPool1dOptions are the optional arguments of [AvgPool1d].
 type AvgPool1dOptions struct {
-	Stride          []int // default empty
+	Stride          []int // default: the kernel size
 	Padding         []int // default [0]
 	CeilMode        bool
 	CountExcludePad bool // count_include_pad=False; default true
@@ -138,20 +138,20 @@ type AvgPool1dOptions struct {
 
 // AvgPool2dOptions are the optional arguments of [AvgPool2d].
 type AvgPool2dOptions struct {
-	Stride          []int // default empty
+	Stride          []int // default: the kernel size
 	Padding         []int // default [0, 0]
 	CeilMode        bool
 	CountExcludePad bool // count_include_pad=False; default true
-	DivisorOverride *int
+	DivisorOverride *int // default: the size of the window
 }
 
 // AvgPool3dOptions are the optional arguments of [AvgPool3d].
 type AvgPool3dOptions struct {
-	Stride          []int // default empty
+	Stride          []int // default: the kernel size
 	Padding         []int // default [0, 0, 0]
 	CeilMode        bool
 	CountExcludePad bool // count_include_pad=False; default true
-	DivisorOverride *int
+	DivisorOverride *int // default: the size of the window
 }
 
 // BAddBMMOptions are the optional arguments of [Tensor.BAddBMM], [BAddBMMDType] and
@@ -171,7 +171,7 @@ type BinaryCrossEntropyOptions struct {
 // [BinaryCrossEntropyWithLogits].
 type BinaryCrossEntropyWithLogitsOptions struct {
 	Weight    Tensor
-	PosWeight Tensor
+	PosWeight Tensor    // weight of the positive class
 	Reduction Reduction // default ReductionMean
 }
 
@@ -190,7 +190,7 @@ type BucketizeOptions struct {
 // CDistOptions are the optional arguments of [CDist].
 type CDistOptions struct {
 	P           *float64 // default 2
-	ComputeMode *int
+	ComputeMode *int     // when to use matrix products; default: if large
 }
 
 // CholeskyOptions are the optional arguments of [Tensor.Cholesky].
@@ -350,10 +350,10 @@ type CumulativeTrapezoidXOptions struct {
 
 // DiffOptions are the optional arguments of [Tensor.Diff].
 type DiffOptions struct {
-	N       *int // default 1
-	Dim     *int // default -1
-	Prepend Tensor
-	Append  Tensor
+	N       *int   // default 1
+	Dim     *int   // default -1
+	Prepend Tensor // joined before x
+	Append  Tensor // joined after x
 }
 
 // ELUOptions are the optional arguments of [ELU] and [ELUInPlace].
@@ -381,128 +381,128 @@ type EmbeddingBagOptions struct {
 
 // FFTOptions are the optional arguments of [FFT].
 type FFTOptions struct {
-	N    *int
-	Dim  *int // default -1
-	Norm string
+	N    *int   // default: the size of x
+	Dim  *int   // default -1
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // FFT2Options are the optional arguments of [FFT2].
 type FFT2Options struct {
-	S    []int
-	Dim  []int // default [-2, -1]
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default [-2, -1]
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // FFTNOptions are the optional arguments of [FFTN].
 type FFTNOptions struct {
-	S    []int
-	Dim  []int
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default: all elements together
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // HFFTOptions are the optional arguments of [HFFT].
 type HFFTOptions struct {
-	N    *int
-	Dim  *int // default -1
-	Norm string
+	N    *int   // default: the size of x
+	Dim  *int   // default -1
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // HFFT2Options are the optional arguments of [HFFT2].
 type HFFT2Options struct {
-	S    []int
-	Dim  []int // default [-2, -1]
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default [-2, -1]
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // HFFTNOptions are the optional arguments of [HFFTN].
 type HFFTNOptions struct {
-	S    []int
-	Dim  []int
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default: all elements together
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IFFTOptions are the optional arguments of [IFFT].
 type IFFTOptions struct {
-	N    *int
-	Dim  *int // default -1
-	Norm string
+	N    *int   // default: the size of x
+	Dim  *int   // default -1
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IFFT2Options are the optional arguments of [IFFT2].
 type IFFT2Options struct {
-	S    []int
-	Dim  []int // default [-2, -1]
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default [-2, -1]
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IFFTNOptions are the optional arguments of [IFFTN].
 type IFFTNOptions struct {
-	S    []int
-	Dim  []int
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default: all elements together
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IHFFTOptions are the optional arguments of [IHFFT].
 type IHFFTOptions struct {
-	N    *int
-	Dim  *int // default -1
-	Norm string
+	N    *int   // default: the size of x
+	Dim  *int   // default -1
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IHFFT2Options are the optional arguments of [IHFFT2].
 type IHFFT2Options struct {
-	S    []int
-	Dim  []int // default [-2, -1]
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default [-2, -1]
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IHFFTNOptions are the optional arguments of [IHFFTN].
 type IHFFTNOptions struct {
-	S    []int
-	Dim  []int
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default: all elements together
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IRFFTOptions are the optional arguments of [IRFFT].
 type IRFFTOptions struct {
-	N    *int
-	Dim  *int // default -1
-	Norm string
+	N    *int   // default: the size of x
+	Dim  *int   // default -1
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IRFFT2Options are the optional arguments of [IRFFT2].
 type IRFFT2Options struct {
-	S    []int
-	Dim  []int // default [-2, -1]
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default [-2, -1]
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IRFFTNOptions are the optional arguments of [IRFFTN].
 type IRFFTNOptions struct {
-	S    []int
-	Dim  []int
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default: all elements together
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // RFFTOptions are the optional arguments of [RFFT].
 type RFFTOptions struct {
-	N    *int
-	Dim  *int // default -1
-	Norm string
+	N    *int   // default: the size of x
+	Dim  *int   // default -1
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // RFFT2Options are the optional arguments of [RFFT2].
 type RFFT2Options struct {
-	S    []int
-	Dim  []int // default [-2, -1]
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default [-2, -1]
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // RFFTNOptions are the optional arguments of [RFFTN].
 type RFFTNOptions struct {
-	S    []int
-	Dim  []int
-	Norm string
+	S    []int  // default: the sizes of x
+	Dim  []int  // default: all elements together
+	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // FillDiagonalOptions are the optional arguments of [Tensor.FillDiagonalInPlace].
@@ -534,13 +534,13 @@ type GradientDimsOptions struct {
 // GradientOptions are the optional arguments of [Gradient].
 type GradientOptions struct {
 	Spacing   Scalar
-	Dim       *int
+	Dim       *int // default: all elements together
 	EdgeOrder *int // default 1
 }
 
 // GradientScalarsOptions are the optional arguments of [GradientScalars] and [GradientTensors].
 type GradientScalarsOptions struct {
-	Dim       *int
+	Dim       *int // default: all elements together
 	EdgeOrder *int // default 1
 }
 
@@ -565,7 +565,7 @@ type HardtanhOptions struct {
 
 // HashTensorOptions are the optional arguments of [Tensor.HashTensor].
 type HashTensorOptions struct {
-	Dim     []int // default empty
+	Dim     []int // default: all elements together
 	KeepDim bool
 	Mode    int // default 0
 }
@@ -642,12 +642,12 @@ type IsInOptions struct {
 
 // ISTFTOptions are the optional arguments of [Tensor.ISTFT].
 type ISTFTOptions struct {
-	HopLength     *int
-	WinLength     *int
+	HopLength     *int // default: a quarter of nFFT
+	WinLength     *int // default: nFFT
 	Window        Tensor
 	NoCenter      bool // center=False; default true
 	Normalized    bool
-	Onesided      *bool
+	Onesided      *bool // default: true for real x
 	Length        *int
 	ReturnComplex bool
 }
@@ -718,7 +718,7 @@ type LinalgLDLSolveOptions struct {
 // LinalgLstsqOptions are the optional arguments of [LinalgLstsq].
 type LinalgLstsqOptions struct {
 	RCond  *float64
-	Driver string
+	Driver string // LAPACK's name of the algorithm
 }
 
 // LinalgLUOptions are the optional arguments of [LinalgLU].
@@ -781,14 +781,14 @@ type LinalgMatrixRankTensorOptions struct {
 // LinalgNormOptions are the optional arguments of [LinalgNorm].
 type LinalgNormOptions struct {
 	Ord     Scalar
-	Dim     []int
+	Dim     []int // default: all elements together
 	KeepDim bool
 	Dtype   DType
 }
 
 // LinalgNormStrOptions are the optional arguments of [LinalgNormStr].
 type LinalgNormStrOptions struct {
-	Dim     []int
+	Dim     []int // default: all elements together
 	KeepDim bool
 	Dtype   DType
 }
@@ -832,13 +832,13 @@ type LinalgSolveTriangularOptions struct {
 
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
 type LinalgSVDOptions struct {
-	Reduced bool // full_matrices=False; default true
-	Driver  string
+	Reduced bool   // full_matrices=False; default true
+	Driver  string // LAPACK's name of the algorithm
 }
 
 // LinalgSVDValsOptions are the optional arguments of [LinalgSVDVals].
 type LinalgSVDValsOptions struct {
-	Driver string
+	Driver string // LAPACK's name of the algorithm
 }
 
 // LinalgVanderOptions are the optional arguments of [LinalgVander].
@@ -854,7 +854,7 @@ type LinalgVecDotOptions struct {
 // LinalgVectorNormOptions are the optional arguments of [LinalgVectorNorm].
 type LinalgVectorNormOptions struct {
 	Ord     Scalar // default 2
-	Dim     []int
+	Dim     []int  // default: all elements together
 	KeepDim bool
 	Dtype   DType
 }
@@ -889,7 +889,7 @@ type MaxDimOptions struct {
 
 // MaxPool1dOptions are the optional arguments of [MaxPool1d].
 type MaxPool1dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0]
 	Dilation []int // default [1]
 	CeilMode bool
@@ -897,7 +897,7 @@ type MaxPool1dOptions struct {
 
 // MaxPool1dWithIndicesOptions are the optional arguments of [MaxPool1dWithIndices].
 type MaxPool1dWithIndicesOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0]
 	Dilation []int // default [1]
 	CeilMode bool
@@ -905,7 +905,7 @@ type MaxPool1dWithIndicesOptions struct {
 
 // MaxPool2dOptions are the optional arguments of [MaxPool2d].
 type MaxPool2dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
 	CeilMode bool
@@ -913,7 +913,7 @@ type MaxPool2dOptions struct {
 
 // MaxPool2dWithIndicesOptions are the optional arguments of [MaxPool2dWithIndices].
 type MaxPool2dWithIndicesOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
 	CeilMode bool
@@ -921,7 +921,7 @@ type MaxPool2dWithIndicesOptions struct {
 
 // MaxPool3dOptions are the optional arguments of [MaxPool3d].
 type MaxPool3dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
 	CeilMode bool
@@ -929,7 +929,7 @@ type MaxPool3dOptions struct {
 
 // MaxPool3dWithIndicesOptions are the optional arguments of [MaxPool3dWithIndices].
 type MaxPool3dWithIndicesOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
 	CeilMode bool
@@ -968,7 +968,7 @@ type MultiMarginLossOptions struct {
 // MultinomialOptions are the optional arguments of [Tensor.Multinomial].
 type MultinomialOptions struct {
 	Replacement bool
-	Generator   *Generator
+	Generator   *Generator // default: the device's own
 }
 
 // NaNToNumOptions are the optional arguments of [Tensor.NaNToNum] and [Tensor.NaNToNumInPlace].
@@ -980,7 +980,7 @@ type NaNToNumOptions struct {
 
 // NaNMeanOptions are the optional arguments of [Tensor.NaNMean].
 type NaNMeanOptions struct {
-	Dim     []int
+	Dim     []int // default: all elements together
 	KeepDim bool
 	Dtype   DType
 }
@@ -999,14 +999,14 @@ type NaNMedianDimOptions struct {
 // NaNQuantileOptions are the optional arguments of [Tensor.NaNQuantile] and
 // [Tensor.NaNQuantileScalar].
 type NaNQuantileOptions struct {
-	Dim           *int
+	Dim           *int // default: all elements together
 	KeepDim       bool
 	Interpolation string // default "linear"
 }
 
 // NaNSumOptions are the optional arguments of [Tensor.NaNSum].
 type NaNSumOptions struct {
-	Dim     []int
+	Dim     []int // default: all elements together
 	KeepDim bool
 	Dtype   DType
 }
@@ -1097,7 +1097,7 @@ type QROptions struct {
 
 // QuantileOptions are the optional arguments of [Tensor.Quantile] and [Tensor.QuantileScalar].
 type QuantileOptions struct {
-	Dim           *int
+	Dim           *int // default: all elements together
 	KeepDim       bool
 	Interpolation string // default "linear"
 }
@@ -1110,7 +1110,7 @@ type RepeatInterleaveIndicesOptions struct {
 // RepeatInterleaveOptions are the optional arguments of [Tensor.RepeatInterleaveTensor] and
 // [Tensor.RepeatInterleave].
 type RepeatInterleaveOptions struct {
-	Dim        *int
+	Dim        *int // default: all elements together
 	OutputSize *int
 }
 
@@ -1143,7 +1143,7 @@ type RReLUOptions struct {
 	Lower     Scalar // default 0.125
 	Upper     Scalar // default 0.3333333333333333
 	Training  bool
-	Generator *Generator
+	Generator *Generator // default: the device's own
 }
 
 // RSubOptions are the optional arguments of [RSubScalar] and [RSub].
@@ -1153,10 +1153,10 @@ type RSubOptions struct {
 
 // ScaledDotProductAttentionOptions are the optional arguments of [ScaledDotProductAttention].
 type ScaledDotProductAttentionOptions struct {
-	AttnMask  Tensor
+	AttnMask  Tensor  // bool (true: attend) or added to the scores
 	DropoutP  float64 // default 0
 	IsCausal  bool
-	Scale     *float64
+	Scale     *float64 // default: 1/sqrt(E)
 	EnableGQA bool
 }
 
@@ -1170,8 +1170,8 @@ type ScatterReduceOptions struct {
 type SearchSortedOptions struct {
 	OutInt32 bool
 	Right    bool
-	Side     string
-	Sorter   Tensor
+	Side     string // "left" or "right"
+	Sorter   Tensor // the ArgSort of unsorted sequences
 }
 
 // SegmentReduceOptions are the optional arguments of [SegmentReduce].
@@ -1186,17 +1186,17 @@ type SegmentReduceOptions struct {
 
 // SliceOptions are the optional arguments of [Tensor.Slice].
 type SliceOptions struct {
-	Dim   int // default 0
-	Start *int
-	End   *int
+	Dim   int  // default 0
+	Start *int // default: the first
+	End   *int // default: the last
 	Step  *int // default 1
 }
 
 // SliceScatterOptions are the optional arguments of [Tensor.SliceScatter].
 type SliceScatterOptions struct {
-	Dim   int // default 0
-	Start *int
-	End   *int
+	Dim   int  // default 0
+	Start *int // default: the first
+	End   *int // default: the last
 	Step  *int // default 1
 }
 
@@ -1241,8 +1241,8 @@ type StdAllOptions struct {
 
 // StdOptions are the optional arguments of [Tensor.Std].
 type StdOptions struct {
-	Dim        []int
-	Correction Scalar
+	Dim        []int  // default: all elements together
+	Correction Scalar // default 1
 	KeepDim    bool
 }
 
@@ -1259,8 +1259,8 @@ type StdMeanAllOptions struct {
 
 // StdMeanOptions are the optional arguments of [StdMean].
 type StdMeanOptions struct {
-	Dim        []int
-	Correction Scalar
+	Dim        []int  // default: all elements together
+	Correction Scalar // default 1
 	KeepDim    bool
 }
 
@@ -1272,24 +1272,24 @@ type StdMeanDimOptions struct {
 
 // STFTOptions are the optional arguments of [Tensor.STFT].
 type STFTOptions struct {
-	HopLength     *int
-	WinLength     *int
+	HopLength     *int // default: a quarter of nFFT
+	WinLength     *int // default: nFFT
 	Window        Tensor
 	Normalized    bool
-	Onesided      *bool
+	Onesided      *bool // default: true for real x
 	ReturnComplex *bool
 	AlignToWindow *bool
 }
 
 // STFTCenterOptions are the optional arguments of [Tensor.STFTCenter].
 type STFTCenterOptions struct {
-	HopLength     *int
-	WinLength     *int
+	HopLength     *int // default: a quarter of nFFT
+	WinLength     *int // default: nFFT
 	Window        Tensor
 	NoCenter      bool   // center=False; default true
 	PadMode       string // default "reflect"
 	Normalized    bool
-	Onesided      *bool
+	Onesided      *bool // default: true for real x
 	ReturnComplex *bool
 	AlignToWindow *bool
 }
@@ -1380,7 +1380,7 @@ type TripletMarginLossOptions struct {
 type UniqueConsecutiveOptions struct {
 	ReturnInverse bool
 	ReturnCounts  bool
-	Dim           *int
+	Dim           *int // default: all elements together
 }
 
 // UniqueConsecutiveDimOptions are the optional arguments of [UniqueConsecutiveDim].
@@ -1447,8 +1447,8 @@ type VarAllOptions struct {
 
 // VarOptions are the optional arguments of [Tensor.Var].
 type VarOptions struct {
-	Dim        []int
-	Correction Scalar
+	Dim        []int  // default: all elements together
+	Correction Scalar // default 1
 	KeepDim    bool
 }
 
@@ -1465,8 +1465,8 @@ type VarMeanAllOptions struct {
 
 // VarMeanOptions are the optional arguments of [VarMean].
 type VarMeanOptions struct {
-	Dim        []int
-	Correction Scalar
+	Dim        []int  // default: all elements together
+	Correction Scalar // default 1
 	KeepDim    bool
 }
 

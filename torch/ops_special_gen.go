@@ -500,7 +500,7 @@ func SpecialLogNdtr(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLogSoftmax calls aten::special_log_softmax. It may be followed by dtype.
+// SpecialLogSoftmax calls aten::special_log_softmax. Optional: dtype.
 //
 //	special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func SpecialLogSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
@@ -512,7 +512,7 @@ func SpecialLogSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// SpecialLogit calls aten::special_logit. It may be followed by eps.
+// SpecialLogit calls aten::special_logit. Optional: eps.
 //
 //	special_logit(Tensor self, float? eps=None) -> Tensor
 func SpecialLogit(x Tensor, eps ...float64) Tensor {
@@ -816,7 +816,7 @@ func SpecialSinc(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialSoftmax calls aten::special_softmax. It may be followed by dtype.
+// SpecialSoftmax calls aten::special_softmax. Optional: dtype.
 //
 //	special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SpecialSoftmax(x Tensor, dim int, dtype ...DType) Tensor {

@@ -68,7 +68,7 @@ func cxxHeaderName(o *Op) string {
 
 // cxxShard is one of the files with the operators' unpackers. An operator that a
 // supported libtorch lacks is guarded: there it answers "not implemented".
-func cxxShard(ops []*Op, t *Tables) (string, error) {
+func cxxShard(ops []*Op) (string, error) {
 	var b strings.Builder
 	b.WriteString(banner("//"))
 	b.WriteString("#include \"ops_gen.h\"\n\n")

@@ -26,19 +26,24 @@ func (t *Tables) sentence(f *Func) string {
 	if text, ok := t.Docs[o.Name()]; ok {
 		return f.Symbol + " " + text
 	}
-	_, stem := t.Docs[o.Stem()]
-	_, full := t.Docs[o.plainName()]
-	if o.Inplace() && (stem || full) {
-		return fmt.Sprintf("%s is %s in place: it overwrites x and returns it.", f.Symbol, strings.TrimSuffix(f.Symbol, "InPlace"))
+	if f.Twin {
+		return fmt.Sprintf("%s is %s in place: it overwrites x%s.", f.Symbol, strings.TrimSuffix(f.Symbol, "InPlace"), f.handsBack())
 	}
 	if text, ok := t.Docs[o.Base]; ok && !o.Inplace() {
 		return f.Symbol + " " + text
 	}
 	s := fmt.Sprintf("%s calls aten::%s.", f.Symbol, o.Name())
 	if o.Inplace() {
-		s += " It overwrites x and returns it."
+		s += " It overwrites x" + f.handsBack() + "."
 	}
 	return s
+}
+
+func (f *Func) handsBack() string {
+	if f.returnsArgs() == nil {
+		return ""
+	}
+	return " and returns it"
 }
 
 // wrap breaks text into comment lines of at most width columns.

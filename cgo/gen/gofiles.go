@@ -68,6 +68,10 @@ func goForms(door []*Op, place Place, t *Tables) ([]*Func, error) {
 			o.Also = add(o, also.symbol, also.arg)
 		}
 	}
+	for _, f := range funcs {
+		twin, ok := strings.CutSuffix(f.key(), "InPlace")
+		f.Twin = ok && f.Op.Inplace() && (seen[twin] != "" || seen["Tensor."+twin] != "")
+	}
 	problems = append(problems, nameOptions(funcs, seen))
 	return funcs, errors.Join(problems...)
 }

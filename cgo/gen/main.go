@@ -76,20 +76,40 @@ func generate(root, yamlPath string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	door, left, err := arrange(ops, hand, t)
+	if err := t.unused(ops); err != nil {
+		return nil, err
+	}
+	files, public, err := render(ops, hand, t)
 	if err != nil {
 		return nil, err
 	}
+	return files, checkHand(root, public, t)
+}
+
+// render writes everything that follows from the operators, the hand-written entries
+// and the tables. It also returns the public Go forms.
+func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, error) {
+	door, left, err := arrange(ops, hand, t)
+	if err != nil {
+		return nil, nil, err
+	}
 	files := map[string][]byte{}
 	if err := cxxFiles(files, hand, door, t); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := goFiles(files, hand, door, t); err != nil {
-		return nil, err
+	if files["cgo/ops_gen.go"], err = opsFile(hand, door, opsHash(hand, door), t); err != nil {
+		return nil, nil, err
+	}
+	public, err := goFiles(files, "torch", "torch/ops_", Public, door, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := goFiles(files, "aten", "torch/aten/", Aten, door, t); err != nil {
+		return nil, nil, err
 	}
 	files["docs/ops.tsv"] = []byte(tsv(door))
-	files["cgo/gen/report.txt"] = []byte(report(hand, door, left, t))
-	return files, t.unused(ops)
+	files["cgo/gen/report.txt"] = []byte(report(hand, door, left))
+	return files, public, nil
 }
 
 func cxxFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) error {
@@ -97,7 +117,7 @@ func cxxFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) err
 	files["cgo/shim/ops_gen_table.cc"] = []byte(cxxTable(hand, door, opsHash(hand, door)))
 	for i := range shards {
 		part := door[i*len(door)/shards : (i+1)*len(door)/shards]
-		src, err := cxxShard(part, t)
+		src, err := cxxShard(part)
 		if err != nil {
 			return err
 		}
@@ -106,36 +126,27 @@ func cxxFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) err
 	return nil
 }
 
-func goFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) (err error) {
-	if files["cgo/ops_gen.go"], err = opsFile(hand, door, opsHash(hand, door), t); err != nil {
-		return err
+// goFiles writes the Go forms of one package, sorted into files by subject.
+func goFiles(files map[string][]byte, pkg, prefix string, place Place, door []*Op, t *Tables) ([]*Func, error) {
+	funcs, err := goForms(door, place, t)
+	if err != nil {
+		return nil, err
 	}
-	for _, pkg := range []struct {
-		name, prefix string
-		place        Place
-	}{{"torch", "torch/ops_", Public}, {"aten", "torch/aten/", Aten}} {
-		funcs, err := goForms(door, pkg.place, t)
-		if err != nil {
-			return err
-		}
-		themes := map[string][]*Func{}
-		for _, f := range funcs {
-			name := theme(f)
-			themes[name] = append(themes[name], f)
-		}
-		for name, funcs := range themes {
-			if files[pkg.prefix+name+"_gen.go"], err = goFile(pkg.name, funcs, t); err != nil {
-				return err
-			}
-		}
-		if files[pkg.prefix+"options_gen.go"], err = optionsFile(pkg.name, funcs); err != nil {
-			return err
-		}
-		if files[pkg.prefix+"support_gen.go"], err = supportFile(pkg.name); err != nil {
-			return err
+	themes := map[string][]*Func{}
+	for _, f := range funcs {
+		name := theme(f)
+		themes[name] = append(themes[name], f)
+	}
+	for name, funcs := range themes {
+		if files[prefix+name+"_gen.go"], err = goFile(pkg, funcs, t); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	if files[prefix+"options_gen.go"], err = optionsFile(pkg, funcs); err != nil {
+		return nil, err
+	}
+	files[prefix+"support_gen.go"], err = supportFile(pkg)
+	return funcs, err
 }
 
 // generated are the patterns that only this program writes.

@@ -39,7 +39,7 @@ func tsv(door []*Op) string {
 }
 
 // report is cgo/gen/report.txt: what stands where, and what was left out and why.
-func report(hand []string, door, left []*Op, t *Tables) string {
+func report(hand []string, door, left []*Op) string {
 	var b strings.Builder
 	b.WriteString("# Written by ./cgo/gen; do not edit.\n\n")
 	places := map[Place]int{}

@@ -48,6 +48,7 @@ type Func struct {
 	Tensor  bool    // takes ...TensorOptions
 	Notes   []string
 	Results []Param // names may be empty
+	Twin    bool    // in place, with a form of the same name that is not
 	extra   string
 }
 
@@ -210,16 +211,16 @@ func (f *Func) variadicInts(optional []int, t *Tables) error {
 		f.Slots[i].Expr = param
 	}
 	f.Params = append(f.Params, Param{param, "...int"})
-	if len(notes) == 1 {
-		f.Notes = append(f.Notes, "It may be followed by "+notes[0]+".")
+	if len(names) == 1 {
+		f.Notes = append(f.Notes, optionalNote(f.Slots[optional[0]].Arg, param))
 	} else {
-		f.Notes = append(f.Notes, "It may be followed by, in this order: "+strings.Join(notes, ", ")+".")
+		f.Notes = append(f.Notes, "Optional, in this order: "+strings.Join(notes, ", ")+".")
 	}
 	return nil
 }
 
 func (f *Func) variadicOne(s *Slot, t *Tables) error {
-	typ, _, err := fieldType(s.Arg)
+	typ, _, err := t.fieldType(s.Arg)
 	if err != nil {
 		return err
 	}
@@ -229,16 +230,20 @@ func (f *Func) variadicOne(s *Slot, t *Tables) error {
 		elem = typ
 	}
 	f.Params = append(f.Params, Param{s.Expr, "..." + elem})
-	if d := defaultText(s.Arg); d != "" && s.Type.Base != "Tensor" {
-		f.Notes = append(f.Notes, fmt.Sprintf("It may be followed by %s (default %s).", s.Expr, d))
-	} else {
-		f.Notes = append(f.Notes, fmt.Sprintf("It may be followed by %s.", s.Expr))
-	}
+	f.Notes = append(f.Notes, optionalNote(s.Arg, s.Expr))
 	return nil
 }
 
+// optionalNote tells of the only optional argument.
+func optionalNote(a Arg, name string) string {
+	if d := defaultText(a); d != "" && d != "empty" {
+		return fmt.Sprintf("Optional: %s (default %s).", name, d)
+	}
+	return "Optional: " + name + "."
+}
+
 func (f *Func) field(s *Slot, t *Tables) error {
-	typ, comment, err := fieldType(s.Arg)
+	typ, comment, err := t.fieldType(s.Arg)
 	if err != nil {
 		return err
 	}

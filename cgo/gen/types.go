@@ -31,13 +31,16 @@ func paramType(a Arg) (string, error) {
 
 // fieldType is the Go type of an optional argument and the text on its default. The
 // zero value must mean the default, so numbers with another one become pointers.
-func fieldType(a Arg) (typ, comment string, err error) {
+func (t *Tables) fieldType(a Arg) (typ, comment string, err error) {
 	typ, err = paramType(a)
 	if err != nil {
 		return "", "", err
 	}
-	if d := defaultText(a); d != "" {
+	empty := a.Default == "None" || a.Default == "[]"
+	if d := defaultText(a); d != "" && !empty {
 		comment = "default " + d
+	} else if empty {
+		comment = t.Docs["@"+a.Name]
 	}
 	switch a.Type.Key() {
 	case "int", "float":
@@ -58,9 +61,7 @@ func zeroDefault(a Arg) bool {
 // defaultText shows a default to a Go reader; "" when it is the type's natural nothing.
 func defaultText(a Arg) string {
 	switch a.Default {
-	case "None":
-		return ""
-	case "False":
+	case "None", "False":
 		return ""
 	case "True":
 		return "true"

@@ -224,8 +224,7 @@ func EfficientAttentionBackward(gradOut, query, key, value, bias, out, cuSeqlens
 	return result4(&c)
 }
 
-// EmbeddingBagBackward calls aten::_embedding_bag_backward. It may be followed by paddingIdx
-// (default -1).
+// EmbeddingBagBackward calls aten::_embedding_bag_backward. Optional: paddingIdx (default -1).
 //
 //	_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagBackward(grad, indices, offsets, offset2bag, bagSize, maximumIndices torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
@@ -246,8 +245,8 @@ func EmbeddingBagBackward(grad, indices, offsets, offset2bag, bagSize, maximumIn
 	return result1(&c)
 }
 
-// EmbeddingBagDenseBackward calls aten::_embedding_bag_dense_backward. It may be followed by
-// paddingIdx (default -1).
+// EmbeddingBagDenseBackward calls aten::_embedding_bag_dense_backward. Optional: paddingIdx
+// (default -1).
 //
 //	_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagDenseBackward(grad, indices, offset2bag, bagSize, maximumIndices torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
@@ -266,8 +265,8 @@ func EmbeddingBagDenseBackward(grad, indices, offset2bag, bagSize, maximumIndice
 	return result1(&c)
 }
 
-// EmbeddingBagPerSampleWeightsBackward calls aten::_embedding_bag_per_sample_weights_backward. It
-// may be followed by paddingIdx (default -1).
+// EmbeddingBagPerSampleWeightsBackward calls aten::_embedding_bag_per_sample_weights_backward.
+// Optional: paddingIdx (default -1).
 //
 //	_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor
 func EmbeddingBagPerSampleWeightsBackward(grad, weight, indices, offsets, offset2bag torch.Tensor, mode int, paddingIdx ...int) torch.Tensor {
@@ -283,8 +282,8 @@ func EmbeddingBagPerSampleWeightsBackward(grad, weight, indices, offsets, offset
 	return result1(&c)
 }
 
-// EmbeddingBagSparseBackward calls aten::_embedding_bag_sparse_backward. It may be followed by
-// paddingIdx (default -1).
+// EmbeddingBagSparseBackward calls aten::_embedding_bag_sparse_backward. Optional: paddingIdx
+// (default -1).
 //
 //	_embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
@@ -304,8 +303,7 @@ func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torc
 }
 
 // FakeQuantizeLearnablePerChannelAffineBackward calls
-// aten::_fake_quantize_learnable_per_channel_affine_backward. It may be followed by gradFactor
-// (default 1).
+// aten::_fake_quantize_learnable_per_channel_affine_backward. Optional: gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
@@ -323,8 +321,7 @@ func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint tor
 }
 
 // FakeQuantizeLearnablePerTensorAffineBackward calls
-// aten::_fake_quantize_learnable_per_tensor_affine_backward. It may be followed by gradFactor
-// (default 1).
+// aten::_fake_quantize_learnable_per_tensor_affine_backward. Optional: gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
@@ -411,7 +408,7 @@ func LogSoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, inputDType
 	return result1(&c)
 }
 
-// MaskedSoftmaxBackward calls aten::_masked_softmax_backward. It may be followed by dim.
+// MaskedSoftmaxBackward calls aten::_masked_softmax_backward. Optional: dim.
 //
 //	_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor
 func MaskedSoftmaxBackward(gradOutput, output, mask torch.Tensor, dim ...int) torch.Tensor {
@@ -848,8 +845,8 @@ func UpsampleBilinear2dAaBackward(gradOutput torch.Tensor, outputSize, inputSize
 	return result1(&c)
 }
 
-// UpsampleNearestExact1dBackward calls aten::_upsample_nearest_exact1d_backward. It may be
-// followed by scales.
+// UpsampleNearestExact1dBackward calls aten::_upsample_nearest_exact1d_backward. Optional:
+// scales.
 //
 //	_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
 func UpsampleNearestExact1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, scales ...float64) torch.Tensor {
@@ -1528,7 +1525,7 @@ func LogSigmoidBackward(gradOutput, x, buffer torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// LogitBackward calls aten::logit_backward. It may be followed by eps.
+// LogitBackward calls aten::logit_backward. Optional: eps.
 //
 //	logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor
 func LogitBackward(gradOutput, x torch.Tensor, eps ...float64) torch.Tensor {
@@ -2309,7 +2306,7 @@ func UpsampleBilinear2dBackward(gradOutput torch.Tensor, outputSize, inputSize [
 	return result1(&c)
 }
 
-// UpsampleLinear1dBackward calls aten::upsample_linear1d_backward. It may be followed by scales.
+// UpsampleLinear1dBackward calls aten::upsample_linear1d_backward. Optional: scales.
 //
 //	upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor
 func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, scales ...float64) torch.Tensor {
@@ -2323,8 +2320,7 @@ func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []i
 	return result1(&c)
 }
 
-// UpsampleNearest1dBackward calls aten::upsample_nearest1d_backward. It may be followed by
-// scales.
+// UpsampleNearest1dBackward calls aten::upsample_nearest1d_backward. Optional: scales.
 //
 //	upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
 func UpsampleNearest1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, scales ...float64) torch.Tensor {

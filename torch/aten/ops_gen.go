@@ -271,7 +271,7 @@ func AddBatchDim(x torch.Tensor, batchDim, level int) torch.Tensor {
 	return result1(&c)
 }
 
-// AddReLUScalar calls aten::_add_relu.Scalar. It may be followed by alpha (default 1).
+// AddReLUScalar calls aten::_add_relu.Scalar. Optional: alpha (default 1).
 //
 //	_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func AddReLUScalar(x torch.Tensor, other torch.Scalar, alpha ...torch.Scalar) torch.Tensor {
@@ -299,8 +299,8 @@ func AddReLU(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor {
 	return result1(&c)
 }
 
-// AddReLUScalarInPlace calls aten::_add_relu_.Scalar. It overwrites x and returns it. It may be
-// followed by alpha (default 1).
+// AddReLUScalarInPlace is AddReLUScalar in place: it overwrites x and returns it. Optional: alpha
+// (default 1).
 //
 //	_add_relu_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, alpha ...torch.Scalar) torch.Tensor {
@@ -313,7 +313,7 @@ func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, alpha ...torch.Sca
 	return x
 }
 
-// AddReLUInPlace calls aten::_add_relu_.Tensor. It overwrites x and returns it.
+// AddReLUInPlace is AddReLU in place: it overwrites x and returns it.
 //
 //	_add_relu_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 func AddReLUInPlace(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor {
@@ -1389,7 +1389,7 @@ func EuclideanDist(x1, x2 torch.Tensor) torch.Tensor {
 }
 
 // FakeQuantizeLearnablePerChannelAffine calls aten::_fake_quantize_learnable_per_channel_affine.
-// It may be followed by gradFactor (default 1).
+// Optional: gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
@@ -1405,8 +1405,8 @@ func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axi
 	return result1(&c)
 }
 
-// FakeQuantizeLearnablePerTensorAffine calls aten::_fake_quantize_learnable_per_tensor_affine. It
-// may be followed by gradFactor (default 1).
+// FakeQuantizeLearnablePerTensorAffine calls aten::_fake_quantize_learnable_per_tensor_affine.
+// Optional: gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
@@ -1826,8 +1826,8 @@ func IsZerotensor(x torch.Tensor) bool {
 	return resultBool(&c)
 }
 
-// JaggedToPaddedDenseForward calls aten::_jagged_to_padded_dense_forward. It may be followed by
-// paddingValue (default 0).
+// JaggedToPaddedDenseForward calls aten::_jagged_to_padded_dense_forward. Optional: paddingValue
+// (default 0).
 //
 //	_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) -> Tensor
 func JaggedToPaddedDenseForward(values torch.Tensor, offsets []torch.Tensor, maxLengths []int, paddingValue ...float64) torch.Tensor {
@@ -2144,7 +2144,7 @@ func MKLDNNTranspose(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 	return result1(&c)
 }
 
-// MKLDNNTransposeInPlace calls aten::_mkldnn_transpose_. It overwrites x and returns it.
+// MKLDNNTransposeInPlace is MKLDNNTranspose in place: it overwrites x and returns it.
 //
 //	_mkldnn_transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
 func MKLDNNTransposeInPlace(x torch.Tensor, dim0, dim1 int) torch.Tensor {
@@ -2594,8 +2594,8 @@ func NNPACKAvailable() bool {
 	return resultBool(&c)
 }
 
-// NNPACKSpatialConvolution calls aten::_nnpack_spatial_convolution. It may be followed by stride
-// (default [1, 1]).
+// NNPACKSpatialConvolution calls aten::_nnpack_spatial_convolution. Optional: stride (default [1,
+// 1]).
 //
 //	_nnpack_spatial_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[2] padding, SymInt[2] stride=1) -> Tensor
 func NNPACKSpatialConvolution(input, weight, bias torch.Tensor, padding []int, stride ...int) torch.Tensor {
@@ -2642,7 +2642,7 @@ func PadCircular(x torch.Tensor, pad ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// PadEnum calls aten::_pad_enum. It may be followed by value.
+// PadEnum calls aten::_pad_enum. Optional: value.
 //
 //	_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor
 func PadEnum(x torch.Tensor, pad []int, mode int, value ...float64) torch.Tensor {
@@ -2669,8 +2669,7 @@ func PadPackedSequence(data, batchSizes torch.Tensor, batchFirst bool, paddingVa
 	return result2(&c)
 }
 
-// PaddedDenseToJaggedForward calls aten::_padded_dense_to_jagged_forward. It may be followed by
-// totalL.
+// PaddedDenseToJaggedForward calls aten::_padded_dense_to_jagged_forward. Optional: totalL.
 //
 //	_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor
 func PaddedDenseToJaggedForward(dense torch.Tensor, offsets []torch.Tensor, totalL ...int) torch.Tensor {
@@ -2682,7 +2681,7 @@ func PaddedDenseToJaggedForward(dense torch.Tensor, offsets []torch.Tensor, tota
 	return result1(&c)
 }
 
-// PDistForward calls aten::_pdist_forward. It may be followed by p (default 2).
+// PDistForward calls aten::_pdist_forward. Optional: p (default 2).
 //
 //	_pdist_forward(Tensor self, float p=2) -> Tensor
 func PDistForward(x torch.Tensor, p ...float64) torch.Tensor {
@@ -2693,7 +2692,7 @@ func PDistForward(x torch.Tensor, p ...float64) torch.Tensor {
 	return result1(&c)
 }
 
-// PinMemory calls aten::_pin_memory. It may be followed by device.
+// PinMemory calls aten::_pin_memory. Optional: device.
 //
 //	_pin_memory(Tensor self, Device? device=None) -> Tensor
 func PinMemory(x torch.Tensor, device ...torch.Device) torch.Tensor {
@@ -2820,7 +2819,7 @@ func RowwisePrune(weight, mask torch.Tensor, compressedIndicesDType torch.DType)
 	return result2(&c)
 }
 
-// SafeSoftmax calls aten::_safe_softmax. It may be followed by dtype.
+// SafeSoftmax calls aten::_safe_softmax. Optional: dtype.
 //
 //	_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SafeSoftmax(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
@@ -2832,7 +2831,7 @@ func SafeSoftmax(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
 	return result1(&c)
 }
 
-// SampleDirichlet calls aten::_sample_dirichlet. It may be followed by generator.
+// SampleDirichlet calls aten::_sample_dirichlet. Optional: generator.
 //
 //	_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor
 func SampleDirichlet(x torch.Tensor, generator ...*torch.Generator) torch.Tensor {
@@ -3466,7 +3465,7 @@ func SparseLogSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	return result1(&c)
 }
 
-// SparseLogSoftmaxInt calls aten::_sparse_log_softmax.int. It may be followed by dtype.
+// SparseLogSoftmaxInt calls aten::_sparse_log_softmax.int. Optional: dtype.
 //
 //	_sparse_log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SparseLogSoftmaxInt(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
@@ -3590,7 +3589,7 @@ func SparseSemiStructuredLinear(input, weight, meta torch.Tensor, opts ...Sparse
 	return result1(&c)
 }
 
-// SparseSemiStructuredMM calls aten::_sparse_semi_structured_mm. It may be followed by outDType.
+// SparseSemiStructuredMM calls aten::_sparse_semi_structured_mm. Optional: outDType.
 //
 //	_sparse_semi_structured_mm(Tensor mat1, Tensor mat1_meta, Tensor mat2, *, ScalarType? out_dtype=None) -> Tensor
 func SparseSemiStructuredMM(mat1, mat1Meta, mat2 torch.Tensor, outDType ...torch.DType) torch.Tensor {
@@ -3631,7 +3630,7 @@ func SparseSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	return result1(&c)
 }
 
-// SparseSoftmaxInt calls aten::_sparse_softmax.int. It may be followed by dtype.
+// SparseSoftmaxInt calls aten::_sparse_softmax.int. Optional: dtype.
 //
 //	_sparse_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SparseSoftmaxInt(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
@@ -3698,7 +3697,7 @@ func SparseSumDType(x torch.Tensor, dtype torch.DType) torch.Tensor {
 	return result1(&c)
 }
 
-// Spdiags calls aten::_spdiags. It may be followed by layout.
+// Spdiags calls aten::_spdiags. Optional: layout.
 //
 //	_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor
 func Spdiags(diagonals, offsets torch.Tensor, shape []int, layout ...torch.Layout) torch.Tensor {
@@ -3727,7 +3726,7 @@ func Spsolve(a, b torch.Tensor, opts ...SpsolveOptions) torch.Tensor {
 	return result1(&c)
 }
 
-// Stack calls aten::_stack. It may be followed by dim (default 0).
+// Stack calls aten::_stack. Optional: dim (default 0).
 //
 //	_stack(Tensor[] tensors, int dim=0) -> Tensor
 func Stack(tensors []torch.Tensor, dim ...int) torch.Tensor {
@@ -3738,7 +3737,7 @@ func Stack(tensors []torch.Tensor, dim ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// StandardGamma calls aten::_standard_gamma. It may be followed by generator.
+// StandardGamma calls aten::_standard_gamma. Optional: generator.
 //
 //	_standard_gamma(Tensor self, Generator? generator=None) -> Tensor
 func StandardGamma(x torch.Tensor, generator ...*torch.Generator) torch.Tensor {
@@ -3760,8 +3759,8 @@ func StandardGammaGrad(x, output torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// TestAmbiguousDefaultsA calls aten::_test_ambiguous_defaults.a. It may be followed by, in this
-// order: a (default 1), b (default 1).
+// TestAmbiguousDefaultsA calls aten::_test_ambiguous_defaults.a. Optional, in this order: a
+// (default 1), b (default 1).
 //
 //	_test_ambiguous_defaults.a(Tensor dummy, int a=1, int b=1) -> Tensor
 func TestAmbiguousDefaultsA(dummy torch.Tensor, ab ...int) torch.Tensor {
@@ -3901,8 +3900,7 @@ func TestParallelMaterialize(x torch.Tensor, numParallel int, opts ...TestParall
 	return result1(&c)
 }
 
-// TestSerializationSubcmul calls aten::_test_serialization_subcmul. It may be followed by alpha
-// (default 1).
+// TestSerializationSubcmul calls aten::_test_serialization_subcmul. Optional: alpha (default 1).
 //
 //	_test_serialization_subcmul(Tensor self, Tensor other, Scalar alpha=1) -> Tensor
 func TestSerializationSubcmul(x, other torch.Tensor, alpha ...torch.Scalar) torch.Tensor {
@@ -4047,7 +4045,7 @@ func ToSparseDim(x torch.Tensor, sparseDim int) torch.Tensor {
 	return result1(&c)
 }
 
-// ToSparseBSC calls aten::_to_sparse_bsc. It may be followed by denseDim.
+// ToSparseBSC calls aten::_to_sparse_bsc. Optional: denseDim.
 //
 //	_to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func ToSparseBSC(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor {
@@ -4059,7 +4057,7 @@ func ToSparseBSC(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor 
 	return result1(&c)
 }
 
-// ToSparseBSR calls aten::_to_sparse_bsr. It may be followed by denseDim.
+// ToSparseBSR calls aten::_to_sparse_bsr. Optional: denseDim.
 //
 //	_to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func ToSparseBSR(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor {
@@ -4071,7 +4069,7 @@ func ToSparseBSR(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor 
 	return result1(&c)
 }
 
-// ToSparseCSC calls aten::_to_sparse_csc. It may be followed by denseDim.
+// ToSparseCSC calls aten::_to_sparse_csc. Optional: denseDim.
 //
 //	_to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor
 func ToSparseCSC(x torch.Tensor, denseDim ...int) torch.Tensor {
@@ -4082,7 +4080,7 @@ func ToSparseCSC(x torch.Tensor, denseDim ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// ToSparseCSR calls aten::_to_sparse_csr. It may be followed by denseDim.
+// ToSparseCSR calls aten::_to_sparse_csr. Optional: denseDim.
 //
 //	_to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor
 func ToSparseCSR(x torch.Tensor, denseDim ...int) torch.Tensor {
@@ -4148,7 +4146,7 @@ func TransformerEncoderLayerFwd(src torch.Tensor, embedDim, numHeads int, qkvWei
 	return result1(&c)
 }
 
-// Trilinear calls aten::_trilinear. It may be followed by unrollDim (default 1).
+// Trilinear calls aten::_trilinear. Optional: unrollDim (default 1).
 //
 //	_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor
 func Trilinear(i1, i2, i3 torch.Tensor, expand1, expand2, expand3, sumdim []int, unrollDim ...int) torch.Tensor {
@@ -4165,7 +4163,7 @@ func Trilinear(i1, i2, i3 torch.Tensor, expand1, expand2, expand3, sumdim []int,
 	return result1(&c)
 }
 
-// TritonMultiHeadAttention calls aten::_triton_multi_head_attention. It may be followed by mask.
+// TritonMultiHeadAttention calls aten::_triton_multi_head_attention. Optional: mask.
 //
 //	_triton_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None) -> Tensor
 func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead int, qkvWeight, qkvBias, projWeight, projBias torch.Tensor, mask ...torch.Tensor) torch.Tensor {
@@ -4184,8 +4182,8 @@ func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead 
 	return result1(&c)
 }
 
-// TritonScaledDotAttention calls aten::_triton_scaled_dot_attention. It may be followed by
-// dropoutP (default 0).
+// TritonScaledDotAttention calls aten::_triton_scaled_dot_attention. Optional: dropoutP (default
+// 0).
 //
 //	_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor
 func TritonScaledDotAttention(q, k, v torch.Tensor, dropoutP ...float64) torch.Tensor {
@@ -4352,7 +4350,7 @@ func UpsampleBilinear2dAaVec(input torch.Tensor, outputSize []int, alignCorners 
 	return result1(&c)
 }
 
-// UpsampleNearestExact1d calls aten::_upsample_nearest_exact1d. It may be followed by scales.
+// UpsampleNearestExact1d calls aten::_upsample_nearest_exact1d. Optional: scales.
 //
 //	_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 func UpsampleNearestExact1d(x torch.Tensor, outputSize []int, scales ...float64) torch.Tensor {
@@ -4696,7 +4694,7 @@ func WeightInt8PackMM(x, mat2, scales torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// WeightNorm calls aten::_weight_norm. It may be followed by dim (default 0).
+// WeightNorm calls aten::_weight_norm. Optional: dim (default 0).
 //
 //	_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor
 func WeightNorm(v, g torch.Tensor, dim ...int) torch.Tensor {
@@ -4708,7 +4706,7 @@ func WeightNorm(v, g torch.Tensor, dim ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// WeightNormInterface calls aten::_weight_norm_interface. It may be followed by dim (default 0).
+// WeightNormInterface calls aten::_weight_norm_interface. Optional: dim (default 0).
 //
 //	_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)
 func WeightNormInterface(v, g torch.Tensor, dim ...int) (torch.Tensor, torch.Tensor) {
@@ -4769,7 +4767,7 @@ func AliasCopy(x torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// AsStridedCopy calls aten::as_strided_copy. It may be followed by storageOffset.
+// AsStridedCopy calls aten::as_strided_copy. Optional: storageOffset.
 //
 //	as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 func AsStridedCopy(x torch.Tensor, size, stride []int, storageOffset ...int) torch.Tensor {
@@ -5119,8 +5117,8 @@ func DetachCopy(x torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// DiagonalCopy calls aten::diagonal_copy. It may be followed by, in this order: offset (default
-// 0), dim1 (default 0), dim2 (default 1).
+// DiagonalCopy calls aten::diagonal_copy. Optional, in this order: offset (default 0), dim1
+// (default 0), dim2 (default 1).
 //
 //	diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
 func DiagonalCopy(x torch.Tensor, offsetDims ...int) torch.Tensor {
@@ -5703,7 +5701,7 @@ func MKLDNNConvolution(x, weight, bias torch.Tensor, padding, stride, dilation [
 	return result1(&c)
 }
 
-// MKLDNNLinear calls aten::mkldnn_linear. It may be followed by bias.
+// MKLDNNLinear calls aten::mkldnn_linear. Optional: bias.
 //
 //	mkldnn_linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor
 func MKLDNNLinear(x, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
@@ -5839,7 +5837,7 @@ func NativeChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
 	return result1(&c)
 }
 
-// NativeNorm calls aten::native_norm. It may be followed by p (default 2).
+// NativeNorm calls aten::native_norm. Optional: p (default 2).
 //
 //	native_norm(Tensor self, Scalar p=2) -> Tensor
 func NativeNorm(x torch.Tensor, p ...torch.Scalar) torch.Tensor {
@@ -5892,8 +5890,8 @@ func NLLLossForward(x, target, weight torch.Tensor, reduction torch.Reduction, i
 	return result2(&c)
 }
 
-// NormExceptDim calls aten::norm_except_dim. It may be followed by, in this order: pow (default
-// 2), dim (default 0).
+// NormExceptDim calls aten::norm_except_dim. Optional, in this order: pow (default 2), dim
+// (default 0).
 //
 //	norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor
 func NormExceptDim(v torch.Tensor, powDim ...int) torch.Tensor {
@@ -6248,7 +6246,7 @@ func RReLUWithNoise(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions) torch.
 	return result1(&c)
 }
 
-// RReLUWithNoiseInPlace calls aten::rrelu_with_noise_. It overwrites x and returns it.
+// RReLUWithNoiseInPlace is RReLUWithNoise in place: it overwrites x and returns it.
 //
 //	rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)
 func RReLUWithNoiseInPlace(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions) torch.Tensor {
@@ -6462,7 +6460,7 @@ func SparseResizeAndClearInPlace(x torch.Tensor, size []int, sparseDim, denseDim
 	return x
 }
 
-// SplitCopy calls aten::split_copy.Tensor. It may be followed by dim (default 0).
+// SplitCopy calls aten::split_copy.Tensor. Optional: dim (default 0).
 //
 //	split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 func SplitCopy(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
@@ -6474,7 +6472,7 @@ func SplitCopy(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
 	return resultList(&c)
 }
 
-// SplitWithSizesCopy calls aten::split_with_sizes_copy. It may be followed by dim (default 0).
+// SplitWithSizesCopy calls aten::split_with_sizes_copy. Optional: dim (default 0).
 //
 //	split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
 func SplitWithSizesCopy(x torch.Tensor, splitSizes []int, dim ...int) []torch.Tensor {
@@ -6565,7 +6563,7 @@ func THNNConv2d(x, weight torch.Tensor, kernelSize []int, opts ...THNNConv2dOpti
 	return result1(&c)
 }
 
-// ToMKLDNN calls aten::to_mkldnn. It may be followed by dtype.
+// ToMKLDNN calls aten::to_mkldnn. Optional: dtype.
 //
 //	to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
 func ToMKLDNN(x torch.Tensor, dtype ...torch.DType) torch.Tensor {
@@ -6588,7 +6586,7 @@ func TransposeCopy(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 	return result1(&c)
 }
 
-// UnbindCopy calls aten::unbind_copy.int. It may be followed by dim (default 0).
+// UnbindCopy calls aten::unbind_copy.int. Optional: dim (default 0).
 //
 //	unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
 func UnbindCopy(x torch.Tensor, dim ...int) []torch.Tensor {
@@ -6612,7 +6610,7 @@ func UnfoldCopy(x torch.Tensor, dimension, size, step int) torch.Tensor {
 	return result1(&c)
 }
 
-// UnsafeChunk calls aten::unsafe_chunk. It may be followed by dim (default 0).
+// UnsafeChunk calls aten::unsafe_chunk. Optional: dim (default 0).
 //
 //	unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
 func UnsafeChunk(x torch.Tensor, chunks int, dim ...int) []torch.Tensor {
@@ -6624,7 +6622,7 @@ func UnsafeChunk(x torch.Tensor, chunks int, dim ...int) []torch.Tensor {
 	return resultList(&c)
 }
 
-// UnsafeSplit calls aten::unsafe_split.Tensor. It may be followed by dim (default 0).
+// UnsafeSplit calls aten::unsafe_split.Tensor. Optional: dim (default 0).
 //
 //	unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 func UnsafeSplit(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
@@ -6636,8 +6634,7 @@ func UnsafeSplit(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
 	return resultList(&c)
 }
 
-// UnsafeSplitWithSizes calls aten::unsafe_split_with_sizes. It may be followed by dim (default
-// 0).
+// UnsafeSplitWithSizes calls aten::unsafe_split_with_sizes. Optional: dim (default 0).
 //
 //	unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
 func UnsafeSplitWithSizes(x torch.Tensor, splitSizes []int, dim ...int) []torch.Tensor {

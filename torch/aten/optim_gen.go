@@ -8,7 +8,7 @@ import (
 )
 
 // AMPForeachNonFiniteCheckAndUnscaleInPlace calls
-// aten::_amp_foreach_non_finite_check_and_unscale_. It overwrites x and returns it.
+// aten::_amp_foreach_non_finite_check_and_unscale_. It overwrites x.
 //
 //	_amp_foreach_non_finite_check_and_unscale_(Tensor(a!)[] self, Tensor(b!) found_inf, Tensor inv_scale) -> ()
 func AMPForeachNonFiniteCheckAndUnscaleInPlace(x []torch.Tensor, foundInf, invScale torch.Tensor) {
@@ -46,7 +46,7 @@ func ForeachAbs(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachAbsInPlace calls aten::_foreach_abs_. It overwrites x and returns it.
+// ForeachAbsInPlace is ForeachAbs in place: it overwrites x.
 //
 //	_foreach_abs_(Tensor(a!)[] self) -> ()
 func ForeachAbsInPlace(x ...torch.Tensor) {
@@ -66,7 +66,7 @@ func ForeachAcos(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachAcosInPlace calls aten::_foreach_acos_. It overwrites x and returns it.
+// ForeachAcosInPlace is ForeachAcos in place: it overwrites x.
 //
 //	_foreach_acos_(Tensor(a!)[] self) -> ()
 func ForeachAcosInPlace(x ...torch.Tensor) {
@@ -130,7 +130,7 @@ func ForeachAddTensor(x []torch.Tensor, other torch.Tensor, opts ...ForeachAddOp
 	return resultList(&c)
 }
 
-// ForeachAddInPlace calls aten::_foreach_add_.List. It overwrites x and returns it.
+// ForeachAddInPlace is ForeachAdd in place: it overwrites x.
 //
 //	_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()
 func ForeachAddInPlace(x, other []torch.Tensor, opts ...ForeachAddOptions) {
@@ -146,7 +146,7 @@ func ForeachAddInPlace(x, other []torch.Tensor, opts ...ForeachAddOptions) {
 	done(&c)
 }
 
-// ForeachAddScalarInPlace calls aten::_foreach_add_.Scalar. It overwrites x and returns it.
+// ForeachAddScalarInPlace is ForeachAddScalar in place: it overwrites x.
 //
 //	_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachAddScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -157,8 +157,7 @@ func ForeachAddScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachAddScalarListInPlace calls aten::_foreach_add_.ScalarList. It overwrites x and returns
-// it.
+// ForeachAddScalarListInPlace is ForeachAddScalarList in place: it overwrites x.
 //
 //	_foreach_add_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachAddScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -169,7 +168,7 @@ func ForeachAddScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	done(&c)
 }
 
-// ForeachAddTensorInPlace calls aten::_foreach_add_.Tensor. It overwrites x and returns it.
+// ForeachAddTensorInPlace is ForeachAddTensor in place: it overwrites x.
 //
 //	_foreach_add_.Tensor(Tensor(a!)[] self, Tensor other, *, Scalar alpha=1) -> ()
 func ForeachAddTensorInPlace(x []torch.Tensor, other torch.Tensor, opts ...ForeachAddOptions) {
@@ -185,8 +184,7 @@ func ForeachAddTensorInPlace(x []torch.Tensor, other torch.Tensor, opts ...Forea
 	done(&c)
 }
 
-// ForeachAddCDivScalar calls aten::_foreach_addcdiv.Scalar. It may be followed by value (default
-// 1).
+// ForeachAddCDivScalar calls aten::_foreach_addcdiv.Scalar. Optional: value (default 1).
 //
 //	_foreach_addcdiv.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
 func ForeachAddCDivScalar(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) []torch.Tensor {
@@ -225,8 +223,8 @@ func ForeachAddCDiv(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 	return resultList(&c)
 }
 
-// ForeachAddCDivScalarInPlace calls aten::_foreach_addcdiv_.Scalar. It overwrites x and returns
-// it. It may be followed by value (default 1).
+// ForeachAddCDivScalarInPlace is ForeachAddCDivScalar in place: it overwrites x. Optional: value
+// (default 1).
 //
 //	_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
 func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) {
@@ -239,8 +237,7 @@ func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...to
 	done(&c)
 }
 
-// ForeachAddCDivScalarListInPlace calls aten::_foreach_addcdiv_.ScalarList. It overwrites x and
-// returns it.
+// ForeachAddCDivScalarListInPlace is ForeachAddCDivScalarList in place: it overwrites x.
 //
 //	_foreach_addcdiv_.ScalarList(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars) -> ()
 func ForeachAddCDivScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) {
@@ -253,7 +250,7 @@ func ForeachAddCDivScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars
 	done(&c)
 }
 
-// ForeachAddCDivInPlace calls aten::_foreach_addcdiv_.Tensor. It overwrites x and returns it.
+// ForeachAddCDivInPlace is ForeachAddCDiv in place: it overwrites x.
 //
 //	_foreach_addcdiv_.Tensor(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> ()
 func ForeachAddCDivInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) {
@@ -266,8 +263,7 @@ func ForeachAddCDivInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Ten
 	done(&c)
 }
 
-// ForeachAddCMulScalar calls aten::_foreach_addcmul.Scalar. It may be followed by value (default
-// 1).
+// ForeachAddCMulScalar calls aten::_foreach_addcmul.Scalar. Optional: value (default 1).
 //
 //	_foreach_addcmul.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
 func ForeachAddCMulScalar(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) []torch.Tensor {
@@ -306,8 +302,8 @@ func ForeachAddCMul(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 	return resultList(&c)
 }
 
-// ForeachAddCMulScalarInPlace calls aten::_foreach_addcmul_.Scalar. It overwrites x and returns
-// it. It may be followed by value (default 1).
+// ForeachAddCMulScalarInPlace is ForeachAddCMulScalar in place: it overwrites x. Optional: value
+// (default 1).
 //
 //	_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
 func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) {
@@ -320,8 +316,7 @@ func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...to
 	done(&c)
 }
 
-// ForeachAddCMulScalarListInPlace calls aten::_foreach_addcmul_.ScalarList. It overwrites x and
-// returns it.
+// ForeachAddCMulScalarListInPlace is ForeachAddCMulScalarList in place: it overwrites x.
 //
 //	_foreach_addcmul_.ScalarList(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars) -> ()
 func ForeachAddCMulScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) {
@@ -334,7 +329,7 @@ func ForeachAddCMulScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars
 	done(&c)
 }
 
-// ForeachAddCMulInPlace calls aten::_foreach_addcmul_.Tensor. It overwrites x and returns it.
+// ForeachAddCMulInPlace is ForeachAddCMul in place: it overwrites x.
 //
 //	_foreach_addcmul_.Tensor(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> ()
 func ForeachAddCMulInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) {
@@ -357,7 +352,7 @@ func ForeachAsin(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachAsinInPlace calls aten::_foreach_asin_. It overwrites x and returns it.
+// ForeachAsinInPlace is ForeachAsin in place: it overwrites x.
 //
 //	_foreach_asin_(Tensor(a!)[] self) -> ()
 func ForeachAsinInPlace(x ...torch.Tensor) {
@@ -377,7 +372,7 @@ func ForeachAtan(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachAtanInPlace calls aten::_foreach_atan_. It overwrites x and returns it.
+// ForeachAtanInPlace is ForeachAtan in place: it overwrites x.
 //
 //	_foreach_atan_(Tensor(a!)[] self) -> ()
 func ForeachAtanInPlace(x ...torch.Tensor) {
@@ -397,7 +392,7 @@ func ForeachCeil(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachCeilInPlace calls aten::_foreach_ceil_. It overwrites x and returns it.
+// ForeachCeilInPlace is ForeachCeil in place: it overwrites x.
 //
 //	_foreach_ceil_(Tensor(a!)[] self) -> ()
 func ForeachCeilInPlace(x ...torch.Tensor) {
@@ -440,7 +435,7 @@ func ForeachClampMaxScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch
 	return resultList(&c)
 }
 
-// ForeachClampMaxInPlace calls aten::_foreach_clamp_max_.List. It overwrites x and returns it.
+// ForeachClampMaxInPlace is ForeachClampMax in place: it overwrites x.
 //
 //	_foreach_clamp_max_.List(Tensor(a!)[] self, Tensor[] other) -> ()
 func ForeachClampMaxInPlace(x, other []torch.Tensor) {
@@ -451,8 +446,7 @@ func ForeachClampMaxInPlace(x, other []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachClampMaxScalarInPlace calls aten::_foreach_clamp_max_.Scalar. It overwrites x and
-// returns it.
+// ForeachClampMaxScalarInPlace is ForeachClampMaxScalar in place: it overwrites x.
 //
 //	_foreach_clamp_max_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachClampMaxScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -463,8 +457,7 @@ func ForeachClampMaxScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachClampMaxScalarListInPlace calls aten::_foreach_clamp_max_.ScalarList. It overwrites x
-// and returns it.
+// ForeachClampMaxScalarListInPlace is ForeachClampMaxScalarList in place: it overwrites x.
 //
 //	_foreach_clamp_max_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachClampMaxScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -508,7 +501,7 @@ func ForeachClampMinScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch
 	return resultList(&c)
 }
 
-// ForeachClampMinInPlace calls aten::_foreach_clamp_min_.List. It overwrites x and returns it.
+// ForeachClampMinInPlace is ForeachClampMin in place: it overwrites x.
 //
 //	_foreach_clamp_min_.List(Tensor(a!)[] self, Tensor[] other) -> ()
 func ForeachClampMinInPlace(x, other []torch.Tensor) {
@@ -519,8 +512,7 @@ func ForeachClampMinInPlace(x, other []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachClampMinScalarInPlace calls aten::_foreach_clamp_min_.Scalar. It overwrites x and
-// returns it.
+// ForeachClampMinScalarInPlace is ForeachClampMinScalar in place: it overwrites x.
 //
 //	_foreach_clamp_min_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachClampMinScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -531,8 +523,7 @@ func ForeachClampMinScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachClampMinScalarListInPlace calls aten::_foreach_clamp_min_.ScalarList. It overwrites x
-// and returns it.
+// ForeachClampMinScalarListInPlace is ForeachClampMinScalarList in place: it overwrites x.
 //
 //	_foreach_clamp_min_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachClampMinScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -559,7 +550,7 @@ func ForeachCopy(x, src []torch.Tensor, opts ...ForeachCopyOptions) []torch.Tens
 	return resultList(&c)
 }
 
-// ForeachCopyInPlace calls aten::_foreach_copy_. It overwrites x and returns it.
+// ForeachCopyInPlace is ForeachCopy in place: it overwrites x.
 //
 //	_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()
 func ForeachCopyInPlace(x, src []torch.Tensor, opts ...ForeachCopyOptions) {
@@ -585,7 +576,7 @@ func ForeachCos(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachCosInPlace calls aten::_foreach_cos_. It overwrites x and returns it.
+// ForeachCosInPlace is ForeachCos in place: it overwrites x.
 //
 //	_foreach_cos_(Tensor(a!)[] self) -> ()
 func ForeachCosInPlace(x ...torch.Tensor) {
@@ -605,7 +596,7 @@ func ForeachCosh(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachCoshInPlace calls aten::_foreach_cosh_. It overwrites x and returns it.
+// ForeachCoshInPlace is ForeachCosh in place: it overwrites x.
 //
 //	_foreach_cosh_(Tensor(a!)[] self) -> ()
 func ForeachCoshInPlace(x ...torch.Tensor) {
@@ -659,7 +650,7 @@ func ForeachDivTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachDivInPlace calls aten::_foreach_div_.List. It overwrites x and returns it.
+// ForeachDivInPlace is ForeachDiv in place: it overwrites x.
 //
 //	_foreach_div_.List(Tensor(a!)[] self, Tensor[] other) -> ()
 func ForeachDivInPlace(x, other []torch.Tensor) {
@@ -670,7 +661,7 @@ func ForeachDivInPlace(x, other []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachDivScalarInPlace calls aten::_foreach_div_.Scalar. It overwrites x and returns it.
+// ForeachDivScalarInPlace is ForeachDivScalar in place: it overwrites x.
 //
 //	_foreach_div_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachDivScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -681,8 +672,7 @@ func ForeachDivScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachDivScalarListInPlace calls aten::_foreach_div_.ScalarList. It overwrites x and returns
-// it.
+// ForeachDivScalarListInPlace is ForeachDivScalarList in place: it overwrites x.
 //
 //	_foreach_div_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachDivScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -693,7 +683,7 @@ func ForeachDivScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	done(&c)
 }
 
-// ForeachDivTensorInPlace calls aten::_foreach_div_.Tensor. It overwrites x and returns it.
+// ForeachDivTensorInPlace is ForeachDivTensor in place: it overwrites x.
 //
 //	_foreach_div_.Tensor(Tensor(a!)[] self, Tensor other) -> ()
 func ForeachDivTensorInPlace(x []torch.Tensor, other torch.Tensor) {
@@ -714,7 +704,7 @@ func ForeachErf(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachErfInPlace calls aten::_foreach_erf_. It overwrites x and returns it.
+// ForeachErfInPlace is ForeachErf in place: it overwrites x.
 //
 //	_foreach_erf_(Tensor(a!)[] self) -> ()
 func ForeachErfInPlace(x ...torch.Tensor) {
@@ -734,7 +724,7 @@ func ForeachErfc(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachErfcInPlace calls aten::_foreach_erfc_. It overwrites x and returns it.
+// ForeachErfcInPlace is ForeachErfc in place: it overwrites x.
 //
 //	_foreach_erfc_(Tensor(a!)[] self) -> ()
 func ForeachErfcInPlace(x ...torch.Tensor) {
@@ -754,7 +744,7 @@ func ForeachExp(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachExpInPlace calls aten::_foreach_exp_. It overwrites x and returns it.
+// ForeachExpInPlace is ForeachExp in place: it overwrites x.
 //
 //	_foreach_exp_(Tensor(a!)[] self) -> ()
 func ForeachExpInPlace(x ...torch.Tensor) {
@@ -774,7 +764,7 @@ func ForeachExpm1(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachExpm1InPlace calls aten::_foreach_expm1_. It overwrites x and returns it.
+// ForeachExpm1InPlace is ForeachExpm1 in place: it overwrites x.
 //
 //	_foreach_expm1_(Tensor(a!)[] self) -> ()
 func ForeachExpm1InPlace(x ...torch.Tensor) {
@@ -794,7 +784,7 @@ func ForeachFloor(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachFloorInPlace calls aten::_foreach_floor_. It overwrites x and returns it.
+// ForeachFloorInPlace is ForeachFloor in place: it overwrites x.
 //
 //	_foreach_floor_(Tensor(a!)[] self) -> ()
 func ForeachFloorInPlace(x ...torch.Tensor) {
@@ -814,7 +804,7 @@ func ForeachFrac(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachFracInPlace calls aten::_foreach_frac_. It overwrites x and returns it.
+// ForeachFracInPlace is ForeachFrac in place: it overwrites x.
 //
 //	_foreach_frac_(Tensor(a!)[] self) -> ()
 func ForeachFracInPlace(x ...torch.Tensor) {
@@ -860,7 +850,7 @@ func ForeachLerpScalarList(x, tensors1 []torch.Tensor, weight []torch.Scalar) []
 	return resultList(&c)
 }
 
-// ForeachLerpInPlace calls aten::_foreach_lerp_.List. It overwrites x and returns it.
+// ForeachLerpInPlace is ForeachLerp in place: it overwrites x.
 //
 //	_foreach_lerp_.List(Tensor(a!)[] self, Tensor[] tensors1, Tensor[] weights) -> ()
 func ForeachLerpInPlace(x, tensors1, weights []torch.Tensor) {
@@ -872,7 +862,7 @@ func ForeachLerpInPlace(x, tensors1, weights []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachLerpScalarInPlace calls aten::_foreach_lerp_.Scalar. It overwrites x and returns it.
+// ForeachLerpScalarInPlace is ForeachLerpScalar in place: it overwrites x.
 //
 //	_foreach_lerp_.Scalar(Tensor(a!)[] self, Tensor[] tensors1, Scalar weight) -> ()
 func ForeachLerpScalarInPlace(x, tensors1 []torch.Tensor, weight torch.Scalar) {
@@ -884,8 +874,7 @@ func ForeachLerpScalarInPlace(x, tensors1 []torch.Tensor, weight torch.Scalar) {
 	done(&c)
 }
 
-// ForeachLerpScalarListInPlace calls aten::_foreach_lerp_.ScalarList. It overwrites x and returns
-// it.
+// ForeachLerpScalarListInPlace is ForeachLerpScalarList in place: it overwrites x.
 //
 //	_foreach_lerp_.ScalarList(Tensor(a!)[] self, Tensor[] tensors1, Scalar[] weight) -> ()
 func ForeachLerpScalarListInPlace(x, tensors1 []torch.Tensor, weight []torch.Scalar) {
@@ -907,7 +896,7 @@ func ForeachLgamma(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachLgammaInPlace calls aten::_foreach_lgamma_. It overwrites x and returns it.
+// ForeachLgammaInPlace is ForeachLgamma in place: it overwrites x.
 //
 //	_foreach_lgamma_(Tensor(a!)[] self) -> ()
 func ForeachLgammaInPlace(x ...torch.Tensor) {
@@ -937,7 +926,7 @@ func ForeachLog10(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachLog10InPlace calls aten::_foreach_log10_. It overwrites x and returns it.
+// ForeachLog10InPlace is ForeachLog10 in place: it overwrites x.
 //
 //	_foreach_log10_(Tensor(a!)[] self) -> ()
 func ForeachLog10InPlace(x ...torch.Tensor) {
@@ -957,7 +946,7 @@ func ForeachLog1p(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachLog1pInPlace calls aten::_foreach_log1p_. It overwrites x and returns it.
+// ForeachLog1pInPlace is ForeachLog1p in place: it overwrites x.
 //
 //	_foreach_log1p_(Tensor(a!)[] self) -> ()
 func ForeachLog1pInPlace(x ...torch.Tensor) {
@@ -977,7 +966,7 @@ func ForeachLog2(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachLog2InPlace calls aten::_foreach_log2_. It overwrites x and returns it.
+// ForeachLog2InPlace is ForeachLog2 in place: it overwrites x.
 //
 //	_foreach_log2_(Tensor(a!)[] self) -> ()
 func ForeachLog2InPlace(x ...torch.Tensor) {
@@ -987,7 +976,7 @@ func ForeachLog2InPlace(x ...torch.Tensor) {
 	done(&c)
 }
 
-// ForeachLogInPlace calls aten::_foreach_log_. It overwrites x and returns it.
+// ForeachLogInPlace is ForeachLog in place: it overwrites x.
 //
 //	_foreach_log_(Tensor(a!)[] self) -> ()
 func ForeachLogInPlace(x ...torch.Tensor) {
@@ -1040,7 +1029,7 @@ func ForeachMaximumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.
 	return resultList(&c)
 }
 
-// ForeachMaximumInPlace calls aten::_foreach_maximum_.List. It overwrites x and returns it.
+// ForeachMaximumInPlace is ForeachMaximum in place: it overwrites x.
 //
 //	_foreach_maximum_.List(Tensor(a!)[] self, Tensor[] other) -> ()
 func ForeachMaximumInPlace(x, other []torch.Tensor) {
@@ -1051,8 +1040,7 @@ func ForeachMaximumInPlace(x, other []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachMaximumScalarInPlace calls aten::_foreach_maximum_.Scalar. It overwrites x and returns
-// it.
+// ForeachMaximumScalarInPlace is ForeachMaximumScalar in place: it overwrites x.
 //
 //	_foreach_maximum_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachMaximumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -1063,8 +1051,7 @@ func ForeachMaximumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachMaximumScalarListInPlace calls aten::_foreach_maximum_.ScalarList. It overwrites x and
-// returns it.
+// ForeachMaximumScalarListInPlace is ForeachMaximumScalarList in place: it overwrites x.
 //
 //	_foreach_maximum_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachMaximumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -1108,7 +1095,7 @@ func ForeachMinimumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.
 	return resultList(&c)
 }
 
-// ForeachMinimumInPlace calls aten::_foreach_minimum_.List. It overwrites x and returns it.
+// ForeachMinimumInPlace is ForeachMinimum in place: it overwrites x.
 //
 //	_foreach_minimum_.List(Tensor(a!)[] self, Tensor[] other) -> ()
 func ForeachMinimumInPlace(x, other []torch.Tensor) {
@@ -1119,8 +1106,7 @@ func ForeachMinimumInPlace(x, other []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachMinimumScalarInPlace calls aten::_foreach_minimum_.Scalar. It overwrites x and returns
-// it.
+// ForeachMinimumScalarInPlace is ForeachMinimumScalar in place: it overwrites x.
 //
 //	_foreach_minimum_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachMinimumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -1131,8 +1117,7 @@ func ForeachMinimumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachMinimumScalarListInPlace calls aten::_foreach_minimum_.ScalarList. It overwrites x and
-// returns it.
+// ForeachMinimumScalarListInPlace is ForeachMinimumScalarList in place: it overwrites x.
 //
 //	_foreach_minimum_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachMinimumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -1187,7 +1172,7 @@ func ForeachMulTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachMulInPlace calls aten::_foreach_mul_.List. It overwrites x and returns it.
+// ForeachMulInPlace is ForeachMul in place: it overwrites x.
 //
 //	_foreach_mul_.List(Tensor(a!)[] self, Tensor[] other) -> ()
 func ForeachMulInPlace(x, other []torch.Tensor) {
@@ -1198,7 +1183,7 @@ func ForeachMulInPlace(x, other []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachMulScalarInPlace calls aten::_foreach_mul_.Scalar. It overwrites x and returns it.
+// ForeachMulScalarInPlace is ForeachMulScalar in place: it overwrites x.
 //
 //	_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachMulScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -1209,8 +1194,7 @@ func ForeachMulScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachMulScalarListInPlace calls aten::_foreach_mul_.ScalarList. It overwrites x and returns
-// it.
+// ForeachMulScalarListInPlace is ForeachMulScalarList in place: it overwrites x.
 //
 //	_foreach_mul_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachMulScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -1221,7 +1205,7 @@ func ForeachMulScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	done(&c)
 }
 
-// ForeachMulTensorInPlace calls aten::_foreach_mul_.Tensor. It overwrites x and returns it.
+// ForeachMulTensorInPlace is ForeachMulTensor in place: it overwrites x.
 //
 //	_foreach_mul_.Tensor(Tensor(a!)[] self, Tensor other) -> ()
 func ForeachMulTensorInPlace(x []torch.Tensor, other torch.Tensor) {
@@ -1242,7 +1226,7 @@ func ForeachNeg(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachNegInPlace calls aten::_foreach_neg_. It overwrites x and returns it.
+// ForeachNegInPlace is ForeachNeg in place: it overwrites x.
 //
 //	_foreach_neg_(Tensor(a!)[] self) -> ()
 func ForeachNegInPlace(x ...torch.Tensor) {
@@ -1312,7 +1296,7 @@ func ForeachPowScalarList(x []torch.Tensor, exponent []torch.Scalar) []torch.Ten
 	return resultList(&c)
 }
 
-// ForeachPowInPlace calls aten::_foreach_pow_.List. It overwrites x and returns it.
+// ForeachPowInPlace is ForeachPow in place: it overwrites x.
 //
 //	_foreach_pow_.List(Tensor(a!)[] self, Tensor[] exponent) -> ()
 func ForeachPowInPlace(x, exponent []torch.Tensor) {
@@ -1323,7 +1307,7 @@ func ForeachPowInPlace(x, exponent []torch.Tensor) {
 	done(&c)
 }
 
-// ForeachPowScalarInPlace calls aten::_foreach_pow_.Scalar. It overwrites x and returns it.
+// ForeachPowScalarInPlace is ForeachPowScalar in place: it overwrites x.
 //
 //	_foreach_pow_.Scalar(Tensor(a!)[] self, Scalar exponent) -> ()
 func ForeachPowScalarInPlace(x []torch.Tensor, exponent torch.Scalar) {
@@ -1334,8 +1318,7 @@ func ForeachPowScalarInPlace(x []torch.Tensor, exponent torch.Scalar) {
 	done(&c)
 }
 
-// ForeachPowScalarListInPlace calls aten::_foreach_pow_.ScalarList. It overwrites x and returns
-// it.
+// ForeachPowScalarListInPlace is ForeachPowScalarList in place: it overwrites x.
 //
 //	_foreach_pow_.ScalarList(Tensor(a!)[] self, Scalar[] exponent) -> ()
 func ForeachPowScalarListInPlace(x []torch.Tensor, exponent []torch.Scalar) {
@@ -1372,7 +1355,7 @@ func ForeachReciprocal(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachReciprocalInPlace calls aten::_foreach_reciprocal_. It overwrites x and returns it.
+// ForeachReciprocalInPlace is ForeachReciprocal in place: it overwrites x.
 //
 //	_foreach_reciprocal_(Tensor(a!)[] self) -> ()
 func ForeachReciprocalInPlace(x ...torch.Tensor) {
@@ -1392,7 +1375,7 @@ func ForeachRound(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachRoundInPlace calls aten::_foreach_round_. It overwrites x and returns it.
+// ForeachRoundInPlace is ForeachRound in place: it overwrites x.
 //
 //	_foreach_round_(Tensor(a!)[] self) -> ()
 func ForeachRoundInPlace(x ...torch.Tensor) {
@@ -1412,7 +1395,7 @@ func ForeachRsqrt(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachRsqrtInPlace calls aten::_foreach_rsqrt_. It overwrites x and returns it.
+// ForeachRsqrtInPlace is ForeachRsqrt in place: it overwrites x.
 //
 //	_foreach_rsqrt_(Tensor(a!)[] self) -> ()
 func ForeachRsqrtInPlace(x ...torch.Tensor) {
@@ -1432,7 +1415,7 @@ func ForeachSigmoid(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachSigmoidInPlace calls aten::_foreach_sigmoid_. It overwrites x and returns it.
+// ForeachSigmoidInPlace is ForeachSigmoid in place: it overwrites x.
 //
 //	_foreach_sigmoid_(Tensor(a!)[] self) -> ()
 func ForeachSigmoidInPlace(x ...torch.Tensor) {
@@ -1452,7 +1435,7 @@ func ForeachSign(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachSignInPlace calls aten::_foreach_sign_. It overwrites x and returns it.
+// ForeachSignInPlace is ForeachSign in place: it overwrites x.
 //
 //	_foreach_sign_(Tensor(a!)[] self) -> ()
 func ForeachSignInPlace(x ...torch.Tensor) {
@@ -1472,7 +1455,7 @@ func ForeachSin(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachSinInPlace calls aten::_foreach_sin_. It overwrites x and returns it.
+// ForeachSinInPlace is ForeachSin in place: it overwrites x.
 //
 //	_foreach_sin_(Tensor(a!)[] self) -> ()
 func ForeachSinInPlace(x ...torch.Tensor) {
@@ -1492,7 +1475,7 @@ func ForeachSinh(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachSinhInPlace calls aten::_foreach_sinh_. It overwrites x and returns it.
+// ForeachSinhInPlace is ForeachSinh in place: it overwrites x.
 //
 //	_foreach_sinh_(Tensor(a!)[] self) -> ()
 func ForeachSinhInPlace(x ...torch.Tensor) {
@@ -1512,7 +1495,7 @@ func ForeachSqrt(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachSqrtInPlace calls aten::_foreach_sqrt_. It overwrites x and returns it.
+// ForeachSqrtInPlace is ForeachSqrt in place: it overwrites x.
 //
 //	_foreach_sqrt_(Tensor(a!)[] self) -> ()
 func ForeachSqrtInPlace(x ...torch.Tensor) {
@@ -1560,7 +1543,7 @@ func ForeachSubScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.Tens
 	return resultList(&c)
 }
 
-// ForeachSubInPlace calls aten::_foreach_sub_.List. It overwrites x and returns it.
+// ForeachSubInPlace is ForeachSub in place: it overwrites x.
 //
 //	_foreach_sub_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()
 func ForeachSubInPlace(x, other []torch.Tensor, opts ...ForeachSubOptions) {
@@ -1576,7 +1559,7 @@ func ForeachSubInPlace(x, other []torch.Tensor, opts ...ForeachSubOptions) {
 	done(&c)
 }
 
-// ForeachSubScalarInPlace calls aten::_foreach_sub_.Scalar. It overwrites x and returns it.
+// ForeachSubScalarInPlace is ForeachSubScalar in place: it overwrites x.
 //
 //	_foreach_sub_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()
 func ForeachSubScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
@@ -1587,8 +1570,7 @@ func ForeachSubScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	done(&c)
 }
 
-// ForeachSubScalarListInPlace calls aten::_foreach_sub_.ScalarList. It overwrites x and returns
-// it.
+// ForeachSubScalarListInPlace is ForeachSubScalarList in place: it overwrites x.
 //
 //	_foreach_sub_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()
 func ForeachSubScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
@@ -1609,7 +1591,7 @@ func ForeachTan(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachTanInPlace calls aten::_foreach_tan_. It overwrites x and returns it.
+// ForeachTanInPlace is ForeachTan in place: it overwrites x.
 //
 //	_foreach_tan_(Tensor(a!)[] self) -> ()
 func ForeachTanInPlace(x ...torch.Tensor) {
@@ -1629,7 +1611,7 @@ func ForeachTanh(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachTanhInPlace calls aten::_foreach_tanh_. It overwrites x and returns it.
+// ForeachTanhInPlace is ForeachTanh in place: it overwrites x.
 //
 //	_foreach_tanh_(Tensor(a!)[] self) -> ()
 func ForeachTanhInPlace(x ...torch.Tensor) {
@@ -1649,7 +1631,7 @@ func ForeachTrunc(x ...torch.Tensor) []torch.Tensor {
 	return resultList(&c)
 }
 
-// ForeachTruncInPlace calls aten::_foreach_trunc_. It overwrites x and returns it.
+// ForeachTruncInPlace is ForeachTrunc in place: it overwrites x.
 //
 //	_foreach_trunc_(Tensor(a!)[] self) -> ()
 func ForeachTruncInPlace(x ...torch.Tensor) {
@@ -1659,7 +1641,7 @@ func ForeachTruncInPlace(x ...torch.Tensor) {
 	done(&c)
 }
 
-// ForeachZeroInPlace calls aten::_foreach_zero_. It overwrites x and returns it.
+// ForeachZeroInPlace calls aten::_foreach_zero_. It overwrites x.
 //
 //	_foreach_zero_(Tensor(a!)[] self) -> ()
 func ForeachZeroInPlace(x ...torch.Tensor) {
@@ -1669,7 +1651,7 @@ func ForeachZeroInPlace(x ...torch.Tensor) {
 	done(&c)
 }
 
-// FusedAdagradInPlace calls aten::_fused_adagrad_. It overwrites x and returns it.
+// FusedAdagradInPlace calls aten::_fused_adagrad_. It overwrites x.
 //
 //	_fused_adagrad_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor(d!)[] state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdagradInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, opts ...FusedAdagradOptions) {
@@ -1693,8 +1675,7 @@ func FusedAdagradInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr, lrD
 	done(&c)
 }
 
-// FusedAdagradTensorLrInPlace calls aten::_fused_adagrad_.tensor_lr. It overwrites x and returns
-// it.
+// FusedAdagradTensorLrInPlace calls aten::_fused_adagrad_.tensor_lr. It overwrites x.
 //
 //	_fused_adagrad_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor[] state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdagradTensorLrInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr torch.Tensor, lrDecay, weightDecay, eps float64, maximize bool, opts ...FusedAdagradOptions) {
@@ -1718,7 +1699,7 @@ func FusedAdagradTensorLrInPlace(x, grads, stateSums, stateSteps []torch.Tensor,
 	done(&c)
 }
 
-// FusedAdamInPlace calls aten::_fused_adam_. It overwrites x and returns it.
+// FusedAdamInPlace calls aten::_fused_adam_. It overwrites x.
 //
 //	_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamOptions) {
@@ -1746,7 +1727,7 @@ func FusedAdamInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []t
 	done(&c)
 }
 
-// FusedAdamTensorLrInPlace calls aten::_fused_adam_.tensor_lr. It overwrites x and returns it.
+// FusedAdamTensorLrInPlace calls aten::_fused_adam_.tensor_lr. It overwrites x.
 //
 //	_fused_adam_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamTensorLrInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamOptions) {
@@ -1774,7 +1755,7 @@ func FusedAdamTensorLrInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateS
 	done(&c)
 }
 
-// FusedAdamWInPlace calls aten::_fused_adamw_. It overwrites x and returns it.
+// FusedAdamWInPlace calls aten::_fused_adamw_. It overwrites x.
 //
 //	_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamWInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamWOptions) {
@@ -1802,7 +1783,7 @@ func FusedAdamWInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []
 	done(&c)
 }
 
-// FusedAdamWTensorLrInPlace calls aten::_fused_adamw_.tensor_lr. It overwrites x and returns it.
+// FusedAdamWTensorLrInPlace calls aten::_fused_adamw_.tensor_lr. It overwrites x.
 //
 //	_fused_adamw_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedAdamWTensorLrInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamWOptions) {
@@ -1830,7 +1811,7 @@ func FusedAdamWTensorLrInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, state
 	done(&c)
 }
 
-// FusedDropout calls aten::_fused_dropout. It may be followed by generator.
+// FusedDropout calls aten::_fused_dropout. Optional: generator.
 //
 //	_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
 func FusedDropout(x torch.Tensor, p float64, generator ...*torch.Generator) (torch.Tensor, torch.Tensor) {
@@ -1917,7 +1898,7 @@ func FusedSDPChoice(query, key, value torch.Tensor, opts ...FusedSDPChoiceOption
 	return resultInt(&c)
 }
 
-// FusedSGDInPlace calls aten::_fused_sgd_. It overwrites x and returns it.
+// FusedSGDInPlace calls aten::_fused_sgd_. It overwrites x.
 //
 //	_fused_sgd_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedSGDInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, opts ...FusedSGDOptions) {
@@ -1942,7 +1923,7 @@ func FusedSGDInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, m
 	done(&c)
 }
 
-// FusedSGDTensorLrInPlace calls aten::_fused_sgd_.tensor_lr. It overwrites x and returns it.
+// FusedSGDTensorLrInPlace calls aten::_fused_sgd_.tensor_lr. It overwrites x.
 //
 //	_fused_sgd_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
 func FusedSGDTensorLrInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, momentum float64, lr torch.Tensor, dampening float64, nesterov, maximize, isFirstStep bool, opts ...FusedSGDOptions) {

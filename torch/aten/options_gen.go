@@ -24,7 +24,7 @@ type AMinMaxDimOptions struct {
 // AssertTensorMetadataOptions are the optional arguments of [AssertTensorMetadata].
 type AssertTensorMetadataOptions struct {
 	Size   []int
-	Stride []int
+	Stride []int // default: the kernel size
 	Dtype  torch.DType
 	Device torch.Device
 	Layout torch.Layout
@@ -124,7 +124,7 @@ type CTCLossBackwardOptions struct {
 
 // CuDNNAttentionBackwardOptions are the optional arguments of [CuDNNAttentionBackward].
 type CuDNNAttentionBackwardOptions struct {
-	Scale *float64
+	Scale *float64 // default: 1/sqrt(E)
 }
 
 // CuDNNAttentionForwardOptions are the optional arguments of [CuDNNAttentionForward].
@@ -132,12 +132,12 @@ type CuDNNAttentionForwardOptions struct {
 	DropoutP        float64 // default 0
 	IsCausal        bool
 	ReturnDebugMask bool
-	Scale           *float64
+	Scale           *float64 // default: 1/sqrt(E)
 }
 
 // EfficientAttentionBackwardOptions are the optional arguments of [EfficientAttentionBackward].
 type EfficientAttentionBackwardOptions struct {
-	Scale               *float64
+	Scale               *float64 // default: 1/sqrt(E)
 	NumSplitsKey        *int
 	WindowSize          *int
 	SharedStorageDqdkdv bool
@@ -146,7 +146,7 @@ type EfficientAttentionBackwardOptions struct {
 // EfficientAttentionForwardOptions are the optional arguments of [EfficientAttentionForward].
 type EfficientAttentionForwardOptions struct {
 	ComputeLogSumexp bool
-	Scale            *float64
+	Scale            *float64 // default: 1/sqrt(E)
 	SeqlenK          torch.Tensor
 	WindowSize       *int
 }
@@ -173,7 +173,7 @@ type EmbeddingBagForwardOnlyOptions struct {
 
 // FlashAttentionBackwardOptions are the optional arguments of [FlashAttentionBackward].
 type FlashAttentionBackwardOptions struct {
-	Scale           *float64
+	Scale           *float64 // default: 1/sqrt(E)
 	WindowSizeLeft  *int
 	WindowSizeRight *int
 }
@@ -181,7 +181,7 @@ type FlashAttentionBackwardOptions struct {
 // FlashAttentionForwardOptions are the optional arguments of [FlashAttentionForward] and
 // [FlashAttentionForwardQuantized].
 type FlashAttentionForwardOptions struct {
-	Scale           *float64
+	Scale           *float64 // default: 1/sqrt(E)
 	WindowSizeLeft  *int
 	WindowSizeRight *int
 	SequsedK        torch.Tensor
@@ -252,10 +252,10 @@ type FusedMovingAvgObsFqHelperOptions struct {
 
 // FusedSDPChoiceOptions are the optional arguments of [FusedSDPChoice].
 type FusedSDPChoiceOptions struct {
-	AttnMask  torch.Tensor
-	DropoutP  float64 // default 0
+	AttnMask  torch.Tensor // bool (true: attend) or added to the scores
+	DropoutP  float64      // default 0
 	IsCausal  bool
-	Scale     *float64
+	Scale     *float64 // default: 1/sqrt(E)
 	EnableGQA bool
 }
 
@@ -313,8 +313,8 @@ type LinalgSolveExOptions struct {
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
 type LinalgSVDOptions struct {
 	FullMatrices bool
-	NoUV         bool // compute_uv=False; default true
-	Driver       string
+	NoUV         bool   // compute_uv=False; default true
+	Driver       string // LAPACK's name of the algorithm
 }
 
 // LUWithInfoOptions are the optional arguments of [LUWithInfo].
@@ -325,7 +325,7 @@ type LUWithInfoOptions struct {
 
 // MaskedSoftmaxOptions are the optional arguments of [MaskedSoftmax].
 type MaskedSoftmaxOptions struct {
-	Dim      *int
+	Dim      *int // default: all elements together
 	MaskType *int
 }
 
@@ -390,22 +390,22 @@ type NewZerosWithSameFeatureMetaOptions struct {
 // ScaledDotProductAttentionMathOptions are the optional arguments of
 // [ScaledDotProductAttentionMath].
 type ScaledDotProductAttentionMathOptions struct {
-	AttnMask    torch.Tensor
-	DropoutP    float64 // default 0
+	AttnMask    torch.Tensor // bool (true: attend) or added to the scores
+	DropoutP    float64      // default 0
 	IsCausal    bool
 	DropoutMask torch.Tensor
-	Scale       *float64
+	Scale       *float64 // default: 1/sqrt(E)
 	EnableGQA   bool
 }
 
 // ScaledDotProductAttentionMathForMPSOptions are the optional arguments of
 // [ScaledDotProductAttentionMathForMPS].
 type ScaledDotProductAttentionMathForMPSOptions struct {
-	AttnMask    torch.Tensor
-	DropoutP    float64 // default 0
+	AttnMask    torch.Tensor // bool (true: attend) or added to the scores
+	DropoutP    float64      // default 0
 	IsCausal    bool
 	DropoutMask torch.Tensor
-	Scale       *float64
+	Scale       *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductCuDNNAttentionOptions are the optional arguments of
@@ -414,13 +414,13 @@ type ScaledDotProductCuDNNAttentionOptions struct {
 	DropoutP        float64 // default 0
 	IsCausal        bool
 	ReturnDebugMask bool
-	Scale           *float64
+	Scale           *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductCuDNNAttentionBackwardOptions are the optional arguments of
 // [ScaledDotProductCuDNNAttentionBackward].
 type ScaledDotProductCuDNNAttentionBackwardOptions struct {
-	Scale *float64
+	Scale *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductEfficientAttentionOptions are the optional arguments of
@@ -428,14 +428,14 @@ type ScaledDotProductCuDNNAttentionBackwardOptions struct {
 type ScaledDotProductEfficientAttentionOptions struct {
 	DropoutP float64 // default 0
 	IsCausal bool
-	Scale    *float64
+	Scale    *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductEfficientAttentionBackwardOptions are the optional arguments of
 // [ScaledDotProductEfficientAttentionBackward].
 type ScaledDotProductEfficientAttentionBackwardOptions struct {
 	IsCausal bool
-	Scale    *float64
+	Scale    *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductFlashAttentionOptions are the optional arguments of
@@ -444,13 +444,13 @@ type ScaledDotProductFlashAttentionOptions struct {
 	DropoutP        float64 // default 0
 	IsCausal        bool
 	ReturnDebugMask bool
-	Scale           *float64
+	Scale           *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductFlashAttentionBackwardOptions are the optional arguments of
 // [ScaledDotProductFlashAttentionBackward].
 type ScaledDotProductFlashAttentionBackwardOptions struct {
-	Scale *float64
+	Scale *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductFlashAttentionForCpuOptions are the optional arguments of
@@ -458,15 +458,15 @@ type ScaledDotProductFlashAttentionBackwardOptions struct {
 type ScaledDotProductFlashAttentionForCpuOptions struct {
 	DropoutP float64 // default 0
 	IsCausal bool
-	AttnMask torch.Tensor
-	Scale    *float64
+	AttnMask torch.Tensor // bool (true: attend) or added to the scores
+	Scale    *float64     // default: 1/sqrt(E)
 }
 
 // ScaledDotProductFlashAttentionForCpuBackwardOptions are the optional arguments of
 // [ScaledDotProductFlashAttentionForCpuBackward].
 type ScaledDotProductFlashAttentionForCpuBackwardOptions struct {
-	AttnMask torch.Tensor
-	Scale    *float64
+	AttnMask torch.Tensor // bool (true: attend) or added to the scores
+	Scale    *float64     // default: 1/sqrt(E)
 }
 
 // ScaledDotProductFusedAttentionOverrideableOptions are the optional arguments of
@@ -476,13 +476,13 @@ type ScaledDotProductFusedAttentionOverrideableOptions struct {
 	DropoutP        float64 // default 0
 	IsCausal        bool
 	ReturnDebugMask bool
-	Scale           *float64
+	Scale           *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductFusedAttentionOverrideableBackwardOptions are the optional arguments of
 // [ScaledDotProductFusedAttentionOverrideableBackward].
 type ScaledDotProductFusedAttentionOverrideableBackwardOptions struct {
-	Scale *float64
+	Scale *float64 // default: 1/sqrt(E)
 }
 
 // ScaledGroupedMMOptions are the optional arguments of [ScaledGroupedMM].
@@ -499,7 +499,7 @@ type ScaledGroupedMMV2Options struct {
 	Offs           torch.Tensor
 	Bias           torch.Tensor
 	OutDType       torch.DType
-	ContractionDim []int // default empty
+	ContractionDim []int
 	UseFastAccum   bool
 }
 
@@ -513,7 +513,7 @@ type ScaledMMOptions struct {
 
 // ScaledMMV2Options are the optional arguments of [ScaledMMV2].
 type ScaledMMV2Options struct {
-	ContractionDim []int // default empty
+	ContractionDim []int
 	UseFastAccum   bool
 }
 
@@ -747,14 +747,14 @@ type GELUBackwardOptions struct {
 // LinalgPowsumOptions are the optional arguments of [LinalgPowsum].
 type LinalgPowsumOptions struct {
 	Ord     torch.Scalar // default 2
-	Dim     []int
+	Dim     []int        // default: all elements together
 	KeepDim bool
 	Dtype   torch.DType
 }
 
 // MaxPool2dBackwardOptions are the optional arguments of [MaxPool2dBackward].
 type MaxPool2dBackwardOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
 	CeilMode bool
@@ -762,7 +762,7 @@ type MaxPool2dBackwardOptions struct {
 
 // MKLDNNMaxPool2dOptions are the optional arguments of [MKLDNNMaxPool2d].
 type MKLDNNMaxPool2dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
 	CeilMode bool
@@ -770,7 +770,7 @@ type MKLDNNMaxPool2dOptions struct {
 
 // MKLDNNMaxPool2dBackwardOptions are the optional arguments of [MKLDNNMaxPool2dBackward].
 type MKLDNNMaxPool2dBackwardOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
 	CeilMode bool
@@ -778,7 +778,7 @@ type MKLDNNMaxPool2dBackwardOptions struct {
 
 // MKLDNNMaxPool3dOptions are the optional arguments of [MKLDNNMaxPool3d].
 type MKLDNNMaxPool3dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
 	CeilMode bool
@@ -786,7 +786,7 @@ type MKLDNNMaxPool3dOptions struct {
 
 // MKLDNNMaxPool3dBackwardOptions are the optional arguments of [MKLDNNMaxPool3dBackward].
 type MKLDNNMaxPool3dBackwardOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
 	CeilMode bool
@@ -818,7 +818,7 @@ type MultiMarginLossBackwardOptions struct {
 
 // QuantizedMaxPool1dOptions are the optional arguments of [QuantizedMaxPool1d].
 type QuantizedMaxPool1dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0]
 	Dilation []int // default [1]
 	CeilMode bool
@@ -826,7 +826,7 @@ type QuantizedMaxPool1dOptions struct {
 
 // QuantizedMaxPool2dOptions are the optional arguments of [QuantizedMaxPool2d].
 type QuantizedMaxPool2dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0]
 	Dilation []int // default [1, 1]
 	CeilMode bool
@@ -834,7 +834,7 @@ type QuantizedMaxPool2dOptions struct {
 
 // QuantizedMaxPool3dOptions are the optional arguments of [QuantizedMaxPool3d].
 type QuantizedMaxPool3dOptions struct {
-	Stride   []int // default empty
+	Stride   []int // default: the kernel size
 	Padding  []int // default [0, 0, 0]
 	Dilation []int // default [1, 1, 1]
 	CeilMode bool
@@ -846,22 +846,22 @@ type RReLUWithNoiseOptions struct {
 	Lower     torch.Scalar // default 0.125
 	Upper     torch.Scalar // default 0.3333333333333333
 	Training  bool
-	Generator *torch.Generator
+	Generator *torch.Generator // default: the device's own
 }
 
 // SliceCopyOptions are the optional arguments of [SliceCopy].
 type SliceCopyOptions struct {
-	Dim   int // default 0
-	Start *int
-	End   *int
+	Dim   int  // default 0
+	Start *int // default: the first
+	End   *int // default: the last
 	Step  *int // default 1
 }
 
 // SliceInverseOptions are the optional arguments of [SliceInverse].
 type SliceInverseOptions struct {
-	Dim   int // default 0
-	Start *int
-	End   *int
+	Dim   int  // default 0
+	Start *int // default: the first
+	End   *int // default: the last
 	Step  *int // default 1
 }
 
