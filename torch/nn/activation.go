@@ -1,0 +1,68 @@
+package nn
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
+)
+
+// ReLU is max(x, 0).
+type ReLU struct {
+	InPlace bool // overwrite the input, and return it
+}
+
+// Forward keeps the shape.
+func (r ReLU) Forward(x torch.Tensor) torch.Tensor {
+	if r.InPlace {
+		return x.ReLUInPlace()
+	}
+	return F.ReLU(x)
+}
+
+// GELU is x times the normal distribution's probability of less than x.
+type GELU struct {
+	Approximate string // "none" (default) or "tanh", a faster formula
+}
+
+// Forward keeps the shape.
+func (g GELU) Forward(x torch.Tensor) torch.Tensor { return F.GELU(x, g.Approximate) }
+
+// SiLU is x*sigmoid(x).
+type SiLU struct {
+	InPlace bool // overwrite the input, and return it
+}
+
+// Forward keeps the shape.
+func (s SiLU) Forward(x torch.Tensor) torch.Tensor {
+	if s.InPlace {
+		return torch.SiLUInPlace(x)
+	}
+	return F.SiLU(x)
+}
+
+// Tanh is the hyperbolic tangent.
+type Tanh struct{}
+
+// Forward keeps the shape.
+func (Tanh) Forward(x torch.Tensor) torch.Tensor { return x.Tanh() }
+
+// Sigmoid is 1/(1+exp(-x)).
+type Sigmoid struct{}
+
+// Forward keeps the shape.
+func (Sigmoid) Forward(x torch.Tensor) torch.Tensor { return x.Sigmoid() }
+
+// LeakyReLU is x where positive, Slope*x elsewhere.
+type LeakyReLU struct {
+	Slope *float64 // default 0.01
+}
+
+// Forward keeps the shape.
+func (l LeakyReLU) Forward(x torch.Tensor) torch.Tensor { return F.LeakyReLU(x, or(l.Slope, 0.01)) }
+
+// Softmax is exp(x) divided by its sum over Dim.
+type Softmax struct {
+	Dim int
+}
+
+// Forward keeps the shape.
+func (s Softmax) Forward(x torch.Tensor) torch.Tensor { return F.Softmax(x, s.Dim) }

@@ -1,0 +1,64 @@
+package nn
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// Chain feeds x through the layers, one after the other, and closes what each of them made
+// as soon as the next has used it, so that no more memory is in use than in Python. It
+// never closes x, nor a result that a layer passes on. Without layers the result is x.
+func Chain(x torch.Tensor, layers ...Layer) torch.Tensor {
+	y := x
+	for _, layer := range layers {
+		next := layer.Forward(y)
+		if !y.Is(x) && !y.Is(next) {
+			y.Close()
+		}
+		y = next
+	}
+	return y
+}
+
+// Sequential is a row of layers, named "0", "1", …; for names of its own, write a struct.
+//
+//	net := nn.Sequential{nn.NewLinear(784, 128, nil), nn.ReLU{}, nn.NewLinear(128, 10, nil)}
+type Sequential []Layer
+
+// Forward is [Chain] through all layers.
+func (s Sequential) Forward(x torch.Tensor) torch.Tensor { return Chain(x, s...) }
+
+// ModuleList is PyTorch's name for a slice of modules. Any slice does.
+type ModuleList = []Layer
+
+// Identity passes its input on: a stand-in for a layer that is not wanted.
+type Identity struct{}
+
+// Forward returns x.
+func (Identity) Forward(x torch.Tensor) torch.Tensor { return x }
+
+// Flatten makes one dimension of all but the first.
+type Flatten struct {
+	StartDim *int // default 1
+	EndDim   *int // default -1
+}
+
+// Forward returns a view of x where its strides allow, else a copy.
+func (f Flatten) Forward(x torch.Tensor) torch.Tensor {
+	return x.Flatten(or(f.StartDim, 1), or(f.EndDim, -1))
+}
+
+// or is what v points to, or the default.
+func or[T any](v *T, def T) T {
+	if v == nil {
+		return def
+	}
+	return *v
+}
+
+// options is what o points to, or PyTorch's defaults.
+func options[T any](o *T) (v T) { return or(o, v) }
+
+// create makes tensors that belong to no scope and records nothing.
+func create(fn func()) {
+	torch.Unscoped(func() { torch.NoGrad(fn) })
+}

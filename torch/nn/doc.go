@@ -1,0 +1,64 @@
+// Package nn builds neural networks: PyTorch's torch.nn.
+//
+// # Modules
+//
+// A module is a struct. Its exported fields are its parts: tensors are parameters, structs
+// and pointers to structs are modules within, slices and maps hold several. There is
+// nothing to embed and nothing to register.
+//
+//	type Net struct {
+//		Conv1 *nn.Conv2d
+//		Conv2 *nn.Conv2d
+//		FC    *nn.Linear
+//	}
+//
+//	func NewNet() *Net {
+//		return &Net{
+//			Conv1: nn.NewConv2d(1, 32, 3, nil),
+//			Conv2: nn.NewConv2d(32, 64, 3, &nn.Conv2dOptions{Stride: 2}),
+//			FC:    nn.NewLinear(64*12*12, 10, nil),
+//		}
+//	}
+//
+//	func (n *Net) Forward(x torch.Tensor) torch.Tensor {
+//		return nn.Chain(x, n.Conv1, nn.ReLU{}, n.Conv2, nn.ReLU{}, nn.Flatten{}, n.FC)
+//	}
+//
+// Most modules are a [Layer]: they have a Forward from one tensor to another. A module may
+// have any other method instead.
+//
+// # Names
+//
+// [Parameters], [StateDict] and their like walk the fields in the order of the declaration
+// and find PyTorch's names: a module's own tensors first, then those of the modules within.
+// A field's name is its Go name in snake case (Conv1 is conv1, RunningMean is running_mean,
+// FC is fc); a tag overrides it. An element of a slice is named by its index, so that a
+// slice of modules is PyTorch's ModuleList; an element of a map by its key, in the order of
+// the keys. An embedded struct without a tag lends its fields, as in encoding/json.
+//
+//	Down    *nn.Sequential `torch:"downsample"`
+//	Mean    torch.Tensor   `torch:"running_mean,buffer"`
+//	Mask    torch.Tensor   `torch:",buffer,transient"`
+//	Teacher *Net           `torch:"-"`
+//
+// After the name a tag may say: buffer, a tensor that is saved but not trained; transient, a
+// buffer that is not saved either; optional, a tensor that [LoadStateDict] does not miss.
+// "-" hides the field. Nil pointers and undefined tensors are absent, PyTorch's None.
+//
+// # Training and evaluation
+//
+// Layers that behave differently in training have a field of type [Mode]; [Train] and [Eval]
+// set all of them. Modules are born in training.
+//
+// # Memory
+//
+// Parameters and buffers belong to no scope, whatever scope their constructor was called
+// in. Forward methods close what they make and do not return; [Chain] does it for a row of
+// layers. Outside of training a module may be used from many goroutines at once.
+//
+// # Options
+//
+// Constructors take what PyTorch requires as arguments and the rest as a pointer to a
+// struct; nil and zero fields are PyTorch's defaults. After the same seed a layer draws the
+// same initial values as PyTorch's.
+package nn

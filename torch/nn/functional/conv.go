@@ -1,0 +1,56 @@
+package functional
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// ConvOptions are the rarer arguments of the convolutions.
+type ConvOptions struct {
+	Stride   Size // step of the kernel; default 1
+	Padding  Size // zeros added on both sides; default 0; also "same" or "valid"
+	Dilation Size // distance between the kernel's elements; default 1
+	Groups   int  // blocks of channels that do not see each other; default 1
+}
+
+func (o *ConvOptions) groups() *int {
+	if o == nil || o.Groups == 0 {
+		return nil
+	}
+	return &o.Groups
+}
+
+// Conv1d slides the kernels of weight [out, in/groups, k] over x [N, in, L] or [in, L].
+// bias is [out] or undefined.
+func Conv1d(x, weight, bias torch.Tensor, o *ConvOptions) torch.Tensor {
+	v := or(o)
+	stride, dilation := spreadOr("conv1d stride", v.Stride, 1, nil), spreadOr("conv1d dilation", v.Dilation, 1, nil)
+	if mode, ok := v.Padding.(string); ok {
+		return torch.Conv1dPadding(x, weight, torch.Conv1dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: o.groups()})
+	}
+	padding := spreadOr("conv1d padding", v.Padding, 1, nil)
+	return torch.Conv1d(x, weight, torch.Conv1dOptions{Bias: bias, Stride: stride, Padding: padding, Dilation: dilation, Groups: o.groups()})
+}
+
+// Conv2d slides the kernels of weight [out, in/groups, kH, kW] over x [N, in, H, W] or
+// [in, H, W]. bias is [out] or undefined.
+func Conv2d(x, weight, bias torch.Tensor, o *ConvOptions) torch.Tensor {
+	v := or(o)
+	stride, dilation := spreadOr("conv2d stride", v.Stride, 2, nil), spreadOr("conv2d dilation", v.Dilation, 2, nil)
+	if mode, ok := v.Padding.(string); ok {
+		return torch.Conv2dPadding(x, weight, torch.Conv2dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: o.groups()})
+	}
+	padding := spreadOr("conv2d padding", v.Padding, 2, nil)
+	return torch.Conv2d(x, weight, torch.Conv2dOptions{Bias: bias, Stride: stride, Padding: padding, Dilation: dilation, Groups: o.groups()})
+}
+
+// Conv3d slides the kernels of weight [out, in/groups, kD, kH, kW] over x [N, in, D, H, W]
+// or [in, D, H, W]. bias is [out] or undefined.
+func Conv3d(x, weight, bias torch.Tensor, o *ConvOptions) torch.Tensor {
+	v := or(o)
+	stride, dilation := spreadOr("conv3d stride", v.Stride, 3, nil), spreadOr("conv3d dilation", v.Dilation, 3, nil)
+	if mode, ok := v.Padding.(string); ok {
+		return torch.Conv3dPadding(x, weight, torch.Conv3dPaddingOptions{Bias: bias, Stride: stride, Padding: mode, Dilation: dilation, Groups: o.groups()})
+	}
+	padding := spreadOr("conv3d padding", v.Padding, 3, nil)
+	return torch.Conv3d(x, weight, torch.Conv3dOptions{Bias: bias, Stride: stride, Padding: padding, Dilation: dilation, Groups: o.groups()})
+}

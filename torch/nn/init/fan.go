@@ -1,0 +1,127 @@
+package nninit
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// Nonlinearity is the function that follows a layer, by PyTorch's name.
+type Nonlinearity string
+
+// The functions that [Gain] knows.
+const (
+	LeakyReLU Nonlinearity = "leaky_relu"
+	ReLU      Nonlinearity = "relu"
+	Tanh      Nonlinearity = "tanh"
+	Sigmoid   Nonlinearity = "sigmoid"
+	SELU      Nonlinearity = "selu"
+	Linear    Nonlinearity = "linear"
+)
+
+// Gain is the recommended factor of the standard deviation before a function; slope is
+// [LeakyReLU]'s, 0.01 by default in PyTorch. It panics for an unknown function.
+func Gain(f Nonlinearity, slope float64) float64 {
+	switch f {
+	case Linear, Sigmoid:
+		return 1
+	case Tanh:
+		return 5.0 / 3
+	case ReLU:
+		return math.Sqrt2
+	case LeakyReLU:
+		return math.Sqrt(2 / (1 + float64(slope*slope))) // rounded as Python does: no fused multiply-add
+	case SELU:
+		return 3.0 / 4
+	}
+	torch.Throw("calculate_gain", torch.KindValue, "%q is not a nonlinearity that has a gain", f)
+	return 0
+}
+
+// Fan says what [KaimingUniform] and [KaimingNormal] keep constant.
+type Fan int
+
+// The fans.
+const (
+	FanIn  Fan = iota // the variance of activations, going forward
+	FanOut            // the variance of gradients, going backward
+)
+
+// Fans counts the inputs of one output, and the outputs of one input, of a layer's weight
+// [out, in, k...].
+func Fans(weight torch.Tensor) (in, out int) {
+	shape := weight.Shape()
+	if len(shape) < 2 {
+		torch.Throw("fan_in_and_fan_out", torch.KindValue, "a weight has 2 dimensions or more; this one is of shape %v", shape)
+	}
+	field := 1
+	for _, size := range shape[2:] {
+		field *= size
+	}
+	return shape[1] * field, shape[0] * field
+}
+
+// KaimingOptions are the rarer arguments of [KaimingUniform] and [KaimingNormal].
+type KaimingOptions struct {
+	A            float64          // slope of the LeakyReLU that follows; default 0
+	Mode         Fan              // default FanIn
+	Nonlinearity Nonlinearity     // what follows; default LeakyReLU
+	Generator    *torch.Generator // source of random numbers; default: the device's own
+}
+
+func (o *KaimingOptions) std(t torch.Tensor) (float64, *Options) {
+	v := KaimingOptions{}
+	if o != nil {
+		v = *o
+	}
+	if v.Nonlinearity == "" {
+		v.Nonlinearity = LeakyReLU
+	}
+	fan, out := Fans(t)
+	if v.Mode == FanOut {
+		fan = out
+	}
+	return Gain(v.Nonlinearity, v.A) / math.Sqrt(float64(fan)), &Options{v.Generator}
+}
+
+// KaimingUniform draws a layer's weight uniformly, with a variance that suits the function
+// that follows (He et al. 2015). A tensor without elements is left alone.
+func KaimingUniform(t torch.Tensor, o *KaimingOptions) torch.Tensor {
+	if slices.Contains(t.Shape(), 0) {
+		return t
+	}
+	std, options := o.std(t)
+	bound := math.Sqrt(3) * std
+	return Uniform(t, -bound, bound, options)
+}
+
+// KaimingNormal draws a layer's weight from the normal distribution, with a variance that
+// suits the function that follows (He et al. 2015). A tensor without elements is left
+// alone.
+func KaimingNormal(t torch.Tensor, o *KaimingOptions) torch.Tensor {
+	if slices.Contains(t.Shape(), 0) {
+		return t
+	}
+	std, options := o.std(t)
+	return Normal(t, 0, std, options)
+}
+
+// XavierUniform draws a layer's weight uniformly, with a variance between what suits the
+// way forward and the way backward (Glorot, Bengio 2010). PyTorch's default gain is 1.
+func XavierUniform(t torch.Tensor, gain float64, o *Options) torch.Tensor {
+	a := math.Sqrt(3) * xavier(t, gain)
+	return Uniform(t, -a, a, o)
+}
+
+// XavierNormal draws a layer's weight from the normal distribution, with a variance between
+// what suits the way forward and the way backward (Glorot, Bengio 2010). PyTorch's default
+// gain is 1.
+func XavierNormal(t torch.Tensor, gain float64, o *Options) torch.Tensor {
+	return Normal(t, 0, xavier(t, gain), o)
+}
+
+func xavier(t torch.Tensor, gain float64) float64 {
+	in, out := Fans(t)
+	return gain * math.Sqrt(2/float64(in+out))
+}

@@ -1,0 +1,129 @@
+package nninit
+
+import (
+	"math"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// Options are the rarer arguments of the random initialisers that have but one.
+type Options struct {
+	Generator *torch.Generator // source of random numbers; default: the device's own
+}
+
+func (o *Options) generator() *torch.Generator {
+	if o == nil {
+		return nil
+	}
+	return o.Generator
+}
+
+// fill runs fn without recording and returns t.
+func fill(t torch.Tensor, fn func()) torch.Tensor {
+	torch.NoGrad(fn)
+	return t
+}
+
+// Uniform draws from the numbers between a and b.
+func Uniform(t torch.Tensor, a, b float64, o *Options) torch.Tensor {
+	return fill(t, func() { t.UniformInPlace(a, b, o.generator()) })
+}
+
+// Normal draws from the normal distribution.
+func Normal(t torch.Tensor, mean, std float64, o *Options) torch.Tensor {
+	return fill(t, func() { t.NormalInPlace(mean, std, o.generator()) })
+}
+
+// TruncNormal draws from the normal distribution, cut off below a and above b.
+func TruncNormal(t torch.Tensor, mean, std, a, b float64, o *Options) torch.Tensor {
+	below := func(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
+	return fill(t, func() {
+		low, high := below((a-mean)/std), below((b-mean)/std)
+		t.UniformInPlace(2*low-1, 2*high-1, o.generator())
+		t.ErfinvInPlace()
+		t.MulScalarInPlace(std * math.Sqrt2)
+		t.AddScalarInPlace(mean)
+		t.ClampInPlace(a, b)
+	})
+}
+
+// Constant sets every element to v.
+func Constant(t torch.Tensor, v float64) torch.Tensor {
+	return fill(t, func() { t.FillInPlace(v) })
+}
+
+// Ones sets every element to 1.
+func Ones(t torch.Tensor) torch.Tensor { return Constant(t, 1) }
+
+// Zeros sets every element to 0.
+func Zeros(t torch.Tensor) torch.Tensor {
+	return fill(t, func() { t.ZeroInPlace() })
+}
+
+// Eye sets a matrix to the identity.
+func Eye(t torch.Tensor) torch.Tensor {
+	dims(t, "eye", 2, 2)
+	return fill(t, func() {
+		t.ZeroInPlace()
+		diagonal := t.Diagonal()
+		defer diagonal.Close()
+		diagonal.FillInPlace(1)
+	})
+}
+
+// Dirac sets the weight of a convolution [out, in/groups, k...] so that it passes its
+// input on unchanged, as many channels as there are in both, in each of the groups.
+func Dirac(t torch.Tensor, groups int) torch.Tensor {
+	dims(t, "dirac", 3, 5)
+	shape := t.Shape()
+	if groups <= 0 || shape[0]%groups != 0 {
+		torch.Throw("dirac", torch.KindValue, "%d output channels cannot be divided into %d groups", shape[0], groups)
+	}
+	out := shape[0] / groups
+	return fill(t, func() {
+		torch.Scope(func() {
+			t.ZeroInPlace()
+			middle := t
+			for d := len(shape) - 1; d >= 2; d-- {
+				middle = middle.Select(d, shape[d]/2)
+			}
+			for g := range groups {
+				middle.Narrow(0, g*out, out).Diagonal().FillInPlace(1)
+			}
+		})
+	})
+}
+
+// Orthogonal makes a matrix, or t seen as one of t.Size(0) rows, whose rows or columns are
+// orthogonal and of length gain. PyTorch's default gain is 1.
+func Orthogonal(t torch.Tensor, gain float64, o *Options) torch.Tensor {
+	dims(t, "orthogonal", 2, math.MaxInt)
+	n := t.NumEl()
+	if n == 0 {
+		return t
+	}
+	rows := t.Size(0)
+	cols := n / rows
+	return fill(t, func() {
+		torch.Scope(func() {
+			flat := torch.TensorOptions{DType: t.DType(), Device: t.Device()}.Empty(rows, cols)
+			flat.NormalInPlace(0, 1, o.generator())
+			if rows < cols {
+				flat = flat.T()
+			}
+			q, r := torch.LinalgQR(flat)
+			q.MulInPlace(r.Diag().Sign())
+			if rows < cols {
+				q = q.T()
+			}
+			t.CopyInPlace(q.Reshape(t.Shape()...))
+			t.MulScalarInPlace(gain)
+		})
+	})
+}
+
+func dims(t torch.Tensor, op string, least, most int) {
+	if n := t.Dim(); n < least || n > most {
+		torch.Throw(op, torch.KindValue, "a tensor of %d dimensions cannot be filled so: shape %v", n, t.Shape())
+	}
+}

@@ -1,0 +1,164 @@
+package nn
+
+import (
+	"iter"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// Layer is a module from one tensor to another.
+type Layer interface {
+	Forward(x torch.Tensor) torch.Tensor
+}
+
+// Mode tells a layer whether it is being trained. Put a field of this type into a module
+// that needs to know.
+type Mode bool
+
+// The modes. The zero Mode is Training: modules are born in training, as in PyTorch.
+const (
+	Training   Mode = false
+	Evaluating Mode = true
+)
+
+// Training tells whether the layer is being trained.
+func (m Mode) Training() bool { return m == Training }
+
+// String is "training" or "evaluating".
+func (m Mode) String() string {
+	if m == Training {
+		return "training"
+	}
+	return "evaluating"
+}
+
+// Train puts m and all modules in it into training, and returns m.
+func Train[M any](m M) M { return setMode(m, Training) }
+
+// Eval puts m and all modules in it into evaluation, and returns m: dropout stops, batch
+// normalisation uses its running statistics.
+func Eval[M any](m M) M { return setMode(m, Evaluating) }
+
+func setMode[M any](m M, mode Mode) M {
+	for n := range walk(m) {
+		for _, at := range n.modes() {
+			*at = mode
+		}
+	}
+	return m
+}
+
+// NamedModules are m, under the name "", and all modules in it with their names: pointers
+// to structs, and slices and structs that are held by value. A module that occurs twice
+// comes once.
+func NamedModules(m any) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		seen := map[any]bool{}
+		for n := range walk(m) {
+			if n.pointer != nil && seen[n.pointer] {
+				continue
+			}
+			seen[n.pointer] = true
+			if !yield(n.path, n.module()) {
+				return
+			}
+		}
+	}
+}
+
+// Apply calls fn with every module of [NamedModules], innermost first, and returns m. It
+// serves to initialise by kind of layer:
+//
+//	nn.Apply(net, func(m any) {
+//		if l, ok := m.(*nn.Linear); ok {
+//			nninit.XavierUniform(l.Weight, 1, nil)
+//		}
+//	})
+func Apply[M any](m M, fn func(module any)) M {
+	var list []any
+	for _, module := range NamedModules(m) {
+		list = append(list, module)
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		fn(list[i])
+	}
+	return m
+}
+
+// NamedParameters are the parameters of m with their names, each tensor once.
+func NamedParameters(m any) iter.Seq2[string, torch.Tensor] {
+	return once(m, func(s slot) bool { return !s.buffer })
+}
+
+// NamedBuffers are the buffers of m with their names, each tensor once.
+func NamedBuffers(m any) iter.Seq2[string, torch.Tensor] {
+	return once(m, func(s slot) bool { return s.buffer })
+}
+
+// Parameters are the tensors of m that are trained, each once, in PyTorch's order.
+func Parameters(m any) []torch.Tensor { return values(NamedParameters(m)) }
+
+// Buffers are the tensors of m that are kept but not trained, each once.
+func Buffers(m any) []torch.Tensor { return values(NamedBuffers(m)) }
+
+func once(m any, wanted func(slot) bool) iter.Seq2[string, torch.Tensor] {
+	return func(yield func(string, torch.Tensor) bool) {
+		seen := map[torch.Tensor]bool{}
+		for s := range slots(m) {
+			if !wanted(s) || seen[s.tensor] {
+				continue
+			}
+			seen[s.tensor] = true
+			if !yield(s.name, s.tensor) {
+				return
+			}
+		}
+	}
+}
+
+func values(seq iter.Seq2[string, torch.Tensor]) (list []torch.Tensor) {
+	for _, t := range seq {
+		list = append(list, t)
+	}
+	return list
+}
+
+// NumParameters counts the elements of all parameters.
+func NumParameters(m any) (n int) {
+	for _, t := range Parameters(m) {
+		n += t.NumEl()
+	}
+	return n
+}
+
+// SetRequiresGrad starts or stops the training of all parameters of m, and returns m.
+func SetRequiresGrad[M any](m M, on bool) M {
+	for _, t := range Parameters(m) {
+		t.SetRequiresGrad(on)
+	}
+	return m
+}
+
+// ZeroGrad removes the gradients of all parameters of m.
+func ZeroGrad(m any) { torch.ClearGrads(Parameters(m)) }
+
+// Close frees the parameters and buffers of m, which is of no use afterwards. Without it
+// they are freed when the garbage collector finds that nobody refers to them any more.
+func Close(m any) {
+	for s := range slots(m) {
+		s.tensor.Close()
+	}
+}
+
+// NewParameter makes t a parameter: a leaf that requires gradients and belongs to no
+// scope. It takes t over; use the result in its place.
+func NewParameter(t torch.Tensor) torch.Tensor {
+	return NewBuffer(t).SetRequiresGrad(true)
+}
+
+// NewBuffer makes t a buffer: a tensor that belongs to no scope. It takes t over; use the
+// result in its place.
+func NewBuffer(t torch.Tensor) torch.Tensor {
+	defer t.Close()
+	return t.Keep()
+}

@@ -1,0 +1,109 @@
+package nn
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// StateDict are the parameters and buffers of m under PyTorch's names and in its order:
+// what a checkpoint holds. The tensors are m's own, not copies.
+func StateDict(m any) iter.Seq2[string, torch.Tensor] {
+	return func(yield func(string, torch.Tensor) bool) {
+		for s := range slots(m) {
+			if !s.transient && !yield(s.name, s.tensor) {
+				return
+			}
+		}
+	}
+}
+
+// LoadOptions are the rarer arguments of [LoadStateDict].
+type LoadOptions struct {
+	NonStrict bool // pass over missing and unexpected keys; shapes must fit all the same
+}
+
+// A StateDictError says in what a state dict does not fit a module.
+type StateDictError struct {
+	Missing    []string        // tensors of the module that the state dict lacks
+	Unexpected []string        // tensors of the state dict that the module lacks
+	Mismatched []ShapeMismatch // tensors of another shape
+}
+
+// ShapeMismatch is a tensor whose shape in the state dict is not the module's.
+type ShapeMismatch struct {
+	Name      string
+	Got, Want []int // in the state dict, in the module
+}
+
+// Error names every key.
+func (e *StateDictError) Error() string {
+	var parts []string
+	if len(e.Missing) > 0 {
+		parts = append(parts, "missing: "+strings.Join(e.Missing, ", "))
+	}
+	if len(e.Unexpected) > 0 {
+		parts = append(parts, "unexpected: "+strings.Join(e.Unexpected, ", "))
+	}
+	for _, m := range e.Mismatched {
+		parts = append(parts, fmt.Sprintf("%s has shape %v, want %v", m.Name, m.Got, m.Want))
+	}
+	return "nn: the state dict does not fit the module: " + strings.Join(parts, "; ")
+}
+
+// LoadStateDict copies the tensors of a state dict into those of m of the same names, which
+// keep their dtype and device. Maps serve by maps.All:
+//
+//	err := nn.LoadStateDict(model, maps.All(tensors), nil)
+//
+// Where names or shapes do not fit it changes nothing and returns a *[StateDictError] with
+// all that is wrong.
+func LoadStateDict(m any, dict iter.Seq2[string, torch.Tensor], o *LoadOptions) error {
+	given := map[string]torch.Tensor{}
+	var order []string
+	for name, t := range dict {
+		if _, twice := given[name]; !twice {
+			order = append(order, name)
+		}
+		given[name] = t
+	}
+	var wrong StateDictError
+	var to, from []torch.Tensor
+	for s := range slots(m) {
+		source := given[s.name]
+		switch {
+		case s.transient:
+			continue
+		case !source.Defined():
+			if !s.optional {
+				wrong.Missing = append(wrong.Missing, s.name)
+			}
+		case !slices.Equal(source.Shape(), s.tensor.Shape()):
+			wrong.Mismatched = append(wrong.Mismatched, ShapeMismatch{s.name, source.Shape(), s.tensor.Shape()})
+		default:
+			to, from = append(to, s.tensor), append(from, source)
+		}
+		delete(given, s.name)
+	}
+	for _, name := range order {
+		if _, left := given[name]; left {
+			wrong.Unexpected = append(wrong.Unexpected, name)
+		}
+	}
+	if o != nil && o.NonStrict {
+		wrong.Missing, wrong.Unexpected = nil, nil
+	}
+	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Mismatched) > 0 {
+		return &wrong
+	}
+	return torch.Try(func() {
+		torch.NoGrad(func() {
+			for i := range to {
+				to[i].CopyInPlace(from[i])
+			}
+		})
+	})
+}

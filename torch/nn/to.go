@@ -1,0 +1,66 @@
+package nn
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// To changes the dtype, device or memory format of all parameters and buffers of m, in any
+// combination, and returns m:
+//
+//	nn.To(model, torch.CUDA(0), torch.ChannelsLast)
+//
+// The tensors stay the same tensors, so optimizers keep them. As in PyTorch a dtype applies
+// to floating-point tensors only; ChannelsLast applies to those of 4 dimensions and stands
+// for ChannelsLast3d for those of 5. Gradients move along.
+func To[M any](m M, options ...torch.ToOption) M {
+	for s := range slots(m) {
+		move(s.tensor, options)
+	}
+	return m
+}
+
+func move(t torch.Tensor, options []torch.ToOption) {
+	grad := t.Grad()
+	defer grad.Close()
+	torch.NoGrad(func() {
+		moved := t.To(fitting(t, options)...)
+		defer moved.Close()
+		t.SetData(moved)
+		if grad.Defined() {
+			movedGrad := grad.To(fitting(grad, options)...)
+			defer movedGrad.Close()
+			t.SetGrad(movedGrad)
+		}
+	})
+}
+
+// fitting are the options that apply to t.
+func fitting(t torch.Tensor, options []torch.ToOption) (list []torch.ToOption) {
+	for _, option := range options {
+		switch o := option.(type) {
+		case torch.DType:
+			if !t.IsFloatingPoint() {
+				continue
+			}
+		case torch.MemoryFormat:
+			if option = formatFor(t.Dim(), o); option == nil {
+				continue
+			}
+		}
+		list = append(list, option)
+	}
+	return list
+}
+
+// formatFor is the format for a tensor of so many dimensions, nil where there is none.
+func formatFor(dims int, f torch.MemoryFormat) torch.ToOption {
+	switch {
+	case f != torch.ChannelsLast && f != torch.ChannelsLast3d:
+		return f
+	case dims == 4:
+		return torch.ChannelsLast
+	case dims == 5:
+		return torch.ChannelsLast3d
+	}
+	return nil
+}

@@ -1,0 +1,275 @@
+package nn
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// slot is a tensor of a module.
+type slot struct {
+	name   string // with the path of the module
+	tensor torch.Tensor
+	tag
+}
+
+// node is a module as the walk comes upon it.
+type node struct {
+	path    string
+	value   reflect.Value // the struct, slice or map
+	pointer any           // to it, where the module is held by a pointer
+}
+
+// module is what the user knows: the pointer, or the value itself.
+func (n node) module() any {
+	if n.pointer != nil {
+		return n.pointer
+	}
+	return n.value.Interface()
+}
+
+// walk visits m and all modules in it, each before those within it.
+func walk(m any) iter.Seq[node] {
+	return func(yield func(node) bool) {
+		w := walker{yield: yield, open: map[any]bool{}}
+		w.visit("", reflect.ValueOf(m))
+	}
+}
+
+type walker struct {
+	yield func(node) bool
+	open  map[any]bool // pointers on the way from the root: a module may refer to one around it
+}
+
+func (w *walker) visit(path string, v reflect.Value) bool {
+	var pointer any
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return true
+		}
+		if v.Kind() == reflect.Pointer {
+			pointer = v.Interface()
+		}
+		v = v.Elem()
+	}
+	if !holdsModules(v) || w.open[pointer] {
+		return true
+	}
+	if pointer != nil {
+		w.open[pointer] = true
+		defer delete(w.open, pointer)
+	}
+	n := node{path, v, pointer}
+	if !w.yield(n) {
+		return false
+	}
+	for p := range n.parts() {
+		if _, tensor := asTensor(p.value); !tensor && !w.visit(join(path, p.name), p.value) {
+			return false
+		}
+	}
+	return true
+}
+
+func holdsModules(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Struct:
+		return true
+	case reflect.Slice, reflect.Array, reflect.Map:
+		switch v.Type().Elem().Kind() {
+		case reflect.Struct, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+			return true
+		}
+	}
+	return false
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// slots are the tensors of m and of all modules in it, in the order of PyTorch's
+// state_dict: each module's parameters, its buffers, then the modules within.
+func slots(m any) iter.Seq[slot] {
+	return func(yield func(slot) bool) {
+		for n := range walk(m) {
+			for _, buffer := range []bool{false, true} {
+				for p := range n.parts() {
+					t, ok := asTensor(p.value)
+					if ok && t.Defined() && p.buffer == buffer && !yield(slot{join(n.path, p.name), t, p.tag}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+var (
+	tensorType = reflect.TypeFor[torch.Tensor]()
+	modeType   = reflect.TypeFor[Mode]()
+)
+
+func asTensor(v reflect.Value) (torch.Tensor, bool) {
+	if v.Type() != tensorType {
+		return torch.Tensor{}, false
+	}
+	return v.Interface().(torch.Tensor), true
+}
+
+// part is a field of a struct, or an element of a slice or a map.
+type part struct {
+	tag
+	value reflect.Value
+}
+
+func (n node) parts() iter.Seq[part] {
+	return func(yield func(part) bool) {
+		switch n.value.Kind() {
+		case reflect.Struct:
+			for _, f := range fieldsOf(n.value.Type()) {
+				if v, err := n.value.FieldByIndexErr(f.index); err == nil && !yield(part{f.tag, v}) {
+					return
+				}
+			}
+		case reflect.Map:
+			keys := map[string]reflect.Value{}
+			for _, k := range n.value.MapKeys() {
+				keys[fmt.Sprint(k)] = k
+			}
+			for _, name := range slices.Sorted(maps.Keys(keys)) {
+				if !yield(part{tag{name: name}, n.value.MapIndex(keys[name])}) {
+					return
+				}
+			}
+		default:
+			for i := range n.value.Len() {
+				if !yield(part{tag{name: strconv.Itoa(i)}, n.value.Index(i)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// modes are the fields of the module that [Train] and [Eval] set.
+func (n node) modes() (list []*Mode) {
+	for p := range n.parts() {
+		if p.value.Type() != modeType {
+			continue
+		}
+		if !p.value.CanAddr() {
+			panic(fmt.Sprintf("nn: the mode of module %q (%v) cannot be set: hold the module by a pointer", n.path, n.value.Type()))
+		}
+		list = append(list, p.value.Addr().Interface().(*Mode))
+	}
+	return list
+}
+
+// tag is what a field's declaration says.
+type tag struct {
+	name                        string
+	buffer, transient, optional bool
+}
+
+type field struct {
+	tag
+	index []int
+}
+
+var fieldCache sync.Map // reflect.Type to []field
+
+// fieldsOf lists the fields of a struct that count, those of embedded structs among them.
+func fieldsOf(t reflect.Type) []field {
+	if list, ok := fieldCache.Load(t); ok {
+		return list.([]field)
+	}
+	var list []field
+	names := map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.IsExported() || hidden(t, f.Index) {
+			continue
+		}
+		text, tagged := f.Tag.Lookup("torch")
+		if f.Anonymous && !tagged && embedded(f.Type) {
+			continue // its fields follow
+		}
+		parsed := parseTag(t, f.Name, text)
+		if names[parsed.name] {
+			panic(fmt.Sprintf("nn: %v has two parts of the name %q", t, parsed.name))
+		}
+		names[parsed.name] = true
+		list = append(list, field{parsed, f.Index})
+	}
+	fieldCache.Store(t, list)
+	return list
+}
+
+func embedded(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && t != tensorType
+}
+
+// hidden tells whether the field is tagged "-", or is reached through an embedded struct
+// that carries a tag and so is a module of its own.
+func hidden(t reflect.Type, index []int) bool {
+	for depth := 1; depth <= len(index); depth++ {
+		text, tagged := t.FieldByIndex(index[:depth]).Tag.Lookup("torch")
+		if text == "-" || tagged && depth < len(index) {
+			return true
+		}
+	}
+	return false
+}
+
+func parseTag(t reflect.Type, fieldName, text string) tag {
+	name, rest, _ := strings.Cut(text, ",")
+	if name == "" {
+		name = snake(fieldName)
+	}
+	parsed := tag{name: name}
+	for option := range strings.SplitSeq(rest, ",") {
+		switch option {
+		case "":
+		case "buffer":
+			parsed.buffer = true
+		case "transient":
+			parsed.buffer, parsed.transient = true, true
+		case "optional":
+			parsed.optional = true
+		default:
+			panic(fmt.Sprintf("nn: field %v.%s has a tag %q; expected buffer, transient or optional after the name", t, fieldName, text))
+		}
+	}
+	return parsed
+}
+
+// snake turns a Go name into PyTorch's: "RunningMean" into "running_mean", "BN1" into
+// "bn1", "QKVProj" into "qkv_proj".
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) {
+			next := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+			if !unicode.IsUpper(runes[i-1]) || next {
+				b.WriteByte('_')
+			}
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
