@@ -48,7 +48,7 @@ func newNetted(impl uintptr) *Handle {
 }
 
 // pin holds the object for the duration of a call; false if the handle is closed. A closed
-// handle's count only falls, so that it reaches closedMark once.
+// handle is never counted into: the count reaching closedMark means "last call out".
 func (h *Handle) pin() bool {
 	for {
 		uses := h.uses.Load()
