@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -181,6 +182,8 @@ func cutName(s string) (typ, name string) {
 	return s[:i], s[i+1:]
 }
 
+var identifier = regexp.MustCompile(`^[A-Za-z]\w*$`)
+
 func parseType(s string) (Type, error) {
 	end := strings.IndexAny(s, "([?")
 	if end < 0 {
@@ -209,7 +212,7 @@ func parseType(s string) (Type, error) {
 	if rest == "?" {
 		t.Opt, rest = true, ""
 	}
-	if rest != "" || t.Base == "" {
+	if rest != "" || !identifier.MatchString(t.Base) {
 		return t, fmt.Errorf("type %q is not understood", s)
 	}
 	return t, nil

@@ -62,7 +62,9 @@
 #include <ATen/ops/_ctc_loss_ops.h>
 #include <ATen/ops/_ctc_loss_backward_ops.h>
 #include <ATen/ops/_cudnn_attention_backward_ops.h>
+#if __has_include(<ATen/ops/_cudnn_attention_forward_ops.h>)
 #include <ATen/ops/_cudnn_attention_forward_ops.h>
+#endif
 #include <ATen/ops/_cudnn_ctc_loss_ops.h>
 #include <ATen/ops/_cudnn_init_dropout_state_ops.h>
 #include <ATen/ops/_cudnn_rnn_ops.h>
@@ -103,7 +105,9 @@
 #include <ATen/ops/_fft_r2c_ops.h>
 #include <ATen/ops/_fill_mem_eff_dropout_mask_ops.h>
 #include <ATen/ops/_flash_attention_backward_ops.h>
+#if __has_include(<ATen/ops/_flash_attention_forward_ops.h>)
 #include <ATen/ops/_flash_attention_forward_ops.h>
+#endif
 #include <ATen/ops/_foobar_ops.h>
 #include <ATen/ops/_foreach_abs_ops.h>
 #include <ATen/ops/_foreach_acos_ops.h>
@@ -269,7 +273,9 @@
 #include <ATen/ops/_sample_dirichlet_ops.h>
 #include <ATen/ops/_saturate_weight_to_fp16_ops.h>
 #include <ATen/ops/_scaled_dot_product_attention_math_ops.h>
+#if __has_include(<ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>)
 #include <ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>
+#endif
 #include <ATen/ops/_scaled_dot_product_cudnn_attention_ops.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention_backward_ops.h>
 #include <ATen/ops/_scaled_dot_product_efficient_attention_ops.h>
@@ -1025,6 +1031,7 @@ void _cudnn_attention_backward(Args& a, Results& r) {
 }
 
 void _cudnn_attention_forward(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21500
 	const auto& query = a.tensor();
 	const auto& key = a.tensor();
 	const auto& value = a.tensor();
@@ -1048,6 +1055,9 @@ void _cudnn_attention_forward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<6>(out)));
 	r.tensor(std::move(std::get<7>(out)));
 	r.tensor(std::move(std::get<8>(out)));
+#else
+	missing(a, r);
+#endif
 }
 
 void _cudnn_ctc_loss(Args& a, Results& r) {
@@ -1539,6 +1549,7 @@ void _flash_attention_backward(Args& a, Results& r) {
 }
 
 void _flash_attention_forward(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21500
 	const auto& query = a.tensor();
 	const auto& key = a.tensor();
 	const auto& value = a.tensor();
@@ -1560,6 +1571,9 @@ void _flash_attention_forward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 	r.tensor(std::move(std::get<3>(out)));
 	r.tensor(std::move(std::get<4>(out)));
+#else
+	missing(a, r);
+#endif
 }
 
 void _flash_attention_forward_quantized(Args& a, Results& r) {
@@ -3487,6 +3501,7 @@ void _scaled_dot_product_attention_math(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21500
 	const auto& query = a.tensor();
 	const auto& key = a.tensor();
 	const auto& value = a.tensor();
@@ -3498,6 +3513,9 @@ void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
 	auto out = at::_ops::_scaled_dot_product_attention_math_for_mps::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
+#else
+	missing(a, r);
+#endif
 }
 
 void _scaled_dot_product_cudnn_attention(Args& a, Results& r) {
