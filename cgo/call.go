@@ -43,6 +43,7 @@ type Call struct {
 	long     []uint64 // all words, once they no longer fit
 	pinned   [inlinePins]*Handle
 	morePins []*Handle
+	opaque   uint64 // bit i: the i-th pin is no tensor
 	frame    frame
 }
 
@@ -87,7 +88,12 @@ func (c *Call) Tensor(h *Handle) {
 }
 
 // Object adds any other object that a handle owns, a generator for example.
-func (c *Call) Object(h *Handle) { c.Tensor(h) }
+func (c *Call) Object(h *Handle) {
+	if h != nil {
+		c.opaque |= 1 << (int(c.pins) + len(c.morePins))
+	}
+	c.Tensor(h)
+}
 
 // List announces n tensors.
 func (c *Call) List(n int) { c.put(uint64(n)) }

@@ -71,18 +71,14 @@ func (e *Error) explainBackend() {
 	}
 }
 
-// describe says in a few words what each tensor argument is. Handles of other objects,
-// which only hand-written entries take, cannot be described and are left out.
+// describe says in a few words what each tensor argument is.
 func (c *Call) describe() []string {
-	if c.op < opsByHand {
-		return nil
-	}
 	handles := append(c.pinned[:c.pins:c.pins], c.morePins...)
 	const many = 8
 	var list []string
-	for _, h := range handles[:min(len(handles), many)] {
-		if text := describe(h); text != "" {
-			list = append(list, text)
+	for i, h := range handles[:min(len(handles), many)] {
+		if c.opaque&(1<<i) == 0 {
+			list = append(list, describe(h))
 		}
 	}
 	if len(handles) > many {
@@ -98,7 +94,7 @@ func describe(h *Handle) string {
 	door(c.op, &c.words[0], &c.frame)
 	if c.frame.kind != 0 {
 		takeString(c.frame.msg, -1)
-		return ""
+		return "a tensor"
 	}
 	dtype, device := c.frame.out[0], c.frame.out[1]
 	var s Call

@@ -44,7 +44,10 @@ func Call(name string, args ...any) []any {
 		c.Str(n.Name)
 		box(&c, n.Value)
 	}
-	done(&c)
+	if err := c.Run(); err != nil {
+		err.Op = strings.TrimPrefix(name, "aten::")
+		panic(newError(err))
+	}
 	results := c.Boxed()
 	for i, v := range results {
 		results[i] = unbox(v)

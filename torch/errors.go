@@ -68,7 +68,7 @@ func (e *Error) Error() string {
 	if e.Kind == KindLibrary {
 		return e.Msg // says itself that it is ours, and belongs to no operator
 	}
-	text := "torch: " + e.Op + ": " + strings.TrimSpace(e.Msg)
+	text := "torch: " + e.Op + ": " + strings.Join(strings.Fields(e.Msg), " ")
 	if len(e.Args) > 0 {
 		text += " (with " + strings.Join(e.Args, ", ") + ")"
 	}
