@@ -1031,7 +1031,7 @@ void _cudnn_attention_backward(Args& a, Results& r) {
 }
 
 void _cudnn_attention_forward(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
+#if TG_TORCH_VERSION < 21400
 	const auto& query = a.tensor();
 	const auto& key = a.tensor();
 	const auto& value = a.tensor();
@@ -1549,7 +1549,7 @@ void _flash_attention_backward(Args& a, Results& r) {
 }
 
 void _flash_attention_forward(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
+#if TG_TORCH_VERSION < 21200
 	const auto& query = a.tensor();
 	const auto& key = a.tensor();
 	const auto& value = a.tensor();
@@ -3501,7 +3501,7 @@ void _scaled_dot_product_attention_math(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
+#if TG_TORCH_VERSION < 21200
 	const auto& query = a.tensor();
 	const auto& key = a.tensor();
 	const auto& value = a.tensor();

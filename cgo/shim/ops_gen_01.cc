@@ -1209,7 +1209,7 @@ void alias_copy(Args& a, Results& r) {
 }
 
 void align_as(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
+#if TG_TORCH_VERSION < 21300
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::align_as::call(self, other));
@@ -1219,7 +1219,7 @@ void align_as(Args& a, Results& r) {
 }
 
 void align_tensors(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
+#if TG_TORCH_VERSION < 21300
 	auto tensors = a.tensors();
 	r.tensors(at::_ops::align_tensors::call(tensors));
 #else
@@ -2167,7 +2167,7 @@ void channel_shuffle(Args& a, Results& r) {
 }
 
 void cholesky(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
+#if TG_TORCH_VERSION < 21400
 	const auto& self = a.tensor();
 	auto upper = a.boolean();
 	r.tensor(at::_ops::cholesky::call(self, upper));

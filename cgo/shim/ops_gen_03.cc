@@ -426,7 +426,7 @@ void q_zero_point(Args& a, Results& r) {
 }
 
 void qr(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21500
+#if TG_TORCH_VERSION < 21400
 	const auto& self = a.tensor();
 	auto some = a.boolean();
 	auto out = at::_ops::qr::call(self, some);
