@@ -1,0 +1,136 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// A crew is the workers of one epoch. Every job has a place for its result, and the loop
+// looks at the places in order, so the order of batches does not depend on who is done
+// first. A job is handed out only when the loop takes a result, which bounds how many
+// batches lie finished.
+type crew[B any] struct {
+	loader *Loader[B]
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	jobs   []*task[B]
+	handed int           // how many of them were handed out
+	tasks  chan *task[B] // where workers get them
+	gone   chan int      // workers that have ended
+}
+
+type task[B any] struct {
+	job
+	worker atomic.Int32   // who is at it; 0 before anybody is
+	result chan result[B] // has room for one
+}
+
+type result[B any] struct {
+	batch B
+	err   error
+}
+
+// hire starts the workers on the jobs.
+func (l *Loader[B]) hire(ctx context.Context, jobs []job) *crew[B] {
+	workers := min(l.options.Workers, len(jobs))
+	ahead := workers * l.options.Prefetch
+	c := &crew[B]{loader: l, tasks: make(chan *task[B], ahead), gone: make(chan int, workers)}
+	for _, j := range jobs {
+		c.jobs = append(c.jobs, &task[B]{job: j, result: make(chan result[B], 1)})
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	for worker := range workers {
+		go c.work(worker + 1)
+	}
+	for range ahead {
+		c.hand()
+	}
+	return c
+}
+
+// hand hands out one more job, if there is one. There is always room in tasks.
+func (c *crew[B]) hand() {
+	if c.handed < len(c.jobs) {
+		c.tasks <- c.jobs[c.handed]
+		c.handed++
+	}
+}
+
+// work is the life of a worker. It stays on one OS thread, because every thread that
+// computes gets computing threads of its own from OpenMP.
+func (c *crew[B]) work(worker int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer func() { c.gone <- worker }()
+	for t := range c.tasks {
+		c.do(t, worker)
+	}
+}
+
+func (c *crew[B]) do(t *task[B], worker int) {
+	t.worker.Store(int32(worker))
+	var r result[B]
+	ended := false
+	defer func() {
+		if !ended {
+			r.err = t.failure(worker, errExit)
+		}
+		t.result <- r
+	}()
+	r.batch, r.err = c.loader.make(c.ctx, t.job, worker)
+	if c.ctx.Err() != nil {
+		discard(r.batch) // the loop may be over, with nobody left to do it
+		r = result[B]{err: context.Cause(c.ctx)}
+	}
+	ended = true
+}
+
+// next waits for the batch of job k. The loop asks for one after the other.
+func (c *crew[B]) next(k int) (batch B, err error) {
+	if c.ctx.Err() != nil {
+		return batch, context.Cause(c.ctx)
+	}
+	t := c.jobs[k]
+	var late <-chan time.Time
+	if limit := c.loader.options.Timeout; limit > 0 {
+		late = c.loader.after(limit)
+	}
+	select {
+	case r := <-t.result:
+		c.hand()
+		return r.batch, r.err
+	case <-c.ctx.Done():
+		return batch, context.Cause(c.ctx)
+	case <-late:
+		return batch, t.failure(int(t.worker.Load()), fmt.Errorf("not there after %v", c.loader.options.Timeout))
+	}
+}
+
+// dismiss stops the workers, waits for them and frees the batches that were not taken.
+func (c *crew[B]) dismiss() {
+	c.cancel(context.Canceled)
+	close(c.tasks)
+	c.wait()
+	for _, t := range c.jobs[:c.handed] {
+		select {
+		case r := <-t.result:
+			discard(r.batch)
+		default: // taken, or not begun, or left to a worker that frees it
+		}
+	}
+}
+
+// wait returns when all workers have ended, or when that takes too long.
+func (c *crew[B]) wait() {
+	patience := c.loader.after(c.loader.grace)
+	for range cap(c.gone) {
+		select {
+		case <-c.gone:
+		case <-patience:
+			return
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package data_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+// The orders are those of PyTorch 2.11: torch.randperm with a seeded generator, and
+// DistributedSampler(range(10), world, rank, seed=7) in epoch 3.
+func TestSamplersVisitInPyTorchsOrder(t *testing.T) {
+	torchtest.NoLeaks(t)
+	random := data.Random(10, 7)
+	for _, scene := range []struct {
+		name    string
+		sampler data.Sampler
+		epoch   int
+		want    []int
+	}{
+		{"sequential", data.Sequential(4), 5, []int{0, 1, 2, 3}},
+		{"nothing", data.Sequential(0), 0, []int{}},
+		{"random nothing", data.Random(0, 1), 0, []int{}},
+		{"seed 0", data.Random(10, 0), 0, []int{4, 1, 7, 5, 3, 9, 0, 8, 6, 2}},
+		{"seed 0, epoch 1", data.Random(10, 0), 1, []int{5, 6, 1, 2, 0, 8, 9, 3, 7, 4}},
+		{"seed 1", data.Random(10, 1), 0, []int{5, 6, 1, 2, 0, 8, 9, 3, 7, 4}},
+		{"seed 7, epoch 3", random, 3, []int{7, 4, 6, 1, 3, 5, 9, 8, 2, 0}},
+		{"0 of 1", data.Shard(random, 0, 1), 3, []int{7, 4, 6, 1, 3, 5, 9, 8, 2, 0}},
+		{"0 of 2", data.Shard(random, 0, 2), 3, []int{7, 6, 3, 9, 2}},
+		{"1 of 2", data.Shard(random, 1, 2), 3, []int{4, 1, 5, 8, 0}},
+		{"0 of 3", data.Shard(random, 0, 3), 3, []int{7, 1, 9, 0}},
+		{"1 of 3", data.Shard(random, 1, 3), 3, []int{4, 3, 8, 7}},
+		{"2 of 3", data.Shard(random, 2, 3), 3, []int{6, 5, 2, 4}},
+		{"3 of 4", data.Shard(random, 3, 4), 3, []int{1, 8, 4}},
+		{"6 of 7", data.Shard(random, 6, 7), 3, []int{9, 1}},
+		{"more shards than samples", data.Shard(data.Sequential(3), 7, 8), 0, []int{1}},
+		{"a shard of nothing", data.Shard(data.Sequential(0), 1, 2), 0, []int{}},
+	} {
+		require.Equal(t, scene.want, scene.sampler.Indices(scene.epoch), scene.name)
+		require.Equal(t, len(scene.want), scene.sampler.Len(), scene.name)
+	}
+
+	sum := 0
+	for k, i := range data.Random(50000, 1).Indices(0) {
+		sum += k * i
+	}
+	require.Equal(t, 31278645075967, sum)
+}
+
+func TestBatched(t *testing.T) {
+	for _, scene := range []struct {
+		n, size  int
+		dropLast bool
+		want     string
+	}{
+		{5, 2, false, "[[0 1] [2 3] [4]]"},
+		{5, 2, true, "[[0 1] [2 3]]"},
+		{4, 2, true, "[[0 1] [2 3]]"},
+		{4, 2, false, "[[0 1] [2 3]]"},
+		{1, 2, true, "[]"},
+		{1, 2, false, "[[0]]"},
+		{0, 2, false, "[]"},
+	} {
+		b := data.Batched(data.Sequential(scene.n), scene.size, scene.dropLast)
+		list := b.Batches(0)
+		require.Equal(t, scene.want, fmt.Sprint(list))
+		require.Equal(t, len(list), b.Len())
+	}
+}
+
+func TestSamplersRefuse(t *testing.T) {
+	for want, fn := range map[string]func(){
+		"rank 2 is not one of 2":  func() { data.Shard(data.Sequential(3), 2, 2) },
+		"rank -1 is not one of 2": func() { data.Shard(data.Sequential(3), -1, 2) },
+		"rank 0 is not one of 0":  func() { data.Shard(data.Sequential(3), 0, 0) },
+		"a batch size of 0":       func() { data.Batched(data.Sequential(3), 0, true) },
+	} {
+		err := torch.Try(fn)
+		require.ErrorContains(t, err, want)
+		require.ErrorIs(t, err, torch.ErrValue)
+	}
+}
