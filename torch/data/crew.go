@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// A crew is the workers of one epoch. Every job has a place for its result, and the loop
-// looks at the places in order, so the order of batches does not depend on who is done
-// first. A job is handed out only when the loop takes a result, which bounds how many
-// batches lie finished.
+// A crew is the workers of one epoch. Every job that is handed out gets a place for its
+// result, and the loop looks at the places in order, so the order of batches does not
+// depend on who is done first. Another job is handed out only when the loop takes a
+// result, which bounds how many batches lie finished.
 type crew[B any] struct {
 	loader *Loader[B]
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	jobs   []*task[B]
-	handed int           // how many of them were handed out
+	jobs   []job         // not yet handed out
 	tasks  chan *task[B] // where workers get them
+	places []*task[B]    // handed out and not taken, oldest first
 	gone   chan int      // workers that have ended
 }
 
 type task[B any] struct {
-	job
+	*job
 	worker atomic.Int32   // who is at it; 0 before anybody is
 	result chan result[B] // has room for one
 }
@@ -37,10 +37,7 @@ type result[B any] struct {
 func (l *Loader[B]) hire(ctx context.Context, jobs []job) *crew[B] {
 	workers := min(l.options.Workers, len(jobs))
 	ahead := workers * l.options.Prefetch
-	c := &crew[B]{loader: l, tasks: make(chan *task[B], ahead), gone: make(chan int, workers)}
-	for _, j := range jobs {
-		c.jobs = append(c.jobs, &task[B]{job: j, result: make(chan result[B], 1)})
-	}
+	c := &crew[B]{loader: l, jobs: jobs, tasks: make(chan *task[B], ahead), gone: make(chan int, workers)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	for worker := range workers {
 		go c.work(worker + 1)
@@ -53,9 +50,10 @@ func (l *Loader[B]) hire(ctx context.Context, jobs []job) *crew[B] {
 
 // hand hands out one more job, if there is one. There is always room in tasks.
 func (c *crew[B]) hand() {
-	if c.handed < len(c.jobs) {
-		c.tasks <- c.jobs[c.handed]
-		c.handed++
+	if len(c.jobs) > 0 {
+		t := &task[B]{job: &c.jobs[0], result: make(chan result[B], 1)}
+		c.jobs, c.places = c.jobs[1:], append(c.places, t)
+		c.tasks <- t
 	}
 }
 
@@ -80,7 +78,7 @@ func (c *crew[B]) do(t *task[B], worker int) {
 		}
 		t.result <- r
 	}()
-	r.batch, r.err = c.loader.make(c.ctx, t.job, worker)
+	r.batch, r.err = c.loader.build(c.ctx, t.job, worker)
 	if c.ctx.Err() != nil {
 		discard(r.batch) // the loop may be over, with nobody left to do it
 		r = result[B]{err: context.Cause(c.ctx)}
@@ -88,18 +86,19 @@ func (c *crew[B]) do(t *task[B], worker int) {
 	ended = true
 }
 
-// next waits for the batch of job k. The loop asks for one after the other.
-func (c *crew[B]) next(k int) (batch B, err error) {
+// next waits for the next batch.
+func (c *crew[B]) next() (batch B, err error) {
 	if c.ctx.Err() != nil {
 		return batch, context.Cause(c.ctx)
 	}
-	t := c.jobs[k]
+	t := c.places[0]
 	var late <-chan time.Time
 	if limit := c.loader.options.Timeout; limit > 0 {
 		late = c.loader.after(limit)
 	}
 	select {
 	case r := <-t.result:
+		c.places = c.places[1:]
 		c.hand()
 		return r.batch, r.err
 	case <-c.ctx.Done():
@@ -114,11 +113,11 @@ func (c *crew[B]) dismiss() {
 	c.cancel(context.Canceled)
 	close(c.tasks)
 	c.wait()
-	for _, t := range c.jobs[:c.handed] {
+	for _, t := range c.places {
 		select {
 		case r := <-t.result:
 			discard(r.batch)
-		default: // taken, or not begun, or left to a worker that frees it
+		default: // nobody began it, or it is left to a worker that frees it
 		}
 	}
 }

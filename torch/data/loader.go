@@ -110,11 +110,11 @@ func (l *Loader[B]) EpochFrom(ctx context.Context, epoch, first int) iter.Seq2[B
 			yield(*new(B), err)
 			return
 		}
-		next := func(k int) (B, error) { return l.make(ctx, jobs[k], 0) }
+		next := func(k int) (B, error) { return l.build(ctx, &jobs[k], 0) }
 		if l.options.Workers > 0 {
 			crew := l.hire(ctx, jobs)
 			defer crew.dismiss()
-			next = crew.next
+			next = func(int) (B, error) { return crew.next() }
 		}
 		for k := range jobs {
 			batch, err := next(k)
@@ -133,10 +133,10 @@ func (l *Loader[B]) EpochFrom(ctx context.Context, epoch, first int) iter.Seq2[B
 type job struct {
 	epoch, number int
 	indices       []int
-	sample        *atomic.Int64 // which one is being made; -1: none in particular
+	sample        atomic.Int64 // which one is being made; -1: none in particular
 }
 
-func (j job) failure(worker int, err error) error {
+func (j *job) failure(worker int, err error) error {
 	return &Error{Epoch: j.epoch, Batch: j.number, Index: int(j.sample.Load()), Worker: worker, Err: err}
 }
 
@@ -157,24 +157,25 @@ func (l *Loader[B]) jobs(epoch, first int) (jobs []job, err error) {
 		if first < 0 || first > len(batches) {
 			return fmt.Errorf("data: epoch %d has no batch %d, only %d of them", epoch, first, len(batches))
 		}
-		for number := first; number < len(batches); number++ {
-			sample := new(atomic.Int64)
-			sample.Store(-1)
-			jobs = append(jobs, job{epoch, number, batches[number], sample})
+		jobs = make([]job, len(batches)-first)
+		for k := range jobs {
+			j := &jobs[k]
+			j.epoch, j.number, j.indices = epoch, first+k, batches[first+k]
+			j.sample.Store(-1)
 		}
 		return nil
 	})
 	return jobs, err
 }
 
-// make makes a batch whose tensors belong to no scope. Every error but that of an ended
+// build makes a batch whose tensors belong to no scope. Every error but that of an ended
 // context is an [*Error].
-func (l *Loader[B]) make(ctx context.Context, j job, worker int) (batch B, err error) {
+func (l *Loader[B]) build(ctx context.Context, j *job, worker int) (batch B, err error) {
 	if ctx.Err() != nil {
 		return batch, context.Cause(ctx)
 	}
 	err = guard(func() (err error) {
-		torch.Scope(func() { err = l.fill(context.WithValue(ctx, sampleKey{}, j.sample), j, &batch) })
+		torch.Scope(func() { err = l.fill(context.WithValue(ctx, sampleKey{}, &j.sample), j, &batch) })
 		return err
 	})
 	switch {
@@ -186,7 +187,7 @@ func (l *Loader[B]) make(ctx context.Context, j job, worker int) (batch B, err e
 	return batch, j.failure(worker, err)
 }
 
-func (l *Loader[B]) fill(ctx context.Context, j job, batch *B) error {
+func (l *Loader[B]) fill(ctx context.Context, j *job, batch *B) error {
 	for _, i := range j.indices {
 		if n := l.source.Len(); i < 0 || i >= n {
 			return fmt.Errorf("the sampler asks for sample %d of %d", i, n)
@@ -212,7 +213,7 @@ func pin(t torch.Tensor) torch.Tensor {
 }
 
 // random is the source of random choices of one batch.
-func (l *Loader[B]) random(j job) *rand.Rand {
+func (l *Loader[B]) random(j *job) *rand.Rand {
 	var seed [32]byte
 	for i, part := range []uint64{l.options.Seed, uint64(j.epoch), uint64(j.number)} {
 		binary.LittleEndian.PutUint64(seed[8*i:], part)

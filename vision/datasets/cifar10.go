@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/libtorch-go/libtorch/torch"
 )
 
 // Sizes of one CIFAR-10 record: a label byte, then the red, green and blue
@@ -122,4 +124,14 @@ func (d *CIFAR10) appendRecords(raw []byte) {
 		d.Labels = append(d.Labels, raw[0])
 		d.Images = append(d.Images, raw[1:cifarRecord]...)
 	}
+}
+
+// Tensors returns the images, uint8 [Len(), 3, 32, 32], and the labels, int64 [Len()], on
+// the CPU. They are copies: d can be let go.
+func (d *CIFAR10) Tensors() (images, labels torch.Tensor) {
+	wide := make([]int64, d.Len())
+	for i, label := range d.Labels {
+		wide[i] = int64(label)
+	}
+	return torch.FromSlice(d.Images, d.Len(), 3, cifarSide, cifarSide), torch.FromSlice(wide)
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 func TestLoadWholeCIFAR10(t *testing.T) {
@@ -147,4 +150,23 @@ func TestHead(t *testing.T) {
 		require.Equal(t, d.Images[:scene.want*cifarImage], head.Images)
 		require.True(t, head.Fallback)
 	}
+}
+
+func TestTensors(t *testing.T) {
+	torchtest.NoLeaks(t)
+	d := theSlice().Head(20)
+	torch.Scope(func() {
+		images, labels := d.Tensors()
+		require.Equal(t, []int{20, 3, 32, 32}, images.Shape())
+		require.Equal(t, torch.Uint8, images.DType())
+		require.Equal(t, []int{20}, labels.Shape())
+		require.Equal(t, torch.Int64, labels.DType())
+		require.Equal(t, d.Images, images.Bytes())
+		require.Equal(t, d.Labels, torch.Values[uint8](labels))
+		green := d.Images[7*cifarImage+cifarPlane+5*cifarSide+6]
+		require.Equal(t, int(green), images.Index(7, 1, 5, 6).Int())
+
+		none, _ := d.Head(0).Tensors()
+		require.Equal(t, []int{0, 3, 32, 32}, none.Shape())
+	})
 }
