@@ -47,16 +47,29 @@ wrapper() {
 
 # stubs DIR TORCH: an empty library for each that torch needs and nobody has.
 stubs() {
-	local name cc
-	cc=$(command -v "${CC:-cc}" || command -v gcc || command -v c++) || die "there is no C compiler: install gcc, or set CC"
+	local name
 	mkdir -p "$1"
 	for name in $(needed "$2"); do
 		if compgen -G "$2/../nvidia/*/lib/$name" >/dev/null || ldconfig -p 2>/dev/null | grep -q "	$name "; then
 			rm -f "$1/$name"
 		elif [[ ! -e $1/$name ]]; then
-			"$cc" -shared -o "$1/$name" -Wl,-soname,"$name" -x c /dev/null
+			stub "$1/$name" "$name"
 		fi
 	done
+}
+
+# stub FILE NAME: functions that a library lacks are missed only when they are called,
+# but variables when it is loaded: torch 2.15 reads one of NVSHMEM.
+stub() {
+	local cc
+	cc=$(command -v "${CC:-cc}" || command -v gcc || command -v c++) || die "there is no C compiler: install gcc, or set CC"
+	if [[ $2 == libnvshmem_host.* ]]; then
+		echo 'NVSHMEM { global: *; };' >"$1.map"
+		"$cc" -shared -o "$1" -Wl,-soname,"$2",--version-script="$1.map" -x c - <<<'int nvshmem_selected_device_transport;'
+		rm "$1.map"
+	else
+		"$cc" -shared -o "$1" -Wl,-soname,"$2" -x c /dev/null
+	fi
 }
 
 # needed TORCH: the NVIDIA libraries that torch's own ask for.
