@@ -37,12 +37,11 @@ func NewLinear(in, out int, o *LinearOptions) *Linear {
 
 // newBias draws the bias of a layer with that weight.
 func newBias(n int, weight torch.Tensor) torch.Tensor {
-	bias := torch.Empty(n)
+	bound := 0.0
 	if in, _ := nninit.Fans(weight); in > 0 {
-		bound := 1 / math.Sqrt(float64(in))
-		nninit.Uniform(bias, -bound, bound, nil)
+		bound = 1 / math.Sqrt(float64(in))
 	}
-	return bias.SetRequiresGrad(true)
+	return nninit.Uniform(torch.Empty(n), -bound, bound, nil).SetRequiresGrad(true)
 }
 
 // Forward maps [..., in] to [..., out].

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,28 +56,23 @@ func (e *StateDictError) Error() string {
 }
 
 // LoadStateDict copies the tensors of a state dict into those of m of the same names, which
-// keep their dtype and device. Maps serve by maps.All:
+// keep their dtype and device:
 //
-//	err := nn.LoadStateDict(model, maps.All(tensors), nil)
+//	err := nn.LoadStateDict(model, file.Tensors, nil)
+//	err := nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)), nil)
 //
 // Where names or shapes do not fit it changes nothing and returns a *[StateDictError] with
 // all that is wrong.
-func LoadStateDict(m any, dict iter.Seq2[string, torch.Tensor], o *LoadOptions) error {
-	given := map[string]torch.Tensor{}
-	var order []string
-	for name, t := range dict {
-		if _, twice := given[name]; !twice {
-			order = append(order, name)
-		}
-		given[name] = t
-	}
+func LoadStateDict(m any, dict map[string]torch.Tensor, o *LoadOptions) error {
 	var wrong StateDictError
 	var to, from []torch.Tensor
+	known := map[string]bool{}
 	for s := range slots(m) {
-		source := given[s.name]
-		switch {
-		case s.transient:
+		source := dict[s.name]
+		if s.transient {
 			continue
+		}
+		switch {
 		case !source.Defined():
 			if !s.optional {
 				wrong.Missing = append(wrong.Missing, s.name)
@@ -86,10 +82,10 @@ func LoadStateDict(m any, dict iter.Seq2[string, torch.Tensor], o *LoadOptions) 
 		default:
 			to, from = append(to, s.tensor), append(from, source)
 		}
-		delete(given, s.name)
+		known[s.name] = true
 	}
-	for _, name := range order {
-		if _, left := given[name]; left {
+	for _, name := range slices.Sorted(maps.Keys(dict)) {
+		if !known[name] {
 			wrong.Unexpected = append(wrong.Unexpected, name)
 		}
 	}
