@@ -190,7 +190,7 @@ func TestObtainSweepsAndTriesTheNextSource(t *testing.T) {
 	packed := tarball(t, "cifar-10-batches-bin", smallFiles())
 	gone, _ := serve(t, packed, func(w http.ResponseWriter, r *http.Request, _ []byte) { http.NotFound(w, r) })
 	good, _ := serve(t, packed, honest)
-	root := t.TempDir()
+	root := filepath.Join(t.TempDir(), "a folder [of mine")
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "cifar-10-batches-bin.tmp-123", "x"), 0o755))
 
 	var said journal

