@@ -167,7 +167,20 @@ const (
 	ReductionNone
 )
 
-func (r Reduction) code() int64 { return [...]int64{1, 2, 0}[r] }
+func (r Reduction) code() int64 {
+	codes := [...]int64{1, 2, 0}
+	if int(r) >= len(codes) {
+		throw("reduction", KindValue, "%v is not a reduction", r)
+	}
+	return codes[r]
+}
+
+var reductionNames = [...]string{"mean", "sum", "none"}
 
 // String is PyTorch's name: "mean".
-func (r Reduction) String() string { return [...]string{"mean", "sum", "none"}[r] }
+func (r Reduction) String() string {
+	if int(r) < len(reductionNames) {
+		return reductionNames[r]
+	}
+	return fmt.Sprintf("Reduction(%d)", uint8(r))
+}

@@ -62,6 +62,10 @@ void missing(Args&, Results&) {
 	                            TG_TORCH_VERSION / 100 % 100);
 }
 
+void wild(const char* what, uint64_t w) {
+	TORCH_CHECK_VALUE(false, "there is no ", what, " number ", w);
+}
+
 // Word 0 stands for the list's length, the handles travel on the heap.
 void Results::tensors(std::vector<at::Tensor>&& list) {
 	std::vector<uint64_t> handles;

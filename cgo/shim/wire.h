@@ -45,6 +45,8 @@ uint64_t word(T v) {
 
 inline const at::Tensor undefined;
 
+[[noreturn]] void wild(const char* what, uint64_t w);  // throws: w is no such enumerator
+
 // A handle word is a TensorImpl* whose reference Go holds; 0 is the undefined tensor.
 inline const at::Tensor& borrow(const uint64_t& handle) {
 	return handle == 0 ? undefined : reinterpret_cast<const at::Tensor&>(handle);
@@ -171,11 +173,11 @@ struct Args {
 	}
 
 	at::ScalarType dtype() { return given<at::ScalarType>("dtype"); }
-	std::optional<at::ScalarType> opt_dtype() { return optional<at::ScalarType>(); }
+	std::optional<at::ScalarType> opt_dtype() { return optional<at::ScalarType>("dtype"); }
 	at::Layout layout() { return given<at::Layout>("layout"); }
-	std::optional<at::Layout> opt_layout() { return optional<at::Layout>(); }
+	std::optional<at::Layout> opt_layout() { return optional<at::Layout>("layout"); }
 	at::MemoryFormat format() { return given<at::MemoryFormat>("memory format"); }
-	std::optional<at::MemoryFormat> opt_format() { return optional<at::MemoryFormat>(); }
+	std::optional<at::MemoryFormat> opt_format() { return optional<at::MemoryFormat>("memory format"); }
 	at::Device device() {
 		auto d = opt_device();
 		TORCH_CHECK_VALUE(d.has_value(), "a device is needed");
@@ -186,7 +188,11 @@ struct Args {
 		if (w == kNone) {
 			return std::nullopt;
 		}
-		return at::Device(static_cast<at::DeviceType>(w >> 8), static_cast<at::DeviceIndex>(w & 0xff));
+		auto index = static_cast<at::DeviceIndex>(w & 0xff);
+		if (w >> 8 >= at::COMPILE_TIME_MAX_DEVICE_TYPES || index < -1) {
+			wild("device", w);
+		}
+		return at::Device(static_cast<at::DeviceType>(w >> 8), index);
 	}
 	std::optional<at::Generator> opt_generator() {
 		const uint64_t& w = *p++;
@@ -207,13 +213,19 @@ struct Args {
 		return {first, n};
 	}
 	template <class E>
-	std::optional<E> optional() {
+	std::optional<E> optional(const char* what) {
 		uint64_t w = next();
-		return w == kNone ? std::nullopt : std::optional<E>(static_cast<E>(w));
+		if (w == kNone) {
+			return std::nullopt;
+		}
+		if (w >= static_cast<uint64_t>(E::NumOptions)) {
+			wild(what, w);
+		}
+		return static_cast<E>(w);
 	}
 	template <class E>
 	E given(const char* what) {
-		auto v = optional<E>();
+		auto v = optional<E>(what);
 		TORCH_CHECK_VALUE(v.has_value(), "a ", what, " is needed");
 		return *v;
 	}
