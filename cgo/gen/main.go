@@ -1,6 +1,6 @@
 // Command gen writes everything that follows from libtorch's list of operators: the
 // C++ unpackers, the numbers in package cgo, the methods and functions of packages
-// torch and torch/aten, and the table docs/ops.tsv.
+// torch and torch/aten, the table docs/ops.tsv for people and internal/optable for tests.
 //
 //	go run ./cgo/gen                                write the files
 //	go run ./cgo/gen -check                         list the files that differ; exit 1 if any
@@ -104,7 +104,11 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := goFiles(files, "aten", "torch/aten/", Aten, door, t); err != nil {
+	private, err := goFiles(files, "aten", "torch/aten/", Aten, door, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if files["internal/optable/forms_gen.go"], err = tableFile(append(slices.Clone(public), private...)); err != nil {
 		return nil, nil, err
 	}
 	files["docs/ops.tsv"] = []byte(tsv(door))
@@ -150,7 +154,7 @@ func goFiles(files map[string][]byte, pkg, prefix string, place Place, door []*O
 }
 
 // generated are the patterns that only this program writes.
-var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go"}
+var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go", "internal/optable/*_gen.go"}
 
 // staleFiles are generated files of earlier runs that no longer come out.
 func staleFiles(root string, files map[string][]byte) ([]string, error) {

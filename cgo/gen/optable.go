@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/format"
+	"slices"
+	"strings"
+)
+
+// tableFile is internal/optable/forms_gen.go: every Go form with the place of each
+// argument of the schema in it, for tests and tools that work on all operators alike.
+// Its doc.go explains the notation.
+func tableFile(funcs []*Func) ([]byte, error) {
+	funcs = slices.Clone(funcs)
+	slices.SortStableFunc(funcs, func(a, b *Func) int { return cmp.Compare(a.Op.Name(), b.Op.Name()) })
+	var b strings.Builder
+	b.WriteString(banner("//"))
+	fmt.Fprintf(&b, "package optable\n\nimport (\n\"%s/torch\"\n\"%s/torch/aten\"\n)\n\nvar forms = [...]Form{\n", module, module)
+	for _, f := range funcs {
+		fmt.Fprintf(&b, "{%q, %s, %q},\n", f.Op.Name(), expression(f), places(f, f.Op))
+		if s := f.Op.Seeded; s != nil {
+			fmt.Fprintf(&b, "{%q, %s, %q},\n", s.Name(), expression(f), places(f, s))
+		}
+	}
+	b.WriteString("}\n")
+	return format.Source([]byte(b.String()))
+}
+
+// expression is the form as a Go expression: torch.Tensor.Add, torch.Cat.
+func expression(f *Func) string {
+	switch {
+	case f.Op.Place == Aten:
+		return "aten." + f.Symbol
+	case f.Recv == "x":
+		return "torch.Tensor." + f.Symbol
+	case f.factory():
+		return "torch.TensorOptions." + f.Symbol
+	}
+	return "torch." + f.Symbol
+}
+
+// places says for each argument of op where the form f has it.
+func places(f *Func, op *Op) string {
+	var parts []string
+	generator := op != f.Op
+	for i := range f.Slots {
+		s := &f.Slots[i]
+		if generator && seededBefore(f.Op, op, s) {
+			parts = append(parts, "generator=.Generator")
+		}
+		if s.Source == FromTensor {
+			for _, name := range quartetNames {
+				parts = append(parts, name+"=."+map[string]string{"dtype": "DType", "layout": "Layout", "device": "Device", "pin_memory": "PinMemory"}[name])
+			}
+			continue
+		}
+		parts = append(parts, s.Name+"="+f.placeOf(s))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (f *Func) placeOf(s *Slot) string {
+	switch s.Source {
+	case FromField:
+		name := strings.TrimPrefix(s.Expr, "o.")
+		if s.Negate {
+			return "!" + name
+		}
+		return "." + name
+	case FromDefault:
+		return ":" + s.Default
+	}
+	index := slices.IndexFunc(f.Params, func(p Param) bool { return p.Name == s.Expr })
+	if f.Recv != "" {
+		index++
+	}
+	if s.Source == FromInts || s.Source == FromVariadic && !s.Type.List {
+		return fmt.Sprintf("#%d.%d", index, s.Index)
+	}
+	return fmt.Sprintf("#%d", index)
+}
