@@ -1,8 +1,6 @@
 package models_test
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -34,42 +32,39 @@ func TestKeysAreTorchvisions(t *testing.T) {
 			require.NoError(t, err)
 			model, err := models.New(name, 1000, nil)
 			require.NoError(t, err)
-			var got bytes.Buffer
+			var got strings.Builder
 			for key, value := range nn.StateDict(model) {
-				fmt.Fprintln(&got, strings.Trim(fmt.Sprint(key, value.Shape()), "[] \n"))
+				shape := strings.Trim(fmt.Sprint(value.Shape()), "[]")
+				fmt.Fprintln(&got, strings.TrimSpace(key+" "+shape))
 			}
-			require.Equal(t, lines(want), lines(got.Bytes()))
+			require.Equal(t, string(want), got.String())
 		})
 	}
 }
 
-// lines are the lines of a text without brackets.
-func lines(text []byte) (list []string) {
-	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
-		list = append(list, strings.TrimSpace(strings.NewReplacer("[", " ", "]", "").Replace(s.Text())))
-	}
-	return list
-}
-
 func TestInitialValuesEqualPython(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		stem models.Stem
-		zero bool
+	torchtest.NoLeaks(t)
+	cases := []struct {
+		spec    string // for testdata/resnet.py
+		options models.ResNetOptions
 	}{
-		{"resnet18", models.ImageNetStem, false},
-		{"resnet18", models.CIFARStem, true},
-		{"resnet34", models.CIFARStem, false},
-		{"resnet50", models.ImageNetStem, true},
-	} {
-		stem := map[models.Stem]string{models.ImageNetStem: "imagenet", models.CIFARStem: "cifar"}[c.stem]
-		t.Run(c.name+"/"+stem, func(t *testing.T) {
-			torchtest.NoLeaks(t)
-			want := peer.Run(t, "testdata/resnet.py", nil, "init", c.name, stem, fmt.Sprint(c.zero))
+		{"resnet18 imagenet false", models.ResNetOptions{}},
+		{"resnet18 cifar true", models.ResNetOptions{Stem: models.CIFARStem, ZeroInitResidual: true}},
+		{"resnet34 cifar false", models.ResNetOptions{Stem: models.CIFARStem}},
+		{"resnet50 imagenet true", models.ResNetOptions{ZeroInitResidual: true}},
+	}
+	args := []string{"init"}
+	for _, c := range cases {
+		args = append(args, c.spec)
+	}
+	want := peer.Run(t, "testdata/resnet.py", nil, args...)
+	for _, c := range cases {
+		t.Run(c.spec, func(t *testing.T) {
+			name, _, _ := strings.Cut(c.spec, " ")
 			torch.ManualSeed(3)
-			model, err := models.New(c.name, 11, &models.ResNetOptions{Stem: c.stem, ZeroInitResidual: c.zero})
+			model, err := models.New(name, 11, &c.options)
 			require.NoError(t, err)
-			equalState(t, model, "", want)
+			equalState(t, model, c.spec+"/", want)
 		})
 	}
 }
@@ -94,14 +89,15 @@ func equalState(t *testing.T, m any, prefix string, want peer.Tensors) {
 // TestTrainingEqualsPython takes three steps of ResNet-18 on both sides: every loss, the
 // first gradients, the final state and the scores in evaluation are the same bits.
 func TestTrainingEqualsPython(t *testing.T) {
-	for _, dtype := range []torch.DType{torch.Float32, torch.BFloat16} {
+	torchtest.NoLeaks(t)
+	torch.ManualSeed(5)
+	x, target := torch.RandN(4, 3, 32, 32), torch.RandIntN(10, 4)
+	dtypes := []torch.DType{torch.Float32, torch.BFloat16}
+	want := peer.Run(t, "testdata/resnet.py", peer.Tensors{"x": x, "target": target}, "train", "float32", "bfloat16")
+	x = x.To(torch.ChannelsLast)
+	for _, dtype := range dtypes {
 		t.Run(dtype.String(), func(t *testing.T) {
-			torchtest.NoLeaks(t)
-			torch.ManualSeed(5)
-			x, target := torch.RandN(4, 3, 32, 32), torch.RandIntN(10, 4)
-			want := peer.Run(t, "testdata/resnet.py", peer.Tensors{"x": x, "target": target}, "train", dtype.String())
-			x = x.To(torch.ChannelsLast)
-
+			prefix := dtype.String() + "/"
 			torch.ManualSeed(4)
 			model := models.ResNet18(10, &models.ResNetOptions{Stem: models.CIFARStem})
 			nn.To(model, torch.ChannelsLast)
@@ -111,10 +107,10 @@ func TestTrainingEqualsPython(t *testing.T) {
 					var loss torch.Tensor
 					amp.Autocast(torch.CPU, dtype, func() { loss = F.CrossEntropy(model.Forward(x), target, nil) })
 					loss.Backward()
-					torchtest.Equal(t, loss, want[fmt.Sprintf("loss %d", step)])
+					torchtest.Equal(t, loss, want[fmt.Sprint(prefix, "loss ", step)])
 					if step == 0 {
 						for name, p := range nn.NamedParameters(model) {
-							torchtest.Equal(t, p.Grad().Contiguous(), want["grad "+name])
+							torchtest.Equal(t, p.Grad().Contiguous(), want[prefix+"grad "+name])
 						}
 					}
 					opt.Step()
@@ -123,9 +119,9 @@ func TestTrainingEqualsPython(t *testing.T) {
 			}
 			nn.Eval(model)
 			torch.NoGrad(func() {
-				amp.Autocast(torch.CPU, dtype, func() { torchtest.Equal(t, model.Forward(x), want["y"]) })
+				amp.Autocast(torch.CPU, dtype, func() { torchtest.Equal(t, model.Forward(x), want[prefix+"y"]) })
 			})
-			equalState(t, model, "final ", want)
+			equalState(t, model, prefix+"final ", want)
 		})
 	}
 }

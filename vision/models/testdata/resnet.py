@@ -99,7 +99,9 @@ def make(name, classes, stem, zero_init_residual=False):
 
 
 def main(inputs, task, *args):
-    return {"init": initial, "train": train}[task](inputs, *args)
+    """Runs the task for each argument, whose results begin with it and a slash."""
+    run = {"init": initial, "train": train}[task]
+    return {f"{arg}/{key}": value for arg in args for key, value in run(inputs, *arg.split()).items()}
 
 
 def initial(_, name, stem, zero):
