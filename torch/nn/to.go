@@ -11,7 +11,8 @@ import (
 //
 // The tensors stay the same tensors, so optimizers keep them. As in PyTorch a dtype applies
 // to floating-point tensors only; ChannelsLast applies to those of 4 dimensions and stands
-// for ChannelsLast3d for those of 5. Gradients move along.
+// for ChannelsLast3d for those of 5. Gradients move along. Memory cannot be given up again:
+// torch.Meta panics.
 func To[M any](m M, options ...torch.ToOption) M {
 	for s := range slots(m) {
 		move(s.tensor, options)

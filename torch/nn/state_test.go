@@ -1,0 +1,118 @@
+package nn_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	"github.com/libtorch-go/libtorch/torch/optim"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+func newSmall() nn.Sequential {
+	return nn.Sequential{nn.NewConv2d(1, 2, 3, nil), nn.NewBatchNorm2d(2, nil)}
+}
+
+func TestLoadStateDict(t *testing.T) {
+	torchtest.NoLeaks(t)
+	from, to := newSmall(), nn.To(newSmall(), torch.Float64, torch.ChannelsLast)
+	torch.Scope(func() {
+		from.Forward(torch.RandN(2, 1, 5, 5)) // moves the running statistics
+	})
+	storage := nn.Parameters(to)[0].Storage().ID
+	require.NoError(t, nn.LoadStateDict(to, maps.Collect(nn.StateDict(from)), nil))
+	torch.Scope(func() {
+		want := maps.Collect(nn.StateDict(from))
+		for name, got := range nn.StateDict(to) {
+			torchtest.Equal(t, got.Contiguous(), want[name].To(got.DType()))
+		}
+	})
+	require.Equal(t, storage, nn.Parameters(to)[0].Storage().ID, "values are copied into the tensors that are there")
+	require.True(t, nn.Parameters(to)[0].RequiresGrad())
+}
+
+func TestLoadStateDictComplains(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		m := newSmall()
+		m[0].(*nn.Conv2d).Weight.SetRequiresGrad(false).FillInPlace(1)
+		before := torch.Values[float32](m[0].(*nn.Conv2d).Weight)
+		dict := func(edit func(map[string]torch.Tensor)) map[string]torch.Tensor {
+			d := map[string]torch.Tensor{}
+			for name, value := range nn.StateDict(m) {
+				d[name] = value.Mul(torch.FromValue(float32(2))).To(value.DType())
+			}
+			edit(d)
+			return d
+		}
+		for _, c := range []struct {
+			name    string
+			options *nn.LoadOptions
+			edit    func(map[string]torch.Tensor)
+			want    string
+		}{
+			{"missing and unexpected", nil, func(d map[string]torch.Tensor) {
+				d["module.0.weight"], d["extra"], d["1.bias"] = d["0.weight"], d["0.bias"], torch.Tensor{}
+				delete(d, "0.weight")
+			}, "nn: the state dict does not fit the module: missing: 0.weight, 1.bias; unexpected: extra, module.0.weight"},
+			{"shape", nil, func(d map[string]torch.Tensor) {
+				d["0.bias"], d["1.running_var"] = torch.Ones(2, 1), torch.Ones(3)
+			}, "nn: the state dict does not fit the module: 0.bias has shape [2 1], want [2]; 1.running_var has shape [3], want [2]"},
+			{"shape, names not strict", &nn.LoadOptions{NonStrict: true}, func(d map[string]torch.Tensor) {
+				d["0.bias"], d["extra"] = torch.Ones(5), torch.Ones(1)
+				delete(d, "1.weight")
+			}, "nn: the state dict does not fit the module: 0.bias has shape [5], want [2]"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				err := nn.LoadStateDict(m, dict(c.edit), c.options)
+				require.EqualError(t, err, c.want)
+				var typed *nn.StateDictError
+				require.ErrorAs(t, err, &typed)
+				require.Equal(t, before, torch.Values[float32](m[0].(*nn.Conv2d).Weight), "nothing has changed")
+			})
+		}
+		old := dict(func(d map[string]torch.Tensor) { delete(d, "1.num_batches_tracked") }) // as in files from before it existed
+		require.NoError(t, nn.LoadStateDict(m, old, nil))
+		partial := dict(func(d map[string]torch.Tensor) { delete(d, "0.bias"); d["extra"] = torch.Ones(1) })
+		require.NoError(t, nn.LoadStateDict(m, partial, &nn.LoadOptions{NonStrict: true}))
+		require.Equal(t, before[0]*4, torch.Values[float32](m[0].(*nn.Conv2d).Weight)[0])
+	})
+}
+
+// To keeps the tensors, so that an optimizer made before goes on training them.
+func TestTo(t *testing.T) {
+	torchtest.NoLeaks(t)
+	net := newSmall()
+	opt := optim.NewSGD(nn.Parameters(net), 1, nil)
+	torch.Scope(func() { net.Forward(torch.RandN(2, 1, 5, 5)).Sum().Backward() })
+	bias := torch.Values[float64](net[0].(*nn.Conv2d).Bias)
+
+	nn.To(net, torch.Float64, torch.ChannelsLast)
+	for name, value := range nn.StateDict(net) {
+		want := torch.Float64
+		if name == "1.num_batches_tracked" {
+			want = torch.Int64
+		}
+		require.Equal(t, want, value.DType(), name)
+		require.Equal(t, slices.Contains([]string{"0.weight", "0.bias", "1.weight", "1.bias"}, name), value.RequiresGrad(), name)
+	}
+	require.True(t, net[0].(*nn.Conv2d).Weight.IsContiguous(torch.ChannelsLast))
+	torch.Scope(func() {
+		for _, p := range nn.Parameters(net) {
+			require.Equal(t, torch.Float64, p.Grad().DType(), "gradients move along")
+		}
+	})
+	opt.Step()
+	require.NotEqual(t, bias, torch.Values[float64](net[0].(*nn.Conv2d).Bias))
+	torch.Scope(func() {
+		net.Forward(torch.TensorOptions{DType: torch.Float64}.Ones(2, 1, 5, 5)).Sum().Backward()
+	})
+
+	conv := nn.NewConv3d(1, 1, 2, nil)
+	nn.To(conv, torch.ChannelsLast)
+	require.True(t, conv.Weight.IsContiguous(torch.ChannelsLast3d))
+}
