@@ -30,6 +30,15 @@ static const char* shim_open(const char* path, tg_api* out) {
 	return NULL;
 }
 
+static const char* cuda_shim_open(const char* path, tg_cuda_api* out) {
+	void* lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (!lib) return dlerror();
+	tg_cuda_open_fn fn = (tg_cuda_open_fn)dlsym(lib, "tg_cuda_open");
+	if (!fn) return dlerror();
+	*out = *fn();
+	return NULL;
+}
+
 static uint64_t abi_version(void) {
 	uint64_t (*fn)(void) = (uint64_t (*)(void))dlsym(RTLD_DEFAULT, "aoti_torch_abi_version");
 	return fn ? fn() : 0;
@@ -106,6 +115,17 @@ func openShim(path string) (shimInfo, error) {
 		torchVersion: int(table.torch_version),
 		opsHash:      uint64(table.ops_hash),
 	}, nil
+}
+
+// openCUDAShim loads the second shim, which knows libtorch's CUDA half from inside.
+func openCUDAShim(path string) (shimInfo, error) {
+	p := C.CString(path)
+	defer C.free(unsafe.Pointer(p))
+	var table C.tg_cuda_api
+	if err := loadError(C.cuda_shim_open(p, &table)); err != nil {
+		return shimInfo{}, err
+	}
+	return shimInfo{abi: int(table.abi), torchVersion: int(table.torch_version), opsHash: opsHash}, nil
 }
 
 // loadedTorch is the version of the libtorch in the process as major*100+minor, or 0.

@@ -18,4 +18,5 @@ func takeString(uint64, int) string                    { return "" }
 func takeWords(uint64, int) []uint64                   { return nil }
 func openLibrary(path string, lazy, global bool) error { return errNoCgo }
 func openShim(string) (shimInfo, error)                { return shimInfo{}, errNoCgo }
+func openCUDAShim(string) (shimInfo, error)            { return shimInfo{}, errNoCgo }
 func loadedTorch() int                                 { return 0 }

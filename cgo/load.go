@@ -161,8 +161,9 @@ func openCUDA(home, lib string) error {
 	if _, err := os.Stat(shim); err != nil {
 		return nil // streams, memory and settings need only libtorch itself
 	}
-	if err := openLibrary(shim, false, true); err != nil {
+	info, err := openCUDAShim(shim)
+	if err != nil {
 		return fmt.Errorf("the CUDA shim cannot be opened: %w", err)
 	}
-	return nil
+	return info.check(shim, lib)
 }

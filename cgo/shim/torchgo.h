@@ -67,6 +67,14 @@ typedef struct {
 /* The shim's only exported symbol. */
 typedef const tg_api* (*tg_open_fn)(void);
 
+/* The table of the second shim, which needs libtorch_cuda: cuda/cuda.cc. */
+typedef struct {
+	uint32_t abi;
+	uint32_t torch_version;
+} tg_cuda_api;
+
+typedef const tg_cuda_api* (*tg_cuda_open_fn)(void);
+
 #ifdef __cplusplus
 }
 #endif
