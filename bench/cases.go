@@ -1,0 +1,49 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// benchmark is a case that both sides know by the same name.
+type benchmark struct {
+	name  string
+	group group
+	n     int // iterations of one round
+	make  func(file string) (workload, error)
+}
+
+// group is what kind of measurement a case is.
+type group string
+
+const (
+	tinyGroup      group = "tiny operators"
+	optimizerGroup group = "optimizer steps"
+	trainingGroup  group = "training steps"
+	startGroup     group = "start"
+)
+
+// catalogue lists all cases in the order of the report.
+var catalogue = concat(tinyCases(), optimizerCases(), trainingCases())
+
+func concat(lists ...[]benchmark) (all []benchmark) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// digest is SHA-256 over the shape and the elements of each tensor: equal digests are equal
+// bits. python/tensors.py computes the same.
+func digest(list ...torch.Tensor) string {
+	h := sha256.New()
+	for _, t := range list {
+		fmt.Fprint(h, strings.ReplaceAll(fmt.Sprint(t.Shape()), " ", ", "))
+		h.Write(t.Bytes())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

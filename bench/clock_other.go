@@ -1,0 +1,10 @@
+//go:build !linux
+
+package main
+
+import "time"
+
+var start = time.Now()
+
+// threadTime is the time that has passed, where the system has no clock for a thread.
+func threadTime() time.Duration { return time.Since(start) }

@@ -1,0 +1,196 @@
+// Command bench compares this module with Python's torch, both on the same libtorch.
+//
+//	go run ./bench            # or ./build.sh bench, which makes the Python side first
+//	go run ./bench -run '^add' -rounds 100
+//	go run ./bench -quick
+//
+// Both sides are processes that obey commands, so that they stay warm and take turns: a
+// round of ours, a round of Python's, and so on. Before anything is timed the results of
+// both are compared, bit for bit. On a machine that does other things too the mean says
+// little; the table shows ratios of the lowest and of the quarter-lowest round, by the clock
+// and by the CPU time of the calling thread. A full run is also written, as JSON, to
+// bench/results.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+type options struct {
+	only    *regexp.Regexp
+	rounds  int
+	threads []int
+	results string
+	quick   bool
+}
+
+func main() {
+	serving := flag.Bool("serve", false, "be a side: obey commands on standard input (for the benchmark's own use)")
+	o, err := parse()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	case *serving:
+		err = serve(os.Stdin, os.Stdout)
+	default:
+		err = run(o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func parse() (o options, err error) {
+	only := flag.String("run", "", "measure only the cases whose names match this regular expression")
+	rounds := flag.Int("rounds", 30, "rounds of every case; training steps make half as many")
+	quick := flag.Bool("quick", false, "a few rounds, to see that it works")
+	threads := flag.String("threads", "1,2", "numbers of threads for the training steps")
+	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
+	flag.Parse()
+	o = options{rounds: *rounds, quick: *quick, results: *results}
+	if o.quick {
+		o.rounds = 4
+	}
+	if flag.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	if o.rounds < 2 {
+		return o, fmt.Errorf("-rounds %d: at least 2 are needed", o.rounds)
+	}
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return o, fmt.Errorf("-run: %w", err)
+	}
+	for field := range strings.SplitSeq(*threads, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 {
+			return o, fmt.Errorf("-threads: %q is not a number of threads", field)
+		}
+		if n <= runtime.NumCPU() {
+			o.threads = append(o.threads, n)
+		}
+	}
+	if *only == "" && !o.quick {
+		o.results = cmp.Or(o.results, filepath.Join("bench", "results"))
+	}
+	return o, nil
+}
+
+// run measures, prints and writes.
+func run(o options) (err error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	m, err := newMaker(dir)
+	if err != nil {
+		return err
+	}
+	c := &crew{maker: m, file: filepath.Join(dir, "training.safetensors"), sides: map[string]*side{}}
+	r, err := c.measure(o)
+	if err != nil {
+		return errors.Join(err, c.close())
+	}
+	r.print(os.Stdout)
+	if o.results == "" {
+		return nil
+	}
+	path, err := r.save(o.results)
+	if err == nil {
+		fmt.Printf("\nwritten to %s\n", path)
+	}
+	return err
+}
+
+// measure runs all that is asked for.
+func (c *crew) measure(o options) (*report, error) {
+	s, err := c.get(c.ours, "ours", nil)
+	if err != nil {
+		return nil, err
+	}
+	hello, err := s.ask(request{Cmd: "hello"})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.ask(request{Cmd: "write", File: c.file, N: batchSize}); err != nil {
+		return nil, err
+	}
+	r := newReport(hello.Version, o.rounds)
+	if err := c.times(r, o); err != nil {
+		return nil, err
+	}
+	if err := c.close(); err != nil {
+		return nil, err
+	}
+	return r, c.rest(r, o)
+}
+
+// times compares times, one group of cases after the other.
+func (c *crew) times(r *report, o options) error {
+	for _, g := range []group{tinyGroup, optimizerGroup, trainingGroup} {
+		threads, rounds := []int{1}, o.rounds
+		if g == trainingGroup {
+			threads, rounds = o.threads, max(2, o.rounds/2)
+		}
+		var tasks []*task
+		for _, b := range catalogue {
+			if b.group != g || !o.only.MatchString(b.name) {
+				continue
+			}
+			for _, n := range threads {
+				t, err := c.newTask(b, n)
+				if err != nil {
+					return err
+				}
+				tasks = append(tasks, t)
+			}
+		}
+		if err := measure(tasks, rounds); err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			r.addTask(t)
+		}
+	}
+	return nil
+}
+
+// rest compares the start and the memory, for which every measurement is a process.
+func (c *crew) rest(r *report, o options) error {
+	const startName, memoryName = "start", "memory"
+	if o.only.MatchString(startName) {
+		ours, theirs, err := c.starts(max(2, o.rounds/5))
+		if err != nil {
+			return err
+		}
+		r.addStart(ours, theirs)
+	}
+	for _, b := range catalogue {
+		if b.group != trainingGroup || !o.only.MatchString(b.name+" "+memoryName) {
+			continue
+		}
+		for _, p := range pairings {
+			ours, err := c.footprint(c.ours, p.ours, b.name)
+			if err != nil {
+				return err
+			}
+			theirs, err := c.footprint(c.theirs, p.theirs, b.name)
+			if err != nil {
+				return err
+			}
+			r.addMemory(b.name, p.name, ours, theirs)
+		}
+	}
+	return nil
+}

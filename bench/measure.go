@@ -1,0 +1,216 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// keptMalloc makes glibc keep large blocks in Python's process as our shim does in ours.
+var keptMalloc = []string{"MALLOC_MMAP_THRESHOLD_=1073741824", "MALLOC_TRIM_THRESHOLD_=1073741824"}
+
+// pairing is what two sides run with glibc's malloc.
+type pairing struct {
+	name         string
+	ours, theirs []string // environment
+}
+
+var pairings = []pairing{
+	{name: "as shipped"},
+	{name: "both default", ours: []string{"LIBTORCH_GO_MALLOC=default"}},
+	{name: "both kept", theirs: keptMalloc},
+}
+
+// task is a case with its settings, and what was measured.
+type task struct {
+	benchmark
+	threads int
+	pairs   []pair
+	taken   map[*side]*timing
+}
+
+type pair struct {
+	malloc       string
+	ours, theirs *side
+}
+
+// timing is what one side took, in nanoseconds for one iteration of each round.
+type timing struct{ wall, cpu []float64 }
+
+// crew are the processes in service, by kind and environment.
+type crew struct {
+	*maker
+	file  string
+	sides map[string]*side
+}
+
+func (c *crew) get(begin func(...string) (*side, error), kind string, env []string) (*side, error) {
+	key := fmt.Sprint(kind, env)
+	if s := c.sides[key]; s != nil {
+		return s, nil
+	}
+	s, err := begin(env...)
+	if err != nil {
+		return nil, err
+	}
+	c.sides[key] = s
+	_, err = s.ask(request{Cmd: "load", File: c.file})
+	return s, err
+}
+
+func (c *crew) close() error {
+	var failed []error
+	for _, s := range c.sides {
+		failed = append(failed, s.close())
+	}
+	clear(c.sides)
+	return errors.Join(failed...)
+}
+
+// newTask engages the sides that a case needs: training is measured with every setting of
+// malloc, which matters for large blocks only.
+func (c *crew) newTask(b benchmark, threads int) (*task, error) {
+	t := &task{benchmark: b, threads: threads, taken: map[*side]*timing{}}
+	list := pairings
+	if b.group != trainingGroup {
+		list = pairings[:1]
+	}
+	for _, p := range list {
+		ours, err := c.get(c.ours, "ours", p.ours)
+		if err != nil {
+			return nil, err
+		}
+		theirs, err := c.get(c.theirs, "Python", p.theirs)
+		if err != nil {
+			return nil, err
+		}
+		t.pairs = append(t.pairs, pair{p.name, ours, theirs})
+		t.taken[ours], t.taken[theirs] = &timing{}, &timing{}
+	}
+	return t, nil
+}
+
+// sides are the processes of t, ours and Python's in turn.
+func (t *task) sides() (list []*side) {
+	for _, p := range t.pairs {
+		for _, s := range []*side{p.ours, p.theirs} {
+			if !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// check fails unless all sides compute the same, bit for bit.
+func (t *task) check() error {
+	var first string
+	for i, s := range t.sides() {
+		r, err := s.ask(request{Cmd: "check", Case: t.name})
+		switch {
+		case err != nil:
+			return err
+		case i == 0:
+			first = r.Result
+		case r.Result != first:
+			return fmt.Errorf("bench: %s: the results differ: ours %s, Python's %s", t.name, first, r.Result)
+		}
+	}
+	return nil
+}
+
+// round lets every side run once; the one that begins changes from round to round.
+func (t *task) round(i int) error {
+	list := t.sides()
+	if i%2 == 1 {
+		slices.Reverse(list)
+	}
+	for _, s := range list {
+		r, err := s.ask(request{Cmd: "run", Case: t.name, Threads: t.threads, N: t.n})
+		if err != nil {
+			return err
+		}
+		if i >= 0 {
+			took := t.taken[s]
+			took.wall = append(took.wall, r.Wall/float64(t.n))
+			took.cpu = append(took.cpu, r.CPU/float64(t.n))
+		}
+	}
+	return nil
+}
+
+// measure runs all tasks, round by round: whatever else the machine does meets all alike.
+func measure(tasks []*task, rounds int) error {
+	for _, t := range tasks {
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	const warmup = 1
+	for i := -warmup; i < rounds; i++ {
+		for _, t := range tasks {
+			if err := t.round(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lowest and quarter are the two figures that say something on a busy machine.
+func lowest(list []float64) float64 { return slices.Min(list) }
+
+func quarter(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/4] }
+
+func geomean(list []float64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += math.Log(v)
+	}
+	return math.Exp(sum / float64(len(list)))
+}
+
+// starts measures how long either side takes from nothing to a first result.
+func (m *maker) starts(rounds int) (ours, theirs []float64, err error) {
+	for range rounds {
+		for _, s := range []struct {
+			begin func(...string) (*side, error)
+			taken *[]float64
+		}{{m.ours, &ours}, {m.theirs, &theirs}} {
+			took, err := timedStart(s.begin)
+			if err != nil {
+				return nil, nil, err
+			}
+			*s.taken = append(*s.taken, float64(took/time.Nanosecond))
+		}
+	}
+	return ours, theirs, nil
+}
+
+// footprint is the memory of a fresh process that makes three training steps.
+type footprint struct{ idle, peak int64 }
+
+func (c *crew) footprint(begin func(...string) (*side, error), env []string, name string) (f footprint, err error) {
+	s, err := begin(env...)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	var replies []reply
+	for _, q := range []request{
+		{Cmd: "check", Case: "add"},
+		{Cmd: "memory"},
+		{Cmd: "load", File: c.file},
+		{Cmd: "run", Case: name, Threads: 1, N: 3},
+		{Cmd: "memory"},
+	} {
+		r, err := s.ask(q)
+		if err != nil {
+			return f, err
+		}
+		replies = append(replies, r)
+	}
+	return footprint{idle: replies[1].RSS, peak: replies[4].Peak}, nil
+}

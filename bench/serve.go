@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// request is a command to a side; python/peer.py lists them.
+type request struct {
+	Cmd     string `json:"cmd"`
+	Case    string `json:"case,omitempty"`
+	Threads int    `json:"threads,omitempty"`
+	N       int    `json:"n,omitempty"`
+	File    string `json:"file,omitempty"`
+}
+
+// reply is a side's answer; which fields it fills depends on the command.
+type reply struct {
+	Error   string  `json:"error,omitempty"`
+	Version string  `json:"version,omitempty"`
+	Result  string  `json:"result,omitempty"`
+	Wall    float64 `json:"wall,omitempty"` // nanoseconds
+	CPU     float64 `json:"cpu,omitempty"`  // nanoseconds of the calling thread
+	RSS     int64   `json:"rss,omitempty"`  // bytes
+	Peak    int64   `json:"peak,omitempty"` // bytes
+}
+
+// workload is one benchmark on our side.
+type workload interface {
+	run(n int)
+	check() string // what it computes, to be compared with Python's
+}
+
+// server is our side: a process of its own, as Python's is.
+type server struct {
+	file  string
+	cases map[string]workload
+}
+
+// serve obeys commands until its input ends. It stays on one thread, whose CPU time it
+// reports.
+func serve(in io.Reader, out io.Writer) error {
+	runtime.LockOSThread()
+	s := &server{cases: map[string]workload{}}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var q request
+		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
+			return err
+		}
+		var r reply
+		var failed error
+		if err := torch.Try(func() { r, failed = s.obey(q) }); err != nil {
+			failed = err
+		}
+		if failed != nil {
+			r = reply{Error: failed.Error()}
+		}
+		if err := json.NewEncoder(out).Encode(r); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func (s *server) obey(q request) (reply, error) {
+	switch q.Cmd {
+	case "hello":
+		version, _, _ := strings.Cut(torch.Version(), "+")
+		return reply{Version: version}, nil
+	case "load":
+		s.file = q.File
+		return reply{}, nil
+	case "write":
+		return reply{}, writeTraining(q.File, q.N)
+	case "memory":
+		return memory()
+	}
+	w, err := s.workload(q.Case)
+	if err != nil {
+		return reply{}, err
+	}
+	if q.Cmd == "check" {
+		torch.SetNumThreads(1)
+		return reply{Result: w.check()}, nil
+	}
+	torch.SetNumThreads(q.Threads)
+	wall, cpu := time.Now(), threadTime()
+	w.run(q.N)
+	return reply{CPU: float64(threadTime() - cpu), Wall: float64(time.Since(wall))}, nil
+}
+
+// workload finds a case and makes it, if it has not been used before.
+func (s *server) workload(name string) (workload, error) {
+	if w := s.cases[name]; w != nil {
+		return w, nil
+	}
+	for _, c := range catalogue {
+		if c.name == name {
+			w, err := c.make(s.file)
+			s.cases[name] = w
+			return w, err
+		}
+	}
+	return nil, fmt.Errorf("there is no case %q", name)
+}
+
+// memory reads the process's resident memory, now and at its peak.
+func memory() (r reply, err error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return r, err
+	}
+	for name, at := range map[string]*int64{"VmRSS": &r.RSS, "VmHWM": &r.Peak} {
+		found := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(text)
+		if found == nil {
+			return r, fmt.Errorf("the system does not tell %s", name)
+		}
+		kib, err := strconv.ParseInt(string(found[1]), 10, 64)
+		if err != nil {
+			return r, err
+		}
+		*at = kib << 10
+	}
+	return r, nil
+}

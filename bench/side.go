@@ -1,0 +1,112 @@
+package main
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+)
+
+//go:embed python/*.py
+var scripts embed.FS
+
+// side is one of the processes that are compared: ours or Python's. It is told what to do
+// a line at a time, so that both stay warm and take turns.
+type side struct {
+	name   string
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	answer *json.Decoder
+}
+
+// maker knows how to start both kinds of side.
+type maker struct {
+	self, python string
+	scripts      string // the folder with the Python half
+}
+
+// newMaker finds Python's torch over the same libraries, which ./build.sh peer makes, and
+// lays out the scripts in dir.
+func newMaker(dir string) (*maker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	home := os.Getenv("LIBTORCH_GO_HOME")
+	if home == "" {
+		_, here, _, _ := runtime.Caller(0)
+		home = filepath.Join(filepath.Dir(here), "..", "third_party")
+	}
+	python := filepath.Join(home, "peer", "python")
+	if _, err := os.Stat(python); err != nil {
+		return nil, fmt.Errorf("bench: %w; make the Python side with ./build.sh peer", err)
+	}
+	return &maker{self: self, python: python, scripts: filepath.Join(dir, "python")}, os.CopyFS(dir, scripts)
+}
+
+// ours starts a process of this program.
+func (m *maker) ours(env ...string) (*side, error) {
+	return start("ours", env, m.self, "-serve")
+}
+
+// theirs starts a process of Python.
+func (m *maker) theirs(env ...string) (*side, error) {
+	return start("Python", env, m.python, filepath.Join(m.scripts, "peer.py"))
+}
+
+func start(name string, env []string, command string, args ...string) (*side, error) {
+	s := &side{name: name, cmd: exec.Command(command, args...)}
+	s.cmd.Env = slices.Concat(os.Environ(), env)
+	s.cmd.Stderr = os.Stderr
+	in, err := s.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("bench: %s does not start: %w", name, err)
+	}
+	s.in, s.answer = in, json.NewDecoder(out)
+	return s, nil
+}
+
+// ask sends a command and waits for the answer.
+func (s *side) ask(q request) (r reply, err error) {
+	if err := json.NewEncoder(s.in).Encode(q); err != nil {
+		return r, fmt.Errorf("bench: %s has ended: %w", s.name, err)
+	}
+	if err := s.answer.Decode(&r); err != nil {
+		return r, fmt.Errorf("bench: %s has ended during %s %s: %w", s.name, q.Cmd, q.Case, err)
+	}
+	if r.Error != "" {
+		return r, fmt.Errorf("bench: %s: %s %s: %s", s.name, q.Cmd, q.Case, r.Error)
+	}
+	return r, nil
+}
+
+// close ends the process.
+func (s *side) close() error {
+	return errors.Join(s.in.Close(), s.cmd.Wait())
+}
+
+// timedStart measures how long a side takes from its start to its first result.
+func timedStart(begin func(...string) (*side, error)) (took time.Duration, err error) {
+	began := time.Now()
+	s, err := begin()
+	if err != nil {
+		return 0, err
+	}
+	_, err = s.ask(request{Cmd: "check", Case: "add"})
+	took = time.Since(began)
+	return took, errors.Join(err, s.close())
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// opsPerScope is how many operations share a scope: as many as a small training step has.
+const opsPerScope = 100
+
+// operands are the tensors of the tiny cases; python/tiny.py has the same.
+type operands struct{ x, y, z, v, a, b, w torch.Tensor }
+
+func newOperands() (t operands) {
+	torch.Unscoped(func() {
+		grid := torch.TensorOptions{DType: torch.Float32}.Arange(16).Reshape(4, 4)
+		t = operands{
+			x: torch.FromSlice([]float32{1.5}),
+			y: torch.FromSlice([]float32{2.25}),
+			z: torch.FromSlice([]float32{0.5}),
+			v: torch.TensorOptions{DType: torch.Float32}.Arange(4),
+			a: grid,
+			b: grid.DivScalar(8),
+			w: torch.FromSlice([]float32{3.5}).SetRequiresGrad(true),
+		}
+	})
+	return t
+}
+
+// tiny is one operator on tensors of a few elements: what a call costs. Gradients are
+// enabled, as they are by default.
+type tiny struct {
+	op            func() torch.Tensor
+	uninitialised bool // the values are whatever was there
+}
+
+func (t tiny) run(n int) {
+	for ; n > 0; n -= opsPerScope {
+		torch.Scope(func() {
+			for range min(n, opsPerScope) {
+				t.op()
+			}
+		})
+	}
+}
+
+func (t tiny) check() (result string) {
+	torch.Scope(func() {
+		out := t.op()
+		if t.uninitialised {
+			out = torch.ZerosLike(out)
+		}
+		result = digest(out)
+	})
+	return result
+}
+
+func tinyCases() []benchmark {
+	of := func(name string, op func(t operands) torch.Tensor) benchmark {
+		return benchmark{name: name, group: tinyGroup, n: 2000, make: func(string) (workload, error) {
+			t := newOperands()
+			return tiny{func() torch.Tensor { return op(t) }, name == "empty"}, nil
+		}}
+	}
+	return []benchmark{
+		of("add", func(t operands) torch.Tensor { return t.x.Add(t.y) }),
+		of("add_", func(t operands) torch.Tensor { return t.z.AddInPlace(t.y) }),
+		of("view", func(t operands) torch.Tensor { return t.v.View(2, 2) }),
+		of("mm 4x4", func(t operands) torch.Tensor { return t.a.MM(t.b) }),
+		of("empty", func(t operands) torch.Tensor { return torch.Empty(1) }),
+		of("add scalar", func(t operands) torch.Tensor { return t.x.AddScalar(2.5) }),
+		of("relu", func(t operands) torch.Tensor { return t.x.ReLU() }),
+		of("sum", func(t operands) torch.Tensor { return t.a.Sum() }),
+		of("add, recorded", func(t operands) torch.Tensor { return t.w.Add(t.y) }),
+	}
+}
