@@ -1,2 +1,34 @@
-# bundle: what a machine with Python's torch, but no Go, needs to run our tests and trainer.
+# bundle: what a machine with Python's torch, but no Go, needs to run our tests and programs.
 # shellcheck shell=bash disable=SC2154
+
+# Tests of the source tree itself, which is not in the bundle.
+SOURCE_TESTS="internal/lint cgo/gen"
+
+bundle() {
+	local to=dist/bundle programs
+	rm -rf "$to"
+	mkdir -p "$to/bin" "$to/lib" "$to/tests"
+	cp third_party/scripts/bundle/* "$to"
+	cp "$home"/lib/*.so "$home/lib/version.txt" "$to/lib"
+	# -trimpath: no path of this machine, neither in a message nor in the search for libtorch.
+	programs=$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./examples/... ./bench)
+	# shellcheck disable=SC2086 # a list of words
+	go build -trimpath -ldflags='-s -w' -o "$to/bin" $programs
+	bundle_tests "$to/tests"
+	echo "    $to: $(find "$to/tests" -name '*.gz' | wc -l) test programs, $(du -sm "$to" | cut -f1) MB"
+}
+
+# bundle_tests DIR: the compiled tests of every package, packed, in a folder of its name
+# with its testdata, so that they find there what they find in the source tree.
+bundle_tests() {
+	local folder folders
+	folders=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...)
+	for folder in $folders; do
+		folder=${folder#"$root"/}
+		[[ " $SOURCE_TESTS " != *" $folder "* ]] || continue
+		mkdir -p "$1/$folder"
+		go test -c -trimpath -ldflags='-s -w' -o "$1/$folder/test" "./$folder"
+		gzip -9 "$1/$folder/test"
+		[[ ! -d $folder/testdata ]] || cp -r "$folder/testdata" "$1/$folder"
+	done
+}

@@ -65,7 +65,7 @@ stub() {
 	cc=$(command -v "${CC:-cc}" || command -v gcc || command -v c++) || die "there is no C compiler: install gcc, or set CC"
 	if [[ $2 == libnvshmem_host.* ]]; then
 		echo 'NVSHMEM { global: *; };' >"$1.map"
-		"$cc" -shared -o "$1" -Wl,-soname,"$2",--version-script="$1.map" -x c - <<<'int nvshmem_selected_device_transport;'
+		"$cc" -shared -o "$1" -Wl,-soname,"$2" -Wl,--version-script="$1.map" -x c - <<<'int nvshmem_selected_device_transport;'
 		rm "$1.map"
 	else
 		"$cc" -shared -o "$1" -Wl,-soname,"$2" -x c /dev/null

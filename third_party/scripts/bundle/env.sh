@@ -1,0 +1,35 @@
+# Finds libtorch for the programs of this bundle; sourced by its scripts, and by you:
+#     . ./env.sh && bin/quickstart
+# It takes LIBTORCH, or else the torch of $PYTHON (python3).
+# shellcheck shell=bash
+
+bundle=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+python=${PYTHON:-python3}
+
+find_torch() {
+	"$python" -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' 2>/dev/null
+}
+
+: "${LIBTORCH:=$(find_torch)}"
+[[ -e $LIBTORCH/lib/libtorch_cpu.so ]] || {
+	echo "there is no libtorch ${LIBTORCH:+in $LIBTORCH}: $python has no torch; set LIBTORCH, or PYTHON to one that has it" >&2
+	return 1
+}
+built=$(<"$bundle/lib/version.txt")
+found=$(sed -n "s/^__version__ = '\([0-9.]*\).*/\1/p" "$LIBTORCH/version.py" 2>/dev/null || true)
+[[ -z $found || ${found%.*} == "${built%.*}" ]] || {
+	echo "this bundle is for libtorch $built, the one in $LIBTORCH is $found" >&2
+	return 1
+}
+
+# The folder the programs call home: our libraries, and the Python to compare with.
+# The bundle itself may be read-only.
+home=$(mktemp -d)
+trap 'rm -rf "$home"' EXIT
+ln -s "$bundle/lib" "$home/lib"
+if [[ -e $LIBTORCH/__init__.py ]]; then
+	mkdir "$home/peer"
+	printf '#!/bin/sh\nPYTHONPATH=%q exec %q "$@"\n' "$(dirname "$LIBTORCH")" "$(command -v "$python")" >"$home/peer/python"
+	chmod +x "$home/peer/python"
+fi
+export LIBTORCH LIBTORCH_GO_HOME=$home
