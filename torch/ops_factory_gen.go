@@ -211,10 +211,11 @@ func EyeM(n, m int) Tensor {
 //
 //	fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) FFTFreq(n int, d ...float64) Tensor {
+	atMost(len(d), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpFFTFFTFreq)
 	c.Int(n)
-	c.Float(firstOr(d, 1.0))
+	c.Float(optionalOr(d, 1.0))
 	putOptions(&c, &o, -1)
 	return o.finish(result1(&c))
 }
@@ -228,10 +229,11 @@ func FFTFreq(n int, d ...float64) Tensor {
 //
 //	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RFFTFreq(n int, d ...float64) Tensor {
+	atMost(len(d), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpFFTRFFTFreq)
 	c.Int(n)
-	c.Float(firstOr(d, 1.0))
+	c.Float(optionalOr(d, 1.0))
 	putOptions(&c, &o, -1)
 	return o.finish(result1(&c))
 }
@@ -435,12 +437,13 @@ func Linspace(start, end Scalar, steps int) Tensor {
 //
 //	logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Logspace(start, end Scalar, steps int, base ...float64) Tensor {
+	atMost(len(base), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogspace)
 	putScalar(&c, start)
 	putScalar(&c, end)
 	c.Int(steps)
-	c.Float(firstOr(base, 10.0))
+	c.Float(optionalOr(base, 10.0))
 	putOptions(&c, &o, -1)
 	return o.finish(result1(&c))
 }
@@ -674,11 +677,12 @@ func SparseCOOEmpty(size ...int) Tensor {
 //
 //	tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) TrilIndices(row, col int, offset ...int) Tensor {
+	atMost(len(offset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTrilIndices)
 	c.Int(row)
 	c.Int(col)
-	c.Int(optInt(offset, 0, 1, 0))
+	c.Int(intAt(offset, 0, 0))
 	putOptions(&c, &o, 4)
 	return o.finish(result1(&c))
 }
@@ -692,11 +696,12 @@ func TrilIndices(row, col int, offset ...int) Tensor {
 //
 //	triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) TriuIndices(row, col int, offset ...int) Tensor {
+	atMost(len(offset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTriuIndices)
 	c.Int(row)
 	c.Int(col)
-	c.Int(optInt(offset, 0, 1, 0))
+	c.Int(intAt(offset, 0, 0))
 	putOptions(&c, &o, 4)
 	return o.finish(result1(&c))
 }

@@ -297,12 +297,13 @@ func BatchNorm(input, weight, bias, runningMean, runningVar Tensor, training boo
 //
 //	bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
 func Bilinear(input1, input2, weight Tensor, bias ...Tensor) Tensor {
+	atMost(len(bias), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBilinear)
 	putTensor(&c, input1)
 	putTensor(&c, input2)
 	putTensor(&c, weight)
-	putTensor(&c, first(bias))
+	putTensor(&c, optional(bias))
 	return result1(&c)
 }
 
@@ -346,11 +347,12 @@ func BinaryCrossEntropyWithLogits(x, target Tensor, opts ...BinaryCrossEntropyWi
 //
 //	binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 func Binomial(count, prob Tensor, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBinomial)
 	putTensor(&c, count)
 	putTensor(&c, prob)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -501,10 +503,11 @@ func CartesianProd(tensors ...Tensor) Tensor {
 //
 //	cat(Tensor[] tensors, int dim=0) -> Tensor
 func Cat(tensors []Tensor, dim ...int) Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCat)
 	putTensors(&c, tensors)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return result1(&c)
 }
 
@@ -530,10 +533,11 @@ func CDist(x1, x2 Tensor, opts ...CDistOptions) Tensor {
 //
 //	celu(Tensor self, Scalar alpha=1.0) -> Tensor
 func CELU(x Tensor, alpha ...Scalar) Tensor {
+	atMost(len(alpha), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCELU)
 	putTensor(&c, x)
-	putScalar(&c, or(first(alpha), 1.0))
+	putScalar(&c, or(optional(alpha), 1.0))
 	return result1(&c)
 }
 
@@ -541,10 +545,11 @@ func CELU(x Tensor, alpha ...Scalar) Tensor {
 //
 //	celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 func CELUInPlace(x Tensor, alpha ...Scalar) Tensor {
+	atMost(len(alpha), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCELUInPlace)
 	putTensor(&c, x)
-	putScalar(&c, or(first(alpha), 1.0))
+	putScalar(&c, or(optional(alpha), 1.0))
 	done(&c)
 	return x
 }
@@ -626,10 +631,11 @@ func Complex(re, im Tensor) Tensor {
 //
 //	concat(Tensor[] tensors, int dim=0) -> Tensor
 func Concat(tensors []Tensor, dim ...int) Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpConcat)
 	putTensors(&c, tensors)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return result1(&c)
 }
 
@@ -637,10 +643,11 @@ func Concat(tensors []Tensor, dim ...int) Tensor {
 //
 //	concatenate(Tensor[] tensors, int dim=0) -> Tensor
 func Concatenate(tensors []Tensor, dim ...int) Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpConcatenate)
 	putTensors(&c, tensors)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return result1(&c)
 }
 
@@ -649,11 +656,12 @@ func Concatenate(tensors []Tensor, dim ...int) Tensor {
 //
 //	constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 func ConstantPadND(x Tensor, pad []int, value ...Scalar) Tensor {
+	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpConstantPadND)
 	putTensor(&c, x)
 	c.Ints(pad)
-	putScalar(&c, or(first(value), 0))
+	putScalar(&c, or(optional(value), 0))
 	return result1(&c)
 }
 
@@ -781,12 +789,13 @@ func Conv3dPadding(input, weight Tensor, opts ...Conv3dPaddingOptions) Tensor {
 //
 //	conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor
 func ConvTBC(x, weight, bias Tensor, pad ...int) Tensor {
+	atMost(len(pad), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpConvTBC)
 	putTensor(&c, x)
 	putTensor(&c, weight)
 	putTensor(&c, bias)
-	c.Int(optInt(pad, 0, 1, 0))
+	c.Int(intAt(pad, 0, 0))
 	return result1(&c)
 }
 
@@ -1337,10 +1346,11 @@ func GELUInPlace(x Tensor, opts ...GELUOptions) Tensor {
 //
 //	glu(Tensor self, int dim=-1) -> Tensor
 func GLU(x Tensor, dim ...int) Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpGLU)
 	putTensor(&c, x)
-	c.Int(optInt(dim, 0, 1, -1))
+	c.Int(intAt(dim, 0, -1))
 	return result1(&c)
 }
 
@@ -1859,11 +1869,12 @@ func KLDiv(x, target Tensor, opts ...KLDivOptions) Tensor {
 //
 //	l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func L1Loss(x, target Tensor, reduction ...Reduction) Tensor {
+	atMost(len(reduction), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpL1Loss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(first(reduction).code())
+	c.Code(optional(reduction).code())
 	return result1(&c)
 }
 
@@ -1892,10 +1903,11 @@ func LayerNorm(input Tensor, normalizedShape []int, opts ...LayerNormOptions) Te
 //
 //	leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 func LeakyReLU(x Tensor, negativeSlope ...Scalar) Tensor {
+	atMost(len(negativeSlope), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLeakyReLU)
 	putTensor(&c, x)
-	putScalar(&c, or(first(negativeSlope), 0.01))
+	putScalar(&c, or(optional(negativeSlope), 0.01))
 	return result1(&c)
 }
 
@@ -1904,10 +1916,11 @@ func LeakyReLU(x Tensor, negativeSlope ...Scalar) Tensor {
 //
 //	leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
 func LeakyReLUInPlace(x Tensor, negativeSlope ...Scalar) Tensor {
+	atMost(len(negativeSlope), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLeakyReLUInPlace)
 	putTensor(&c, x)
-	putScalar(&c, or(first(negativeSlope), 0.01))
+	putScalar(&c, or(optional(negativeSlope), 0.01))
 	done(&c)
 	return x
 }
@@ -1917,11 +1930,12 @@ func LeakyReLUInPlace(x Tensor, negativeSlope ...Scalar) Tensor {
 //
 //	linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 func Linear(input, weight Tensor, bias ...Tensor) Tensor {
+	atMost(len(bias), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinear)
 	putTensor(&c, input)
 	putTensor(&c, weight)
-	putTensor(&c, first(bias))
+	putTensor(&c, optional(bias))
 	return result1(&c)
 }
 
@@ -2330,11 +2344,12 @@ func MMDType(x, mat2 Tensor, outDType DType) Tensor {
 //
 //	mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MSELoss(x, target Tensor, reduction ...Reduction) Tensor {
+	atMost(len(reduction), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpMSELoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(first(reduction).code())
+	c.Code(optional(reduction).code())
 	return result1(&c)
 }
 
@@ -2362,11 +2377,12 @@ func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
 //
 //	multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
+	atMost(len(reduction), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(first(reduction).code())
+	c.Code(optional(reduction).code())
 	return result1(&c)
 }
 
@@ -2501,11 +2517,12 @@ func NLLLossND(x, target Tensor, opts ...NLLLossNDOptions) Tensor {
 //
 //	normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNormalTensorTensor)
 	putTensor(&c, mean)
 	putTensor(&c, std)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -2513,11 +2530,12 @@ func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
 //
 //	normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
 func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNormalTensorFloat)
 	putTensor(&c, mean)
 	c.Float(std)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -2525,11 +2543,12 @@ func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor
 //
 //	normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
 func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNormalFloatTensor)
 	c.Float(mean)
 	putTensor(&c, std)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -2537,12 +2556,13 @@ func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor
 //
 //	normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 func NormalFunctional(x Tensor, mean, std float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNormalFunctional)
 	putTensor(&c, x)
 	c.Float(mean)
 	c.Float(std)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -2582,10 +2602,11 @@ func NuclearNormDim(x Tensor, dim []int, opts ...NuclearNormOptions) Tensor {
 //
 //	one_hot(Tensor self, int num_classes=-1) -> Tensor
 func OneHot(x Tensor, numClasses ...int) Tensor {
+	atMost(len(numClasses), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpOneHot)
 	putTensor(&c, x)
-	c.Int(optInt(numClasses, 0, 1, -1))
+	c.Int(intAt(numClasses, 0, -1))
 	return result1(&c)
 }
 
@@ -2663,10 +2684,11 @@ func PairwiseDistance(x1, x2 Tensor, opts ...PairwiseDistanceOptions) Tensor {
 //
 //	pdist(Tensor self, float p=2) -> Tensor
 func PDist(x Tensor, p ...float64) Tensor {
+	atMost(len(p), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpPDist)
 	putTensor(&c, x)
-	c.Float(firstOr(p, 2))
+	c.Float(optionalOr(p, 2))
 	return result1(&c)
 }
 
@@ -2696,10 +2718,11 @@ func PixelUnshuffle(x Tensor, downscaleFactor int) Tensor {
 //
 //	poisson(Tensor self, Generator? generator=None) -> Tensor
 func Poisson(x Tensor, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpPoisson)
 	putTensor(&c, x)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -3380,11 +3403,12 @@ func SmoothL1Loss(x, target Tensor, opts ...SmoothL1LossOptions) Tensor {
 //
 //	soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func SoftMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
+	atMost(len(reduction), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSoftMarginLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(first(reduction).code())
+	c.Code(optional(reduction).code())
 	return result1(&c)
 }
 
@@ -3408,10 +3432,11 @@ func Softplus(x Tensor, opts ...SoftplusOptions) Tensor {
 //
 //	softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 func Softshrink(x Tensor, lambda ...Scalar) Tensor {
+	atMost(len(lambda), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSoftshrink)
 	putTensor(&c, x)
-	putScalar(&c, or(first(lambda), 0.5))
+	putScalar(&c, or(optional(lambda), 0.5))
 	return result1(&c)
 }
 
@@ -3647,10 +3672,11 @@ func SparseSampledAddMM(x, mat1, mat2 Tensor, opts ...SparseSampledAddMMOptions)
 //
 //	stack(Tensor[] tensors, int dim=0) -> Tensor
 func Stack(tensors []Tensor, dim ...int) Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpStack)
 	putTensors(&c, tensors)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return result1(&c)
 }
 
@@ -3972,12 +3998,13 @@ func UpsampleBilinear2dVec(input Tensor, outputSize []int, alignCorners bool, sc
 //
 //	upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 func UpsampleLinear1d(x Tensor, outputSize []int, alignCorners bool, scales ...float64) Tensor {
+	atMost(len(scales), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleLinear1d)
 	putTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
-	c.OptFloat(only(scales))
+	c.OptFloat(pointer(scales))
 	return result1(&c)
 }
 
@@ -3998,11 +4025,12 @@ func UpsampleLinear1dVec(input Tensor, outputSize []int, alignCorners bool, scal
 //
 //	upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 func UpsampleNearest1d(x Tensor, outputSize []int, scales ...float64) Tensor {
+	atMost(len(scales), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest1d)
 	putTensor(&c, x)
 	c.Ints(outputSize)
-	c.OptFloat(only(scales))
+	c.OptFloat(pointer(scales))
 	return result1(&c)
 }
 

@@ -277,12 +277,13 @@ func (x Tensor) ArctanhInPlace() Tensor {
 //
 //	as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)
 func (x Tensor) AsStridedInPlace(size, stride []int, storageOffset ...int) Tensor {
+	atMost(len(storageOffset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAsStridedInPlace)
 	putTensor(&c, x)
 	c.Ints(size)
 	c.Ints(stride)
-	c.OptInt(only(storageOffset))
+	c.OptInt(pointer(storageOffset))
 	done(&c)
 	return x
 }
@@ -367,11 +368,12 @@ func (x Tensor) BAddBMMInPlace(batch1, batch2 Tensor, opts ...BAddBMMOptions) Te
 //
 //	bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliInPlaceTensor)
 	putTensor(&c, x)
 	putTensor(&c, p)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -380,11 +382,12 @@ func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor
 //
 //	bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) BernoulliInPlace(p float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliInPlaceFloat)
 	putTensor(&c, x)
 	c.Float(p)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -526,12 +529,13 @@ func (x Tensor) BitwiseXorInPlace(other Tensor) Tensor {
 //
 //	cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCauchyInPlace)
 	putTensor(&c, x)
 	c.Float(median)
 	c.Float(sigma)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -726,11 +730,12 @@ func (x Tensor) CoshInPlace() Tensor {
 //
 //	cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 func (x Tensor) CumProdInPlace(dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCumProdInPlace)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	done(&c)
 	return x
 }
@@ -739,11 +744,12 @@ func (x Tensor) CumProdInPlace(dim int, dtype ...DType) Tensor {
 //
 //	cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 func (x Tensor) CumSumInPlace(dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCumSumInPlace)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	done(&c)
 	return x
 }
@@ -976,11 +982,12 @@ func (x Tensor) Expm1InPlace() Tensor {
 //
 //	exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) ExponentialInPlace(lambda float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpExponentialInPlace)
 	putTensor(&c, x)
 	c.Float(lambda)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -1171,11 +1178,12 @@ func (x Tensor) GeInPlace(other Tensor) Tensor {
 //
 //	geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) GeometricInPlace(p float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpGeometricInPlace)
 	putTensor(&c, x)
 	c.Float(p)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -1591,12 +1599,13 @@ func (x Tensor) LogInPlace() Tensor {
 //
 //	log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogNormalInPlace)
 	putTensor(&c, x)
 	c.Float(mean)
 	c.Float(std)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -1652,10 +1661,11 @@ func (x Tensor) LogicalXorInPlace(other Tensor) Tensor {
 //
 //	logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
 func (x Tensor) LogitInPlace(eps ...float64) Tensor {
+	atMost(len(eps), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogitInPlace)
 	putTensor(&c, x)
-	c.OptFloat(only(eps))
+	c.OptFloat(pointer(eps))
 	done(&c)
 	return x
 }
@@ -1863,12 +1873,13 @@ func (x Tensor) NextafterInPlace(other Tensor) Tensor {
 //
 //	normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) NormalInPlace(mean, std float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNormalInPlace)
 	putTensor(&c, x)
 	c.Float(mean)
 	c.Float(std)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -1967,10 +1978,11 @@ func (x Tensor) Rad2DegInPlace() Tensor {
 //
 //	random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) RandomInPlace(generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlace)
 	putTensor(&c, x)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -1980,12 +1992,13 @@ func (x Tensor) RandomInPlace(generator ...*Generator) Tensor {
 //
 //	random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlaceFrom)
 	putTensor(&c, x)
 	c.Int(from)
 	c.OptInt(to)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -1994,11 +2007,12 @@ func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) T
 //
 //	random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) RandomToInPlace(to int, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlaceTo)
 	putTensor(&c, x)
 	c.Int(to)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }
@@ -2068,11 +2082,12 @@ func (x Tensor) RenormInPlace(p Scalar, dim int, maxnorm Scalar) Tensor {
 //
 //	resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 func (x Tensor) ResizeInPlace(size []int, memoryFormat ...MemoryFormat) Tensor {
+	atMost(len(memoryFormat), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpResizeInPlace)
 	putTensor(&c, x)
 	c.Ints(size)
-	c.Code(first(memoryFormat).code())
+	c.Code(optional(memoryFormat).code())
 	done(&c)
 	return x
 }
@@ -2081,11 +2096,12 @@ func (x Tensor) ResizeInPlace(size []int, memoryFormat ...MemoryFormat) Tensor {
 //
 //	resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 func (x Tensor) ResizeAsInPlace(theTemplate Tensor, memoryFormat ...MemoryFormat) Tensor {
+	atMost(len(memoryFormat), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpResizeAsInPlace)
 	putTensor(&c, x)
 	putTensor(&c, theTemplate)
-	c.Code(first(memoryFormat).code())
+	c.Code(optional(memoryFormat).code())
 	done(&c)
 	return x
 }
@@ -2522,10 +2538,11 @@ func (x Tensor) TransposeInPlace(dim0, dim1 int) Tensor {
 //
 //	tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 func (x Tensor) TrilInPlace(diagonal ...int) Tensor {
+	atMost(len(diagonal), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTrilInPlace)
 	putTensor(&c, x)
-	c.Int(optInt(diagonal, 0, 1, 0))
+	c.Int(intAt(diagonal, 0, 0))
 	done(&c)
 	return x
 }
@@ -2534,10 +2551,11 @@ func (x Tensor) TrilInPlace(diagonal ...int) Tensor {
 //
 //	triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 func (x Tensor) TriuInPlace(diagonal ...int) Tensor {
+	atMost(len(diagonal), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTriuInPlace)
 	putTensor(&c, x)
-	c.Int(optInt(diagonal, 0, 1, 0))
+	c.Int(intAt(diagonal, 0, 0))
 	done(&c)
 	return x
 }
@@ -2581,12 +2599,13 @@ func (x Tensor) TruncInPlace() Tensor {
 //
 //	uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) UniformInPlace(from, to float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUniformInPlace)
 	putTensor(&c, x)
 	c.Float(from)
 	c.Float(to)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
 }

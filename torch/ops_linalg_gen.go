@@ -39,10 +39,11 @@ func LinalgCholeskyEx(x Tensor, opts ...LinalgCholeskyExOptions) (l, info Tensor
 //
 //	linalg_cond(Tensor self, Scalar? p=None) -> Tensor
 func LinalgCond(x Tensor, p ...Scalar) Tensor {
+	atMost(len(p), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgCond)
 	putTensor(&c, x)
-	putOptScalar(&c, first(p))
+	putOptScalar(&c, optional(p))
 	return result1(&c)
 }
 
@@ -115,10 +116,11 @@ func LinalgEig(x Tensor) (eigenvalues, eigenvectors Tensor) {
 //
 //	linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
 func LinalgEigh(x Tensor, uplo ...string) (eigenvalues, eigenvectors Tensor) {
+	atMost(len(uplo), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigh)
 	putTensor(&c, x)
-	c.Str(orStr(first(uplo), "L"))
+	c.Str(orStr(optional(uplo), "L"))
 	return result2(&c)
 }
 
@@ -136,10 +138,11 @@ func LinalgEigvals(x Tensor) Tensor {
 //
 //	linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
 func LinalgEigvalsh(x Tensor, uplo ...string) Tensor {
+	atMost(len(uplo), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigvalsh)
 	putTensor(&c, x)
-	c.Str(orStr(first(uplo), "L"))
+	c.Str(orStr(optional(uplo), "L"))
 	return result1(&c)
 }
 
@@ -560,10 +563,11 @@ func LinalgPinvRCondTensor(x, rcond Tensor, opts ...LinalgPinvRCondOptions) Tens
 //
 //	linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
 func LinalgQR(a Tensor, mode ...string) (q, r Tensor) {
+	atMost(len(mode), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgQR)
 	putTensor(&c, a)
-	c.Str(orStr(first(mode), "reduced"))
+	c.Str(orStr(optional(mode), "reduced"))
 	return result2(&c)
 }
 
@@ -663,10 +667,11 @@ func LinalgSVDVals(a Tensor, opts ...LinalgSVDValsOptions) Tensor {
 //
 //	linalg_tensorinv(Tensor self, int ind=2) -> Tensor
 func LinalgTensorInv(x Tensor, ind ...int) Tensor {
+	atMost(len(ind), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgTensorInv)
 	putTensor(&c, x)
-	c.Int(optInt(ind, 0, 1, 2))
+	c.Int(intAt(ind, 0, 2))
 	return result1(&c)
 }
 

@@ -612,12 +612,13 @@ func (x Tensor) ArgWhere() Tensor {
 //
 //	as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)
 func (x Tensor) AsStrided(size, stride []int, storageOffset ...int) Tensor {
+	atMost(len(storageOffset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAsStrided)
 	putTensor(&c, x)
 	c.Ints(size)
 	c.Ints(stride)
-	c.OptInt(only(storageOffset))
+	c.OptInt(pointer(storageOffset))
 	return result1(&c)
 }
 
@@ -625,13 +626,14 @@ func (x Tensor) AsStrided(size, stride []int, storageOffset ...int) Tensor {
 //
 //	as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 func (x Tensor) AsStridedScatter(src Tensor, size, stride []int, storageOffset ...int) Tensor {
+	atMost(len(storageOffset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAsStridedScatter)
 	putTensor(&c, x)
 	putTensor(&c, src)
 	c.Ints(size)
 	c.Ints(stride)
-	c.OptInt(only(storageOffset))
+	c.OptInt(pointer(storageOffset))
 	return result1(&c)
 }
 
@@ -708,10 +710,11 @@ func (x Tensor) BAddBMM(batch1, batch2 Tensor, opts ...BAddBMMOptions) Tensor {
 //
 //	bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 func (x Tensor) Bernoulli(generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulli)
 	putTensor(&c, x)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -719,11 +722,12 @@ func (x Tensor) Bernoulli(generator ...*Generator) Tensor {
 //
 //	bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 func (x Tensor) BernoulliP(p float64, generator ...*Generator) Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliP)
 	putTensor(&c, x)
 	c.Float(p)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -909,10 +913,11 @@ func (x Tensor) Ceil() Tensor {
 //
 //	chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 func (x Tensor) CHalf(memoryFormat ...MemoryFormat) Tensor {
+	atMost(len(memoryFormat), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCHalf)
 	putTensor(&c, x)
-	c.Code(first(memoryFormat).code())
+	c.Code(optional(memoryFormat).code())
 	return result1(&c)
 }
 
@@ -967,11 +972,12 @@ func (x Tensor) CholeskySolve(input2 Tensor, opts ...CholeskySolveOptions) Tenso
 //
 //	chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
 func (x Tensor) Chunk(chunks int, dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpChunk)
 	putTensor(&c, x)
 	c.Int(chunks)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -1072,10 +1078,11 @@ func (x Tensor) ClipTensor(minimum, maximum Tensor) Tensor {
 //
 //	clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 func (x Tensor) Clone(memoryFormat ...MemoryFormat) Tensor {
+	atMost(len(memoryFormat), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpClone)
 	putTensor(&c, x)
-	c.Code(first(memoryFormat).code())
+	c.Code(optional(memoryFormat).code())
 	return result1(&c)
 }
 
@@ -1124,10 +1131,11 @@ func (x Tensor) ConjPhysical() Tensor {
 //
 //	contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
 func (x Tensor) Contiguous(memoryFormat ...MemoryFormat) Tensor {
+	atMost(len(memoryFormat), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpContiguous)
 	putTensor(&c, x)
-	c.Code(orCode(first(memoryFormat).code(), 0))
+	c.Code(orCode(optional(memoryFormat).code(), 0))
 	return result1(&c)
 }
 
@@ -1226,11 +1234,12 @@ func (x Tensor) Cov(opts ...CovOptions) Tensor {
 //
 //	cross(Tensor self, Tensor other, int? dim=None) -> Tensor
 func (x Tensor) Cross(other Tensor, dim ...int) Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCross)
 	putTensor(&c, x)
 	putTensor(&c, other)
-	c.OptInt(only(dim))
+	c.OptInt(pointer(dim))
 	return result1(&c)
 }
 
@@ -1270,11 +1279,12 @@ func (x Tensor) CumMin(dim int) (values, indices Tensor) {
 //
 //	cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) CumProd(dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCumProd)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -1282,11 +1292,12 @@ func (x Tensor) CumProd(dim int, dtype ...DType) Tensor {
 //
 //	cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) CumSum(dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCumSum)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -1335,10 +1346,11 @@ func (x Tensor) Detach() Tensor {
 //
 //	diag(Tensor self, int diagonal=0) -> Tensor
 func (x Tensor) Diag(diagonal ...int) Tensor {
+	atMost(len(diagonal), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpDiag)
 	putTensor(&c, x)
-	c.Int(optInt(diagonal, 0, 1, 0))
+	c.Int(intAt(diagonal, 0, 0))
 	return result1(&c)
 }
 
@@ -1347,12 +1359,13 @@ func (x Tensor) Diag(diagonal ...int) Tensor {
 //
 //	diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 func (x Tensor) DiagEmbed(offsetDims ...int) Tensor {
+	atMost(len(offsetDims), 3)
 	var c cgo.Call
 	c.Begin(cgo.OpDiagEmbed)
 	putTensor(&c, x)
-	c.Int(optInt(offsetDims, 0, 3, 0))
-	c.Int(optInt(offsetDims, 1, 3, -2))
-	c.Int(optInt(offsetDims, 2, 3, -1))
+	c.Int(intAt(offsetDims, 0, 0))
+	c.Int(intAt(offsetDims, 1, -2))
+	c.Int(intAt(offsetDims, 2, -1))
 	return result1(&c)
 }
 
@@ -1360,10 +1373,11 @@ func (x Tensor) DiagEmbed(offsetDims ...int) Tensor {
 //
 //	diagflat(Tensor self, int offset=0) -> Tensor
 func (x Tensor) DiagFlat(offset ...int) Tensor {
+	atMost(len(offset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpDiagFlat)
 	putTensor(&c, x)
-	c.Int(optInt(offset, 0, 1, 0))
+	c.Int(intAt(offset, 0, 0))
 	return result1(&c)
 }
 
@@ -1372,12 +1386,13 @@ func (x Tensor) DiagFlat(offset ...int) Tensor {
 //
 //	diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
 func (x Tensor) Diagonal(offsetDims ...int) Tensor {
+	atMost(len(offsetDims), 3)
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonal)
 	putTensor(&c, x)
-	c.Int(optInt(offsetDims, 0, 3, 0))
-	c.Int(optInt(offsetDims, 1, 3, 0))
-	c.Int(optInt(offsetDims, 2, 3, 1))
+	c.Int(intAt(offsetDims, 0, 0))
+	c.Int(intAt(offsetDims, 1, 0))
+	c.Int(intAt(offsetDims, 2, 1))
 	return result1(&c)
 }
 
@@ -1386,13 +1401,14 @@ func (x Tensor) Diagonal(offsetDims ...int) Tensor {
 //
 //	diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 func (x Tensor) DiagonalScatter(src Tensor, offsetDims ...int) Tensor {
+	atMost(len(offsetDims), 3)
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonalScatter)
 	putTensor(&c, x)
 	putTensor(&c, src)
-	c.Int(optInt(offsetDims, 0, 3, 0))
-	c.Int(optInt(offsetDims, 1, 3, 0))
-	c.Int(optInt(offsetDims, 2, 3, 1))
+	c.Int(intAt(offsetDims, 0, 0))
+	c.Int(intAt(offsetDims, 1, 0))
+	c.Int(intAt(offsetDims, 2, 1))
 	return result1(&c)
 }
 
@@ -1428,11 +1444,12 @@ func (x Tensor) Digamma() Tensor {
 //
 //	dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
 func (x Tensor) Dist(other Tensor, p ...Scalar) Tensor {
+	atMost(len(p), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpDist)
 	putTensor(&c, x)
 	putTensor(&c, other)
-	putScalar(&c, or(first(p), 2))
+	putScalar(&c, or(optional(p), 2))
 	return result1(&c)
 }
 
@@ -1715,11 +1732,12 @@ func (x Tensor) Fix() Tensor {
 //
 //	flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)
 func (x Tensor) Flatten(dims ...int) Tensor {
+	atMost(len(dims), 2)
 	var c cgo.Call
 	c.Begin(cgo.OpFlattenUsingInts)
 	putTensor(&c, x)
-	c.Int(optInt(dims, 0, 2, 0))
-	c.Int(optInt(dims, 1, 2, -1))
+	c.Int(intAt(dims, 0, 0))
+	c.Int(intAt(dims, 1, -1))
 	return result1(&c)
 }
 
@@ -2014,10 +2032,11 @@ func (x Tensor) Gt(other Tensor) Tensor {
 //
 //	hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 func (x Tensor) Hardshrink(lambda ...Scalar) Tensor {
+	atMost(len(lambda), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpHardshrink)
 	putTensor(&c, x)
-	putScalar(&c, or(first(lambda), 0.5))
+	putScalar(&c, or(optional(lambda), 0.5))
 	return result1(&c)
 }
 
@@ -2347,10 +2366,11 @@ func (x Tensor) IsNonzero() bool {
 //
 //	is_pinned(Tensor self, Device? device=None) -> bool
 func (x Tensor) IsPinned(device ...Device) bool {
+	atMost(len(device), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpIsPinned)
 	putTensor(&c, x)
-	c.Code(first(device).code())
+	c.Code(optional(device).code())
 	return resultBool(&c)
 }
 
@@ -2682,11 +2702,12 @@ func (x Tensor) Log2() Tensor {
 //
 //	log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func (x Tensor) LogSoftmax(dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -2780,10 +2801,11 @@ func (x Tensor) LogicalXor(other Tensor) Tensor {
 //
 //	logit(Tensor self, float? eps=None) -> Tensor
 func (x Tensor) Logit(eps ...float64) Tensor {
+	atMost(len(eps), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogit)
 	putTensor(&c, x)
-	c.OptFloat(only(eps))
+	c.OptFloat(pointer(eps))
 	return result1(&c)
 }
 
@@ -2999,10 +3021,11 @@ func (x Tensor) Maximum(other Tensor) Tensor {
 //
 //	mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Mean(dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpMean)
 	putTensor(&c, x)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -3627,10 +3650,11 @@ func (x Tensor) NonzeroStatic(size int, opts ...NonzeroStaticOptions) Tensor {
 //
 //	norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 func (x Tensor) Norm(p ...Scalar) Tensor {
+	atMost(len(p), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNormScalar)
 	putTensor(&c, x)
-	putScalar(&c, or(first(p), 2))
+	putScalar(&c, or(optional(p), 2))
 	return result1(&c)
 }
 
@@ -3765,10 +3789,11 @@ func (x Tensor) Permute(dims ...int) Tensor {
 //
 //	pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)
 func (x Tensor) PinMemory(device ...Device) Tensor {
+	atMost(len(device), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpPinMemory)
 	putTensor(&c, x)
-	c.Code(first(device).code())
+	c.Code(optional(device).code())
 	return result1(&c)
 }
 
@@ -3776,10 +3801,11 @@ func (x Tensor) PinMemory(device ...Device) Tensor {
 //
 //	pinverse(Tensor self, float rcond=1e-15) -> Tensor
 func (x Tensor) Pinverse(rcond ...float64) Tensor {
+	atMost(len(rcond), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpPinverse)
 	putTensor(&c, x)
-	c.Float(firstOr(rcond, 1e-15))
+	c.Float(optionalOr(rcond, 1e-15))
 	return result1(&c)
 }
 
@@ -3842,10 +3868,11 @@ func (x Tensor) PReLU(weight Tensor) Tensor {
 //
 //	prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Prod(dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpProd)
 	putTensor(&c, x)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -4431,11 +4458,12 @@ func (x Tensor) SMM(mat2 Tensor) Tensor {
 //
 //	softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Softmax(dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -4498,11 +4526,12 @@ func (x Tensor) SparseMask(mask Tensor) Tensor {
 //
 //	split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
 func (x Tensor) Split(splitSize int, dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSplitTensor)
 	putTensor(&c, x)
 	c.Int(splitSize)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -4511,11 +4540,12 @@ func (x Tensor) Split(splitSize int, dim ...int) []Tensor {
 //
 //	split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 func (x Tensor) SplitSizes(splitSize []int, dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSplitSizes)
 	putTensor(&c, x)
 	c.Ints(splitSize)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -4523,11 +4553,12 @@ func (x Tensor) SplitSizes(splitSize []int, dim ...int) []Tensor {
 //
 //	split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
 func (x Tensor) SplitWithSizes(splitSizes []int, dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSplitWithSizes)
 	putTensor(&c, x)
 	c.Ints(splitSizes)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -4749,10 +4780,11 @@ func (x Tensor) Subtract(other Tensor, opts ...SubtractOptions) Tensor {
 //
 //	sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Sum(dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSum)
 	putTensor(&c, x)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -4850,11 +4882,12 @@ func (x Tensor) Take(index Tensor) Tensor {
 //
 //	take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor
 func (x Tensor) TakeAlongDim(indices Tensor, dim ...int) Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTakeAlongDim)
 	putTensor(&c, x)
 	putTensor(&c, indices)
-	c.OptInt(only(dim))
+	c.OptInt(pointer(dim))
 	return result1(&c)
 }
 
@@ -4882,11 +4915,12 @@ func (x Tensor) Tanh() Tensor {
 //
 //	tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplitIndices(indices []int, dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTensorSplitIndices)
 	putTensor(&c, x)
 	c.Ints(indices)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -4894,11 +4928,12 @@ func (x Tensor) TensorSplitIndices(indices []int, dim ...int) []Tensor {
 //
 //	tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplit(sections int, dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTensorSplitSections)
 	putTensor(&c, x)
 	c.Int(sections)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -4907,11 +4942,12 @@ func (x Tensor) TensorSplit(sections int, dim ...int) []Tensor {
 //
 //	tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplitTensor(tensorIndicesOrSections Tensor, dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTensorSplitTensorIndicesOrSections)
 	putTensor(&c, x)
 	putTensor(&c, tensorIndicesOrSections)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -4986,11 +5022,12 @@ func (x Tensor) ToSparseDim(sparseDim int) Tensor {
 //
 //	to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseBSC(blocksize []int, denseDim ...int) Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpToSparseBSC)
 	putTensor(&c, x)
 	c.Ints(blocksize)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -4998,11 +5035,12 @@ func (x Tensor) ToSparseBSC(blocksize []int, denseDim ...int) Tensor {
 //
 //	to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseBSR(blocksize []int, denseDim ...int) Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpToSparseBSR)
 	putTensor(&c, x)
 	c.Ints(blocksize)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -5010,10 +5048,11 @@ func (x Tensor) ToSparseBSR(blocksize []int, denseDim ...int) Tensor {
 //
 //	to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseCSC(denseDim ...int) Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpToSparseCSC)
 	putTensor(&c, x)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -5021,10 +5060,11 @@ func (x Tensor) ToSparseCSC(denseDim ...int) Tensor {
 //
 //	to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseCSR(denseDim ...int) Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpToSparseCSR)
 	putTensor(&c, x)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -5091,10 +5131,11 @@ func (x Tensor) TriangularSolve(a Tensor, opts ...TriangularSolveOptions) (solut
 //
 //	tril(Tensor self, SymInt diagonal=0) -> Tensor
 func (x Tensor) Tril(diagonal ...int) Tensor {
+	atMost(len(diagonal), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTril)
 	putTensor(&c, x)
-	c.Int(optInt(diagonal, 0, 1, 0))
+	c.Int(intAt(diagonal, 0, 0))
 	return result1(&c)
 }
 
@@ -5103,10 +5144,11 @@ func (x Tensor) Tril(diagonal ...int) Tensor {
 //
 //	triu(Tensor self, SymInt diagonal=0) -> Tensor
 func (x Tensor) Triu(diagonal ...int) Tensor {
+	atMost(len(diagonal), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTriu)
 	putTensor(&c, x)
-	c.Int(optInt(diagonal, 0, 1, 0))
+	c.Int(intAt(diagonal, 0, 0))
 	return result1(&c)
 }
 
@@ -5158,10 +5200,11 @@ func (x Tensor) TypeAs(other Tensor) Tensor {
 //
 //	unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 func (x Tensor) Unbind(dim ...int) []Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnbindInt)
 	putTensor(&c, x)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 

@@ -504,11 +504,12 @@ func SpecialLogNdtr(x Tensor) Tensor {
 //
 //	special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func SpecialLogSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLogSoftmax)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 
@@ -516,10 +517,11 @@ func SpecialLogSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
 //
 //	special_logit(Tensor self, float? eps=None) -> Tensor
 func SpecialLogit(x Tensor, eps ...float64) Tensor {
+	atMost(len(eps), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLogit)
 	putTensor(&c, x)
-	c.OptFloat(only(eps))
+	c.OptFloat(pointer(eps))
 	return result1(&c)
 }
 
@@ -820,11 +822,12 @@ func SpecialSinc(x Tensor) Tensor {
 //
 //	special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SpecialSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialSoftmax)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(first(dtype).code())
+	c.Code(optional(dtype).code())
 	return result1(&c)
 }
 

@@ -44,6 +44,9 @@ func (e *emitter) function(f *Func, doc []string) {
 		}
 		e.line("var o %s\nif given(len(opts)) {\no = opts[0]\n}", typ)
 	}
+	if n := f.tail(); n > 0 {
+		e.line("atMost(len(%s), %d)", f.last().Name, n)
+	}
 	e.line("var c cgo.Call")
 	e.begin(f)
 	for i := range f.Slots {
@@ -54,6 +57,20 @@ func (e *emitter) function(f *Func, doc []string) {
 	if f.factory() {
 		e.plainTwin(f)
 	}
+}
+
+// tail is how many optional arguments the variadic parameter stands for; 0 if it is an
+// options struct or a list.
+func (f *Func) tail() int {
+	for _, s := range f.Slots {
+		switch {
+		case s.Source == FromInts:
+			return s.Of
+		case s.Source == FromVariadic && !s.Type.List:
+			return 1
+		}
+	}
+	return 0
 }
 
 func (e *emitter) receiver(f *Func) string {

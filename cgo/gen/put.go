@@ -16,7 +16,7 @@ func (e *emitter) put(s *Slot) string {
 	case FromDefault:
 		return e.putDefault(s)
 	case FromInts:
-		return fmt.Sprintf("c.Int(optInt(%s, %d, %d, %s))", s.Expr, s.Index, s.Of, s.Default)
+		return fmt.Sprintf("c.Int(intAt(%s, %d, %s))", s.Expr, s.Index, s.Default)
 	case FromVariadic:
 		return e.putVariadic(s)
 	case FromField:
@@ -104,15 +104,15 @@ func (e *emitter) putOr(s *Slot, expr string) string {
 
 // putVariadic packs the only option of an operator.
 func (e *emitter) putVariadic(s *Slot) string {
-	first := func(def string) string { return fmt.Sprintf("firstOr(%s, %s)", s.Expr, def) }
-	zero := func() string { return fmt.Sprintf("first(%s)", s.Expr) }
+	first := func(def string) string { return fmt.Sprintf("optionalOr(%s, %s)", s.Expr, def) }
+	zero := func() string { return fmt.Sprintf("optional(%s)", s.Expr) }
 	switch s.Type.Key() {
 	case "int[]", "int[]?", "float[]?", "Tensor[]":
 		return e.putOr(s, s.Expr)
 	case "int?":
-		return fmt.Sprintf("c.OptInt(only(%s))", s.Expr)
+		return fmt.Sprintf("c.OptInt(pointer(%s))", s.Expr)
 	case "float?":
-		return fmt.Sprintf("c.OptFloat(only(%s))", s.Expr)
+		return fmt.Sprintf("c.OptFloat(pointer(%s))", s.Expr)
 	case "int", "float":
 		if !isReduction(s.Arg) {
 			return e.putValue(s, first(s.Default))

@@ -228,6 +228,7 @@ func EfficientAttentionBackward(gradOut, query, key, value, bias, out, cuSeqlens
 //
 //	_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagBackward(grad, indices, offsets, offset2bag, bagSize, maximumIndices torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
+	atMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagBackward)
 	putTensor(&c, grad)
@@ -241,7 +242,7 @@ func EmbeddingBagBackward(grad, indices, offsets, offset2bag, bagSize, maximumIn
 	c.Int(mode)
 	c.Bool(sparse)
 	putTensor(&c, perSampleWeights)
-	c.Int(optInt(paddingIdx, 0, 1, -1))
+	c.Int(intAt(paddingIdx, 0, -1))
 	return result1(&c)
 }
 
@@ -250,6 +251,7 @@ func EmbeddingBagBackward(grad, indices, offsets, offset2bag, bagSize, maximumIn
 //
 //	_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagDenseBackward(grad, indices, offset2bag, bagSize, maximumIndices torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
+	atMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagDenseBackward)
 	putTensor(&c, grad)
@@ -261,7 +263,7 @@ func EmbeddingBagDenseBackward(grad, indices, offset2bag, bagSize, maximumIndice
 	c.Bool(scaleGradByFreq)
 	c.Int(mode)
 	putTensor(&c, perSampleWeights)
-	c.Int(optInt(paddingIdx, 0, 1, -1))
+	c.Int(intAt(paddingIdx, 0, -1))
 	return result1(&c)
 }
 
@@ -270,6 +272,7 @@ func EmbeddingBagDenseBackward(grad, indices, offset2bag, bagSize, maximumIndice
 //
 //	_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor
 func EmbeddingBagPerSampleWeightsBackward(grad, weight, indices, offsets, offset2bag torch.Tensor, mode int, paddingIdx ...int) torch.Tensor {
+	atMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagPerSampleWeightsBackward)
 	putTensor(&c, grad)
@@ -278,7 +281,7 @@ func EmbeddingBagPerSampleWeightsBackward(grad, weight, indices, offsets, offset
 	putTensor(&c, offsets)
 	putTensor(&c, offset2bag)
 	c.Int(mode)
-	c.Int(optInt(paddingIdx, 0, 1, -1))
+	c.Int(intAt(paddingIdx, 0, -1))
 	return result1(&c)
 }
 
@@ -287,6 +290,7 @@ func EmbeddingBagPerSampleWeightsBackward(grad, weight, indices, offsets, offset
 //
 //	_embedding_bag_sparse_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor
 func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torch.Tensor, numWeights int, scaleGradByFreq bool, mode int, perSampleWeights torch.Tensor, paddingIdx ...int) torch.Tensor {
+	atMost(len(paddingIdx), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenEmbeddingBagSparseBackward)
 	putTensor(&c, grad)
@@ -298,7 +302,7 @@ func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torc
 	c.Bool(scaleGradByFreq)
 	c.Int(mode)
 	putTensor(&c, perSampleWeights)
-	c.Int(optInt(paddingIdx, 0, 1, -1))
+	c.Int(intAt(paddingIdx, 0, -1))
 	return result1(&c)
 }
 
@@ -307,6 +311,7 @@ func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torc
 //
 //	_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
+	atMost(len(gradFactor), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerChannelAffineBackward)
 	putTensor(&c, grad)
@@ -316,7 +321,7 @@ func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint tor
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(firstOr(gradFactor, 1.0))
+	c.Float(optionalOr(gradFactor, 1.0))
 	return result3(&c)
 }
 
@@ -325,6 +330,7 @@ func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint tor
 //
 //	_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
 func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
+	atMost(len(gradFactor), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerTensorAffineBackward)
 	putTensor(&c, grad)
@@ -333,7 +339,7 @@ func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torc
 	putTensor(&c, zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(firstOr(gradFactor, 1.0))
+	c.Float(optionalOr(gradFactor, 1.0))
 	return result3(&c)
 }
 
@@ -412,12 +418,13 @@ func LogSoftmaxBackwardData(gradOutput, output torch.Tensor, dim int, inputDType
 //
 //	_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor
 func MaskedSoftmaxBackward(gradOutput, output, mask torch.Tensor, dim ...int) torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMaskedSoftmaxBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, output)
 	putTensor(&c, mask)
-	c.OptInt(only(dim))
+	c.OptInt(pointer(dim))
 	return result1(&c)
 }
 
@@ -850,12 +857,13 @@ func UpsampleBilinear2dAaBackward(gradOutput torch.Tensor, outputSize, inputSize
 //
 //	_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
 func UpsampleNearestExact1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, scales ...float64) torch.Tensor {
+	atMost(len(scales), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact1dBackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
-	c.OptFloat(only(scales))
+	c.OptFloat(pointer(scales))
 	return result1(&c)
 }
 
@@ -1529,11 +1537,12 @@ func LogSigmoidBackward(gradOutput, x, buffer torch.Tensor) torch.Tensor {
 //
 //	logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor
 func LogitBackward(gradOutput, x torch.Tensor, eps ...float64) torch.Tensor {
+	atMost(len(eps), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogitBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
-	c.OptFloat(only(eps))
+	c.OptFloat(pointer(eps))
 	return result1(&c)
 }
 
@@ -2310,13 +2319,14 @@ func UpsampleBilinear2dBackward(gradOutput torch.Tensor, outputSize, inputSize [
 //
 //	upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor
 func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, scales ...float64) torch.Tensor {
+	atMost(len(scales), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleLinear1dBackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
-	c.OptFloat(only(scales))
+	c.OptFloat(pointer(scales))
 	return result1(&c)
 }
 
@@ -2324,12 +2334,13 @@ func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []i
 //
 //	upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
 func UpsampleNearest1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, scales ...float64) torch.Tensor {
+	atMost(len(scales), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest1dBackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
-	c.OptFloat(only(scales))
+	c.OptFloat(pointer(scales))
 	return result1(&c)
 }
 

@@ -275,11 +275,12 @@ func AddBatchDim(x torch.Tensor, batchDim, level int) torch.Tensor {
 //
 //	_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func AddReLUScalar(x torch.Tensor, other torch.Scalar, alpha ...torch.Scalar) torch.Tensor {
+	atMost(len(alpha), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(optional(alpha), 1))
 	return result1(&c)
 }
 
@@ -304,11 +305,12 @@ func AddReLU(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor {
 //
 //	_add_relu_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, alpha ...torch.Scalar) torch.Tensor {
+	atMost(len(alpha), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUInPlaceScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(optional(alpha), 1))
 	done(&c)
 	return x
 }
@@ -1393,6 +1395,7 @@ func EuclideanDist(x1, x2 torch.Tensor) torch.Tensor {
 //
 //	_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
+	atMost(len(gradFactor), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerChannelAffine)
 	putTensor(&c, x)
@@ -1401,7 +1404,7 @@ func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axi
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(firstOr(gradFactor, 1.0))
+	c.Float(optionalOr(gradFactor, 1.0))
 	return result1(&c)
 }
 
@@ -1410,6 +1413,7 @@ func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axi
 //
 //	_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
 func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
+	atMost(len(gradFactor), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerTensorAffine)
 	putTensor(&c, x)
@@ -1417,7 +1421,7 @@ func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quan
 	putTensor(&c, zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(firstOr(gradFactor, 1.0))
+	c.Float(optionalOr(gradFactor, 1.0))
 	return result1(&c)
 }
 
@@ -1831,12 +1835,13 @@ func IsZerotensor(x torch.Tensor) bool {
 //
 //	_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) -> Tensor
 func JaggedToPaddedDenseForward(values torch.Tensor, offsets []torch.Tensor, maxLengths []int, paddingValue ...float64) torch.Tensor {
+	atMost(len(paddingValue), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenJaggedToPaddedDenseForward)
 	putTensor(&c, values)
 	putTensors(&c, offsets)
 	c.Ints(maxLengths)
-	c.Float(firstOr(paddingValue, 0.0))
+	c.Float(optionalOr(paddingValue, 0.0))
 	return result1(&c)
 }
 
@@ -2646,12 +2651,13 @@ func PadCircular(x torch.Tensor, pad ...int) torch.Tensor {
 //
 //	_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor
 func PadEnum(x torch.Tensor, pad []int, mode int, value ...float64) torch.Tensor {
+	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPadEnum)
 	putTensor(&c, x)
 	c.Ints(pad)
 	c.Int(mode)
-	c.OptFloat(only(value))
+	c.OptFloat(pointer(value))
 	return result1(&c)
 }
 
@@ -2673,11 +2679,12 @@ func PadPackedSequence(data, batchSizes torch.Tensor, batchFirst bool, paddingVa
 //
 //	_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor
 func PaddedDenseToJaggedForward(dense torch.Tensor, offsets []torch.Tensor, totalL ...int) torch.Tensor {
+	atMost(len(totalL), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPaddedDenseToJaggedForward)
 	putTensor(&c, dense)
 	putTensors(&c, offsets)
-	c.OptInt(only(totalL))
+	c.OptInt(pointer(totalL))
 	return result1(&c)
 }
 
@@ -2685,10 +2692,11 @@ func PaddedDenseToJaggedForward(dense torch.Tensor, offsets []torch.Tensor, tota
 //
 //	_pdist_forward(Tensor self, float p=2) -> Tensor
 func PDistForward(x torch.Tensor, p ...float64) torch.Tensor {
+	atMost(len(p), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPDistForward)
 	putTensor(&c, x)
-	c.Float(firstOr(p, 2))
+	c.Float(optionalOr(p, 2))
 	return result1(&c)
 }
 
@@ -2696,10 +2704,11 @@ func PDistForward(x torch.Tensor, p ...float64) torch.Tensor {
 //
 //	_pin_memory(Tensor self, Device? device=None) -> Tensor
 func PinMemory(x torch.Tensor, device ...torch.Device) torch.Tensor {
+	atMost(len(device), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPinMemory)
 	putTensor(&c, x)
-	c.Code(code(first(device)))
+	c.Code(code(optional(device)))
 	return result1(&c)
 }
 
@@ -2823,11 +2832,12 @@ func RowwisePrune(weight, mask torch.Tensor, compressedIndicesDType torch.DType)
 //
 //	_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SafeSoftmax(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSafeSoftmax)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(first(dtype)))
+	c.Code(code(optional(dtype)))
 	return result1(&c)
 }
 
@@ -2835,10 +2845,11 @@ func SafeSoftmax(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
 //
 //	_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor
 func SampleDirichlet(x torch.Tensor, generator ...*torch.Generator) torch.Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSampleDirichlet)
 	putTensor(&c, x)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -3469,11 +3480,12 @@ func SparseLogSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 //
 //	_sparse_log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SparseLogSoftmaxInt(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseLogSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(first(dtype)))
+	c.Code(code(optional(dtype)))
 	return result1(&c)
 }
 
@@ -3593,12 +3605,13 @@ func SparseSemiStructuredLinear(input, weight, meta torch.Tensor, opts ...Sparse
 //
 //	_sparse_semi_structured_mm(Tensor mat1, Tensor mat1_meta, Tensor mat2, *, ScalarType? out_dtype=None) -> Tensor
 func SparseSemiStructuredMM(mat1, mat1Meta, mat2 torch.Tensor, outDType ...torch.DType) torch.Tensor {
+	atMost(len(outDType), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredMM)
 	putTensor(&c, mat1)
 	putTensor(&c, mat1Meta)
 	putTensor(&c, mat2)
-	c.Code(code(first(outDType)))
+	c.Code(code(optional(outDType)))
 	return result1(&c)
 }
 
@@ -3634,11 +3647,12 @@ func SparseSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 //
 //	_sparse_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SparseSoftmaxInt(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(first(dtype)))
+	c.Code(code(optional(dtype)))
 	return result1(&c)
 }
 
@@ -3701,12 +3715,13 @@ func SparseSumDType(x torch.Tensor, dtype torch.DType) torch.Tensor {
 //
 //	_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor
 func Spdiags(diagonals, offsets torch.Tensor, shape []int, layout ...torch.Layout) torch.Tensor {
+	atMost(len(layout), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSpdiags)
 	putTensor(&c, diagonals)
 	putTensor(&c, offsets)
 	c.Ints(shape)
-	c.Code(code(first(layout)))
+	c.Code(code(optional(layout)))
 	return result1(&c)
 }
 
@@ -3730,10 +3745,11 @@ func Spsolve(a, b torch.Tensor, opts ...SpsolveOptions) torch.Tensor {
 //
 //	_stack(Tensor[] tensors, int dim=0) -> Tensor
 func Stack(tensors []torch.Tensor, dim ...int) torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenStack)
 	putTensors(&c, tensors)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return result1(&c)
 }
 
@@ -3741,10 +3757,11 @@ func Stack(tensors []torch.Tensor, dim ...int) torch.Tensor {
 //
 //	_standard_gamma(Tensor self, Generator? generator=None) -> Tensor
 func StandardGamma(x torch.Tensor, generator ...*torch.Generator) torch.Tensor {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenStandardGamma)
 	putTensor(&c, x)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result1(&c)
 }
 
@@ -3764,11 +3781,12 @@ func StandardGammaGrad(x, output torch.Tensor) torch.Tensor {
 //
 //	_test_ambiguous_defaults.a(Tensor dummy, int a=1, int b=1) -> Tensor
 func TestAmbiguousDefaultsA(dummy torch.Tensor, ab ...int) torch.Tensor {
+	atMost(len(ab), 2)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTestAmbiguousDefaultsA)
 	putTensor(&c, dummy)
-	c.Int(optInt(ab, 0, 2, 1))
-	c.Int(optInt(ab, 1, 2, 1))
+	c.Int(intAt(ab, 0, 1))
+	c.Int(intAt(ab, 1, 1))
 	return result1(&c)
 }
 
@@ -3904,11 +3922,12 @@ func TestParallelMaterialize(x torch.Tensor, numParallel int, opts ...TestParall
 //
 //	_test_serialization_subcmul(Tensor self, Tensor other, Scalar alpha=1) -> Tensor
 func TestSerializationSubcmul(x, other torch.Tensor, alpha ...torch.Scalar) torch.Tensor {
+	atMost(len(alpha), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTestSerializationSubcmul)
 	putTensor(&c, x)
 	putTensor(&c, other)
-	putScalar(&c, or(first(alpha), 1))
+	putScalar(&c, or(optional(alpha), 1))
 	return result1(&c)
 }
 
@@ -4049,11 +4068,12 @@ func ToSparseDim(x torch.Tensor, sparseDim int) torch.Tensor {
 //
 //	_to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func ToSparseBSC(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseBSC)
 	putTensor(&c, x)
 	c.Ints(blocksize)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -4061,11 +4081,12 @@ func ToSparseBSC(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor 
 //
 //	_to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func ToSparseBSR(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseBSR)
 	putTensor(&c, x)
 	c.Ints(blocksize)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -4073,10 +4094,11 @@ func ToSparseBSR(x torch.Tensor, blocksize []int, denseDim ...int) torch.Tensor 
 //
 //	_to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor
 func ToSparseCSC(x torch.Tensor, denseDim ...int) torch.Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseCSC)
 	putTensor(&c, x)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -4084,10 +4106,11 @@ func ToSparseCSC(x torch.Tensor, denseDim ...int) torch.Tensor {
 //
 //	_to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor
 func ToSparseCSR(x torch.Tensor, denseDim ...int) torch.Tensor {
+	atMost(len(denseDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToSparseCSR)
 	putTensor(&c, x)
-	c.OptInt(only(denseDim))
+	c.OptInt(pointer(denseDim))
 	return result1(&c)
 }
 
@@ -4150,6 +4173,7 @@ func TransformerEncoderLayerFwd(src torch.Tensor, embedDim, numHeads int, qkvWei
 //
 //	_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor
 func Trilinear(i1, i2, i3 torch.Tensor, expand1, expand2, expand3, sumdim []int, unrollDim ...int) torch.Tensor {
+	atMost(len(unrollDim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTrilinear)
 	putTensor(&c, i1)
@@ -4159,7 +4183,7 @@ func Trilinear(i1, i2, i3 torch.Tensor, expand1, expand2, expand3, sumdim []int,
 	c.Ints(expand2)
 	c.Ints(expand3)
 	c.Ints(sumdim)
-	c.Int(optInt(unrollDim, 0, 1, 1))
+	c.Int(intAt(unrollDim, 0, 1))
 	return result1(&c)
 }
 
@@ -4167,6 +4191,7 @@ func Trilinear(i1, i2, i3 torch.Tensor, expand1, expand2, expand3, sumdim []int,
 //
 //	_triton_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None) -> Tensor
 func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead int, qkvWeight, qkvBias, projWeight, projBias torch.Tensor, mask ...torch.Tensor) torch.Tensor {
+	atMost(len(mask), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTritonMultiHeadAttention)
 	putTensor(&c, query)
@@ -4178,7 +4203,7 @@ func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead 
 	putTensor(&c, qkvBias)
 	putTensor(&c, projWeight)
 	putTensor(&c, projBias)
-	putTensor(&c, first(mask))
+	putTensor(&c, optional(mask))
 	return result1(&c)
 }
 
@@ -4187,12 +4212,13 @@ func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead 
 //
 //	_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor
 func TritonScaledDotAttention(q, k, v torch.Tensor, dropoutP ...float64) torch.Tensor {
+	atMost(len(dropoutP), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTritonScaledDotAttention)
 	putTensor(&c, q)
 	putTensor(&c, k)
 	putTensor(&c, v)
-	c.Float(firstOr(dropoutP, 0.0))
+	c.Float(optionalOr(dropoutP, 0.0))
 	return result1(&c)
 }
 
@@ -4354,11 +4380,12 @@ func UpsampleBilinear2dAaVec(input torch.Tensor, outputSize []int, alignCorners 
 //
 //	_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 func UpsampleNearestExact1d(x torch.Tensor, outputSize []int, scales ...float64) torch.Tensor {
+	atMost(len(scales), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact1d)
 	putTensor(&c, x)
 	c.Ints(outputSize)
-	c.OptFloat(only(scales))
+	c.OptFloat(pointer(scales))
 	return result1(&c)
 }
 
@@ -4698,11 +4725,12 @@ func WeightInt8PackMM(x, mat2, scales torch.Tensor) torch.Tensor {
 //
 //	_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor
 func WeightNorm(v, g torch.Tensor, dim ...int) torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightNorm)
 	putTensor(&c, v)
 	putTensor(&c, g)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return result1(&c)
 }
 
@@ -4710,11 +4738,12 @@ func WeightNorm(v, g torch.Tensor, dim ...int) torch.Tensor {
 //
 //	_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)
 func WeightNormInterface(v, g torch.Tensor, dim ...int) (torch.Tensor, torch.Tensor) {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenWeightNormInterface)
 	putTensor(&c, v)
 	putTensor(&c, g)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return result2(&c)
 }
 
@@ -4771,12 +4800,13 @@ func AliasCopy(x torch.Tensor) torch.Tensor {
 //
 //	as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 func AsStridedCopy(x torch.Tensor, size, stride []int, storageOffset ...int) torch.Tensor {
+	atMost(len(storageOffset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAsStridedCopy)
 	putTensor(&c, x)
 	c.Ints(size)
 	c.Ints(stride)
-	c.OptInt(only(storageOffset))
+	c.OptInt(pointer(storageOffset))
 	return result1(&c)
 }
 
@@ -5122,12 +5152,13 @@ func DetachCopy(x torch.Tensor) torch.Tensor {
 //
 //	diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
 func DiagonalCopy(x torch.Tensor, offsetDims ...int) torch.Tensor {
+	atMost(len(offsetDims), 3)
 	var c cgo.Call
 	c.Begin(cgo.OpDiagonalCopy)
 	putTensor(&c, x)
-	c.Int(optInt(offsetDims, 0, 3, 0))
-	c.Int(optInt(offsetDims, 1, 3, 0))
-	c.Int(optInt(offsetDims, 2, 3, 1))
+	c.Int(intAt(offsetDims, 0, 0))
+	c.Int(intAt(offsetDims, 1, 0))
+	c.Int(intAt(offsetDims, 2, 1))
 	return result1(&c)
 }
 
@@ -5705,11 +5736,12 @@ func MKLDNNConvolution(x, weight, bias torch.Tensor, padding, stride, dilation [
 //
 //	mkldnn_linear(Tensor self, Tensor weight, Tensor? bias=None) -> Tensor
 func MKLDNNLinear(x, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
+	atMost(len(bias), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpMKLDNNLinear)
 	putTensor(&c, x)
 	putTensor(&c, weight)
-	putTensor(&c, first(bias))
+	putTensor(&c, optional(bias))
 	return result1(&c)
 }
 
@@ -5841,10 +5873,11 @@ func NativeChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
 //
 //	native_norm(Tensor self, Scalar p=2) -> Tensor
 func NativeNorm(x torch.Tensor, p ...torch.Scalar) torch.Tensor {
+	atMost(len(p), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNativeNorm)
 	putTensor(&c, x)
-	putScalar(&c, or(first(p), 2))
+	putScalar(&c, or(optional(p), 2))
 	return result1(&c)
 }
 
@@ -5895,11 +5928,12 @@ func NLLLossForward(x, target, weight torch.Tensor, reduction torch.Reduction, i
 //
 //	norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor
 func NormExceptDim(v torch.Tensor, powDim ...int) torch.Tensor {
+	atMost(len(powDim), 2)
 	var c cgo.Call
 	c.Begin(cgo.OpNormExceptDim)
 	putTensor(&c, v)
-	c.Int(optInt(powDim, 0, 2, 2))
-	c.Int(optInt(powDim, 1, 2, 0))
+	c.Int(intAt(powDim, 0, 2))
+	c.Int(intAt(powDim, 1, 0))
 	return result1(&c)
 }
 
@@ -6464,11 +6498,12 @@ func SparseResizeAndClearInPlace(x torch.Tensor, size []int, sparseDim, denseDim
 //
 //	split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 func SplitCopy(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSplitCopyTensor)
 	putTensor(&c, x)
 	c.Int(splitSize)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -6476,11 +6511,12 @@ func SplitCopy(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
 //
 //	split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
 func SplitWithSizesCopy(x torch.Tensor, splitSizes []int, dim ...int) []torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpSplitWithSizesCopy)
 	putTensor(&c, x)
 	c.Ints(splitSizes)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -6567,10 +6603,11 @@ func THNNConv2d(x, weight torch.Tensor, kernelSize []int, opts ...THNNConv2dOpti
 //
 //	to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
 func ToMKLDNN(x torch.Tensor, dtype ...torch.DType) torch.Tensor {
+	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpToMKLDNN)
 	putTensor(&c, x)
-	c.Code(code(first(dtype)))
+	c.Code(code(optional(dtype)))
 	return result1(&c)
 }
 
@@ -6590,10 +6627,11 @@ func TransposeCopy(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 //
 //	unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
 func UnbindCopy(x torch.Tensor, dim ...int) []torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnbindCopyInt)
 	putTensor(&c, x)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -6614,11 +6652,12 @@ func UnfoldCopy(x torch.Tensor, dimension, size, step int) torch.Tensor {
 //
 //	unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
 func UnsafeChunk(x torch.Tensor, chunks int, dim ...int) []torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnsafeChunk)
 	putTensor(&c, x)
 	c.Int(chunks)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -6626,11 +6665,12 @@ func UnsafeChunk(x torch.Tensor, chunks int, dim ...int) []torch.Tensor {
 //
 //	unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 func UnsafeSplit(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnsafeSplitTensor)
 	putTensor(&c, x)
 	c.Int(splitSize)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 
@@ -6638,11 +6678,12 @@ func UnsafeSplit(x torch.Tensor, splitSize int, dim ...int) []torch.Tensor {
 //
 //	unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
 func UnsafeSplitWithSizes(x torch.Tensor, splitSizes []int, dim ...int) []torch.Tensor {
+	atMost(len(dim), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUnsafeSplitWithSizes)
 	putTensor(&c, x)
 	c.Ints(splitSizes)
-	c.Int(optInt(dim, 0, 1, 0))
+	c.Int(intAt(dim, 0, 0))
 	return resultList(&c)
 }
 

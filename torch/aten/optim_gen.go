@@ -188,12 +188,13 @@ func ForeachAddTensorInPlace(x []torch.Tensor, other torch.Tensor, opts ...Forea
 //
 //	_foreach_addcdiv.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
 func ForeachAddCDivScalar(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) []torch.Tensor {
+	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivScalar)
 	putTensors(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(first(value), 1))
+	putScalar(&c, or(optional(value), 1))
 	return resultList(&c)
 }
 
@@ -228,12 +229,13 @@ func ForeachAddCDiv(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 //
 //	_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
 func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) {
+	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceScalar)
 	putTensors(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(first(value), 1))
+	putScalar(&c, or(optional(value), 1))
 	done(&c)
 }
 
@@ -267,12 +269,13 @@ func ForeachAddCDivInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Ten
 //
 //	_foreach_addcmul.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
 func ForeachAddCMulScalar(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) []torch.Tensor {
+	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulScalar)
 	putTensors(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(first(value), 1))
+	putScalar(&c, or(optional(value), 1))
 	return resultList(&c)
 }
 
@@ -307,12 +310,13 @@ func ForeachAddCMul(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 //
 //	_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
 func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) {
+	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceScalar)
 	putTensors(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(first(value), 1))
+	putScalar(&c, or(optional(value), 1))
 	done(&c)
 }
 
@@ -1815,11 +1819,12 @@ func FusedAdamWTensorLrInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, state
 //
 //	_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
 func FusedDropout(x torch.Tensor, p float64, generator ...*torch.Generator) (torch.Tensor, torch.Tensor) {
+	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedDropout)
 	putTensor(&c, x)
 	c.Float(p)
-	putGenerator(&c, first(generator))
+	putGenerator(&c, optional(generator))
 	return result2(&c)
 }
 

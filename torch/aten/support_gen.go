@@ -120,41 +120,50 @@ func putOptions(c *cgo.Call, o *torch.TensorOptions, dtype int64) {
 	}
 }
 
-// given reports whether there are options at all; more than one set is a mistake.
+// given reports whether there are options at all.
 func given(n int) bool {
-	if n > 1 {
-		tooMany(n, 1)
-	}
+	atMost(n, 1)
 	return n == 1
+}
+
+// atMost refuses more optional arguments than there are. It is asked before the call
+// takes hold of any tensor.
+func atMost(n, most int) {
+	if n > most {
+		tooMany(n, most)
+	}
 }
 
 func tooMany(n, most int) {
 	torch.Throw("arguments", torch.KindValue, "at most %d optional arguments may be given, got %d", most, n)
 }
 
-func first[T any](v []T) (one T) { return firstOr(v, one) }
+// optional is the only optional argument, or the zero value.
+func optional[T any](v []T) (one T) {
+	if len(v) > 0 {
+		one = v[0]
+	}
+	return one
+}
 
-// firstOr is the only optional argument, or its default.
-func firstOr[T any](v []T, def T) T {
-	if given(len(v)) {
+// optionalOr is the only optional argument, or its default.
+func optionalOr[T any](v []T, def T) T {
+	if len(v) > 0 {
 		return v[0]
 	}
 	return def
 }
 
-// only is the only optional argument, or nil.
-func only[T any](v []T) *T {
-	if given(len(v)) {
+// pointer is the only optional argument, or nil.
+func pointer[T any](v []T) *T {
+	if len(v) > 0 {
 		return &v[0]
 	}
 	return nil
 }
 
-// optInt is the i-th of most n optional arguments, or its default.
-func optInt(v []int, i, n, def int) int {
-	if len(v) > n {
-		tooMany(len(v), n)
-	}
+// intAt is the i-th optional argument, or its default.
+func intAt(v []int, i, def int) int {
 	if i < len(v) {
 		return v[i]
 	}
