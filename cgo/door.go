@@ -3,9 +3,10 @@
 package cgo
 
 /*
-#cgo LDFLAGS: -ldl
+#cgo LDFLAGS: -ldl -lm
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include "shim/torchgo.h"
 
@@ -149,3 +150,10 @@ func flag(b bool) C.int {
 }
 
 const abiVersion = C.TG_ABI
+
+// Cos and Pow are those of the C library, which Python uses: Go's own differ from them in
+// the last bit now and then, and a learning rate that differs makes every weight differ.
+func Cos(x float64) float64 { return float64(C.cos(C.double(x))) }
+
+// Pow is x to the power of y, as the C library has it.
+func Pow(x, y float64) float64 { return float64(C.pow(C.double(x), C.double(y))) }

@@ -1,0 +1,90 @@
+package transforms_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/vision/transforms"
+)
+
+func source() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+// Every crop must be one of the squares of the framed image, the same one in all channels.
+func TestRandomCropCutsSquares(t *testing.T) {
+	torchtest.NoLeaks(t)
+	const n, side, padding = 40, 6, 2
+	torch.Scope(func() {
+		images := torch.Arange(n*3*side*side).AddScalar(1).View(n, 3, side, side).To(torch.Int32)
+		crops := transforms.RandomCrop(images, side, padding, source())
+		require.Equal(t, []int{n, 3, side, side}, crops.Shape())
+		require.True(t, crops.IsContiguous(torch.ChannelsLast))
+		framed := torch.ConstantPadND(images, []int{padding, padding, padding, padding})
+		places := map[string]bool{}
+		for i := range n {
+			found := ""
+			for top := range 2*padding + 1 {
+				for left := range 2*padding + 1 {
+					square := framed.Select(0, i).Narrow(1, top, side).Narrow(2, left, side)
+					if square.Equal(crops.Select(0, i)) {
+						found = fmt.Sprint(top, left)
+					}
+				}
+			}
+			require.NotEmpty(t, found, "image %d", i)
+			places[found] = true
+		}
+		require.Greater(t, len(places), 10, "each image has a place of its own")
+		require.True(t, crops.Equal(transforms.RandomCrop(images, side, padding, source())), "the same source gives the same crops")
+	})
+}
+
+func TestRandomHorizontalFlipMirrorsHalf(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		images := torch.Rand(200, 3, 4, 5)
+		out := transforms.RandomHorizontalFlip(images, source())
+		mirrored := 0
+		for i := range 200 {
+			switch got := out.Select(0, i); {
+			case got.Equal(images.Select(0, i).Flip(2)):
+				mirrored++
+			default:
+				require.True(t, got.Equal(images.Select(0, i)))
+			}
+		}
+		require.InDelta(t, 100, mirrored, 30)
+	})
+}
+
+func TestNormalize(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		images := torch.FromSlice([]float32{1, 2, 3, 4}, 1, 2, 1, 2)
+		out := transforms.Normalize(images, torch.FromSlice([]float32{1, 2}), torch.FromSlice([]float32{2, 4}))
+		require.Equal(t, []float32{0, 0.5, 0.25, 0.5}, torch.Values[float32](out))
+		require.Equal(t, []float32{1, 2, 3, 4}, torch.Values[float32](images), "nothing is changed in place")
+	})
+}
+
+func TestMistakes(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		images := torch.TensorOptions{DType: torch.Uint8}.Zeros(2, 3, 4, 4)
+		require.ErrorIs(t, torch.Try(func() { transforms.RandomCrop(images, 9, 2, source()) }), torch.ErrValue)
+		require.ErrorIs(t, torch.Try(func() { transforms.RandomCrop(images, 0, 2, source()) }), torch.ErrValue)
+		require.ErrorIs(t, torch.Try(func() { transforms.Normalize(images, torch.Ones(3), torch.Ones(3)) }), torch.ErrType)
+	})
+}
+
+func Example() {
+	r := rand.New(rand.NewPCG(1, 0))
+	images := torch.TensorOptions{DType: torch.Uint8}.RandInt(256, 8, 3, 32, 32)
+	images = transforms.RandomHorizontalFlip(transforms.RandomCrop(images, 32, 4, r), r)
+	fmt.Println(images.Shape(), images.DType())
+	// Output: [8 3 32 32] uint8
+}
