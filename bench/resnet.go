@@ -49,7 +49,7 @@ func newTraining(name string, inputs map[string]torch.Tensor, batch int) (*train
 		return nil, err
 	}
 	nn.To(t.model, torch.ChannelsLast)
-	t.optimizer = optim.NewSGD(nn.Parameters(t.model), 0.05, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
+	t.optimizer = optim.NewSGD(nn.Parameters(t.model), 0.01, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
 	return t, nil
 }
 

@@ -66,7 +66,7 @@ class Trainer:
         self.model.load_state_dict(weights)
         self.model.to(memory_format=torch.channels_last)
         self.optimizer = torch.optim.SGD(
-            self.model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4, nesterov=True, fused=True
+            self.model.parameters(), lr=0.01, momentum=0.9, weight_decay=5e-4, nesterov=True, fused=True
         )
 
     def precision(self):
