@@ -5,7 +5,7 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xb4e1b75be3e8f46f
+const opsHash uint64 = 0xbdfb2575e58b3f61
 
 // opsByHand is how many entries are written by hand.
 const opsByHand Op = 64
@@ -143,7 +143,7 @@ const (
 	OpAtenConvertIndicesFromCOOToCSR                         Op = 129  // _convert_indices_from_coo_to_csr
 	OpAtenConvertIndicesFromCSRToCOO                         Op = 130  // _convert_indices_from_csr_to_coo
 	OpAtenConvertWeightToInt4Pack                            Op = 131  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCpu                      Op = 132  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 132  // _convert_weight_to_int4pack_for_cpu
 	OpAtenConvolution                                        Op = 133  // _convolution
 	OpAtenConvolutionDeprecated                              Op = 134  // _convolution.deprecated
 	OpAtenConvolutionDoubleBackward                          Op = 135  // _convolution_double_backward
@@ -180,7 +180,7 @@ const (
 	OpAtenDynQuantPack4bitWeight                             Op = 166  // _dyn_quant_pack_4bit_weight
 	OpAtenEfficientAttentionBackward                         Op = 167  // _efficient_attention_backward
 	OpAtenEfficientAttentionForward                          Op = 168  // _efficient_attention_forward
-	OpAtenEfficientzerotensor                                Op = 169  // _efficientzerotensor
+	OpAtenEfficientZeroTensor                                Op = 169  // _efficientzerotensor
 	OpAtenEmbeddingBag                                       Op = 170  // _embedding_bag
 	OpAtenEmbeddingBagBackward                               Op = 171  // _embedding_bag_backward
 	OpAtenEmbeddingBagDenseBackward                          Op = 172  // _embedding_bag_dense_backward
@@ -202,1806 +202,1788 @@ const (
 	OpAtenFlashAttentionBackward                             Op = 188  // _flash_attention_backward
 	OpAtenFlashAttentionForward                              Op = 189  // _flash_attention_forward
 	OpAtenFlashAttentionForwardQuantized                     Op = 190  // _flash_attention_forward.quantized
-	OpAtenFoobar                                             Op = 191  // _foobar
-	OpAtenForeachAbs                                         Op = 192  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 193  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 194  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 195  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 196  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 197  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 198  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 199  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 200  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 201  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 202  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 203  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 204  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 205  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 206  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 207  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 208  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 209  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 210  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 211  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 212  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 213  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 214  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 215  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 216  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 217  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 218  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 219  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 220  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 221  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 222  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 223  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 224  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 225  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 226  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 227  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 228  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 229  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 230  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 231  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 232  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 233  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 234  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 235  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 236  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 237  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 238  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 239  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 240  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 241  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 242  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 243  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 244  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 245  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 246  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 247  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 248  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 249  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 250  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 251  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 252  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 253  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 254  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 255  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 256  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 257  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 258  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 259  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 260  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 261  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 262  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 263  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 264  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 265  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 266  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 267  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 268  // _foreach_log
-	OpAtenForeachLog10                                       Op = 269  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 270  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 271  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 272  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 273  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 274  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 275  // _foreach_log_
-	OpAtenForeachMax                                         Op = 276  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 277  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 278  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 279  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 280  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 281  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 282  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 283  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 284  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 285  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 286  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 287  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 288  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 289  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 290  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 291  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 292  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 293  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 294  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 295  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 296  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 297  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 298  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 299  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 300  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 301  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 302  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 303  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 304  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 305  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 306  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 307  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 308  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 309  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 310  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 311  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 312  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 313  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 314  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 315  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 316  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 317  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 318  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 319  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 320  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 321  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 322  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 323  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 324  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 325  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 326  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 327  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 328  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 329  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 330  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 331  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 332  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 333  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 334  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 335  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 336  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 337  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 338  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 339  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 340  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 341  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLr                        Op = 342  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 343  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLr                           Op = 344  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 345  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLr                          Op = 346  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 347  // _fused_dropout
-	OpAtenFusedMovingAvgObsFqHelper                          Op = 348  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 349  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 350  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 351  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 352  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLr                            Op = 353  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 354  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 355  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 356  // _gather_sparse_backward
-	OpAtenGridSampler2dCpuFallback                           Op = 357  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCpuFallbackBackward                   Op = 358  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 359  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 360  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 361  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 362  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 363  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 364  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 365  // _index_put_impl_
-	OpAtenIndices                                            Op = 366  // _indices
-	OpAtenIndicesCopy                                        Op = 367  // _indices_copy
-	OpAtenIntMM                                              Op = 368  // _int_mm
-	OpAtenIsAllTrue                                          Op = 369  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 370  // _is_any_true
-	OpAtenIsZerotensor                                       Op = 371  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 372  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 373  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 374  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 375  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 376  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 377  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 378  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 379  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 380  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 381  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 382  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 383  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 384  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 385  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 386  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 387  // _make_dep_token
-	OpAtenMakeDual                                           Op = 388  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 389  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 390  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 391  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 392  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 393  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 394  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 395  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 396  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 397  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 398  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 399  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 400  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 401  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 402  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 403  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 404  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 405  // _neg_view
-	OpAtenNegViewCopy                                        Op = 406  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 407  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 408  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 409  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 410  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 411  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 412  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 413  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 414  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 415  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 416  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 417  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 418  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 419  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 420  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 421  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 422  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 423  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 424  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 425  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 426  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 427  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 428  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 429  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 430  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 431  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 432  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 433  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 434  // _nnpack_spatial_convolution
-	OpAtenNnz                                                Op = 435  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 436  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 437  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 438  // _pad_circular
-	OpAtenPadEnum                                            Op = 439  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 440  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 441  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 442  // _pdist_backward
-	OpAtenPDistForward                                       Op = 443  // _pdist_forward
-	OpAtenPinMemory                                          Op = 444  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 445  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 446  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 447  // _print
-	OpAtenPropagateXlaData                                   Op = 448  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 449  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 450  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 451  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 452  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 453  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 454  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 455  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 456  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 457  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 458  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 459  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 460  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 461  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 462  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 463  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 464  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 465  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 466  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 467  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCpu               Op = 468  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCpuBackward       Op = 469  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 470  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 471  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 472  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 473  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 474  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 475  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 476  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 477  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 478  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 479  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 480  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 481  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 482  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 483  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 484  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 485  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 486  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 487  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 488  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 489  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 490  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 491  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 492  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 493  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 494  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 495  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 496  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 497  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 498  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 499  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 500  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 501  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 502  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 503  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 504  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 505  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 506  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 507  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 508  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 509  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 510  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 511  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 512  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 513  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 514  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 515  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 516  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 517  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 518  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 519  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 520  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 521  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 522  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 523  // _spdiags
-	OpAtenSpsolve                                            Op = 524  // _spsolve
-	OpAtenStack                                              Op = 525  // _stack
-	OpAtenStandardGamma                                      Op = 526  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 527  // _standard_gamma_grad
-	OpAtenTestAmbiguousDefaultsA                             Op = 528  // _test_ambiguous_defaults.a
-	OpAtenTestAmbiguousDefaultsB                             Op = 529  // _test_ambiguous_defaults.b
-	OpAtenTestAutogradMultipleDispatchFullcoverage           Op = 530  // _test_autograd_multiple_dispatch.fullcoverage
-	OpAtenTestAutogradMultipleDispatchNtonly                 Op = 531  // _test_autograd_multiple_dispatch.ntonly
-	OpAtenTestAutogradMultipleDispatchView                   Op = 532  // _test_autograd_multiple_dispatch_view
-	OpAtenTestAutogradMultipleDispatchViewCopy               Op = 533  // _test_autograd_multiple_dispatch_view_copy
-	OpAtenTestCheckTensor                                    Op = 534  // _test_check_tensor
-	OpAtenTestFunctorchFallback                              Op = 535  // _test_functorch_fallback
-	OpAtenTestOptionalFilledIntlist                          Op = 536  // _test_optional_filled_intlist
-	OpAtenTestOptionalFloatlist                              Op = 537  // _test_optional_floatlist
-	OpAtenTestOptionalIntlist                                Op = 538  // _test_optional_intlist
-	OpAtenTestParallelMaterialize                            Op = 539  // _test_parallel_materialize
-	OpAtenTestSerializationSubcmul                           Op = 540  // _test_serialization_subcmul
-	OpAtenTestStringDefault                                  Op = 541  // _test_string_default
-	OpAtenTestWarnInAutograd                                 Op = 542  // _test_warn_in_autograd
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 543  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 544  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 545  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 546  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 547  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 548  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 549  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 550  // _to_copy
-	OpAtenToCpu                                              Op = 551  // _to_cpu
-	OpAtenToDense                                            Op = 552  // _to_dense
-	OpAtenToSparse                                           Op = 553  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 554  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 555  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 556  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 557  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 558  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 559  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQkv                            Op = 560  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 561  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 562  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 563  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 564  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 565  // _unique
-	OpAtenUnique2                                            Op = 566  // _unique2
-	OpAtenUnpackDual                                         Op = 567  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 568  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 569  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 570  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 571  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 572  // _unsafe_view
-	OpAtenUpsampleBicubic2dAa                                Op = 573  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAaVec                             Op = 574  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAaBackward                        Op = 575  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAa                               Op = 576  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAaVec                            Op = 577  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAaBackward                       Op = 578  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 579  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 580  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 581  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 582  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 583  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 584  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 585  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 586  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 587  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 588  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 589  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 590  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 591  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 592  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 593  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 594  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 595  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 596  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 597  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 598  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 599  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 600  // _values
-	OpAtenValuesCopy                                         Op = 601  // _values_copy
-	OpAtenVersion                                            Op = 602  // _version
-	OpAtenWeightInt4PackMM                                   Op = 603  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCpu                             Op = 604  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 605  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 606  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 607  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 608  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 609  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 610  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 611  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 612  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 613  // abs
-	OpAbsInPlace                                             Op = 614  // abs_
-	OpAbsolute                                               Op = 615  // absolute
-	OpAbsoluteInPlace                                        Op = 616  // absolute_
-	OpAcos                                                   Op = 617  // acos
-	OpAcosInPlace                                            Op = 618  // acos_
-	OpAcosh                                                  Op = 619  // acosh
-	OpAcoshInPlace                                           Op = 620  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 621  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 622  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 623  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 624  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 625  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 626  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 627  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 628  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 629  // add.Scalar
-	OpAddTensor                                              Op = 630  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 631  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 632  // add_.Tensor
-	OpAddBMM                                                 Op = 633  // addbmm
-	OpAddBMMInPlace                                          Op = 634  // addbmm_
-	OpAddCDiv                                                Op = 635  // addcdiv
-	OpAddCDivInPlace                                         Op = 636  // addcdiv_
-	OpAddCMul                                                Op = 637  // addcmul
-	OpAddCMulInPlace                                         Op = 638  // addcmul_
-	OpAddMM                                                  Op = 639  // addmm
-	OpAddMMDType                                             Op = 640  // addmm.dtype
-	OpAddMMInPlace                                           Op = 641  // addmm_
-	OpAddMV                                                  Op = 642  // addmv
-	OpAddMVInPlace                                           Op = 643  // addmv_
-	OpAddR                                                   Op = 644  // addr
-	OpAddRInPlace                                            Op = 645  // addr_
-	OpAdjoint                                                Op = 646  // adjoint
-	OpAffineGridGenerator                                    Op = 647  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 648  // affine_grid_generator_backward
-	OpAlias                                                  Op = 649  // alias
-	OpAliasCopy                                              Op = 650  // alias_copy
-	OpAlignAs                                                Op = 651  // align_as
-	OpAlignTensors                                           Op = 652  // align_tensors
-	OpAll                                                    Op = 653  // all
-	OpAllDim                                                 Op = 654  // all.dim
-	OpAllDims                                                Op = 655  // all.dims
-	OpAllClose                                               Op = 656  // allclose
-	OpAlphaDropout                                           Op = 657  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 658  // alpha_dropout_
-	OpAMax                                                   Op = 659  // amax
-	OpAMin                                                   Op = 660  // amin
-	OpAMinMax                                                Op = 661  // aminmax
-	OpAngle                                                  Op = 662  // angle
-	OpAny                                                    Op = 663  // any
-	OpAnyDim                                                 Op = 664  // any.dim
-	OpAnyDims                                                Op = 665  // any.dims
-	OpArange                                                 Op = 666  // arange
-	OpArangeStart                                            Op = 667  // arange.start
-	OpArangeStartStep                                        Op = 668  // arange.start_step
-	OpArccos                                                 Op = 669  // arccos
-	OpArccosInPlace                                          Op = 670  // arccos_
-	OpArccosh                                                Op = 671  // arccosh
-	OpArccoshInPlace                                         Op = 672  // arccosh_
-	OpArcsin                                                 Op = 673  // arcsin
-	OpArcsinInPlace                                          Op = 674  // arcsin_
-	OpArcsinh                                                Op = 675  // arcsinh
-	OpArcsinhInPlace                                         Op = 676  // arcsinh_
-	OpArctan                                                 Op = 677  // arctan
-	OpArctan2                                                Op = 678  // arctan2
-	OpArctan2InPlace                                         Op = 679  // arctan2_
-	OpArctanInPlace                                          Op = 680  // arctan_
-	OpArctanh                                                Op = 681  // arctanh
-	OpArctanhInPlace                                         Op = 682  // arctanh_
-	OpArgMax                                                 Op = 683  // argmax
-	OpArgMin                                                 Op = 684  // argmin
-	OpArgSort                                                Op = 685  // argsort
-	OpArgSortStable                                          Op = 686  // argsort.stable
-	OpArgWhere                                               Op = 687  // argwhere
-	OpAsStrided                                              Op = 688  // as_strided
-	OpAsStridedInPlace                                       Op = 689  // as_strided_
-	OpAsStridedCopy                                          Op = 690  // as_strided_copy
-	OpAsStridedScatter                                       Op = 691  // as_strided_scatter
-	OpAsin                                                   Op = 692  // asin
-	OpAsinInPlace                                            Op = 693  // asin_
-	OpAsinh                                                  Op = 694  // asinh
-	OpAsinhInPlace                                           Op = 695  // asinh_
-	OpAtan                                                   Op = 696  // atan
-	OpAtan2                                                  Op = 697  // atan2
-	OpAtan2InPlace                                           Op = 698  // atan2_
-	OpAtanInPlace                                            Op = 699  // atan_
-	OpAtanh                                                  Op = 700  // atanh
-	OpAtanhInPlace                                           Op = 701  // atanh_
-	OpAtLeast1d                                              Op = 702  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 703  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 704  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 705  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 706  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 707  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 708  // avg_pool1d
-	OpAvgPool2d                                              Op = 709  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 710  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 711  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 712  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 713  // baddbmm
-	OpBAddBMMDType                                           Op = 714  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 715  // baddbmm_
-	OpBartlettWindow                                         Op = 716  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 717  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 718  // batch_norm
-	OpBatchNormBackward                                      Op = 719  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 720  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 721  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 722  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 723  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 724  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 725  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 726  // batch_norm_update_stats
-	OpBernoulli                                              Op = 727  // bernoulli
-	OpBernoulliP                                             Op = 728  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 729  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 730  // bernoulli_.float
-	OpBilinear                                               Op = 731  // bilinear
-	OpBinaryCrossEntropy                                     Op = 732  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 733  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 734  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 735  // bincount
-	OpBinomial                                               Op = 736  // binomial
-	OpBitwiseAndScalar                                       Op = 737  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 738  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 739  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 740  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 741  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 742  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 743  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 744  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 745  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 746  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 747  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 748  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 749  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 750  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 751  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 752  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 753  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 754  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 755  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 756  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 757  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 758  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 759  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 760  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 761  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 762  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 763  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 764  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 765  // blackman_window.periodic
-	OpBlockDiag                                              Op = 766  // block_diag
-	OpBMM                                                    Op = 767  // bmm
-	OpBMMDType                                               Op = 768  // bmm.dtype
-	OpBroadcastTensors                                       Op = 769  // broadcast_tensors
-	OpBroadcastTo                                            Op = 770  // broadcast_to
-	OpBucketizeScalar                                        Op = 771  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 772  // bucketize.Tensor
-	OpCanCast                                                Op = 773  // can_cast
-	OpCartesianProd                                          Op = 774  // cartesian_prod
-	OpCat                                                    Op = 775  // cat
-	OpCauchyInPlace                                          Op = 776  // cauchy_
-	OpCColIndices                                            Op = 777  // ccol_indices
-	OpCColIndicesCopy                                        Op = 778  // ccol_indices_copy
-	OpCDist                                                  Op = 779  // cdist
-	OpCeil                                                   Op = 780  // ceil
-	OpCeilInPlace                                            Op = 781  // ceil_
-	OpCELU                                                   Op = 782  // celu
-	OpCELUInPlace                                            Op = 783  // celu_
-	OpChainMatMul                                            Op = 784  // chain_matmul
-	OpCHalf                                                  Op = 785  // chalf
-	OpChannelShuffle                                         Op = 786  // channel_shuffle
-	OpCholesky                                               Op = 787  // cholesky
-	OpCholeskyInverse                                        Op = 788  // cholesky_inverse
-	OpCholeskySolve                                          Op = 789  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 790  // choose_qparams_optimized
-	OpChunk                                                  Op = 791  // chunk
-	OpClamp                                                  Op = 792  // clamp
-	OpClampTensor                                            Op = 793  // clamp.Tensor
-	OpClampInPlace                                           Op = 794  // clamp_
-	OpClampInPlaceTensor                                     Op = 795  // clamp_.Tensor
-	OpClampMax                                               Op = 796  // clamp_max
-	OpClampMaxTensor                                         Op = 797  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 798  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 799  // clamp_max_.Tensor
-	OpClampMin                                               Op = 800  // clamp_min
-	OpClampMinTensor                                         Op = 801  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 802  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 803  // clamp_min_.Tensor
-	OpClip                                                   Op = 804  // clip
-	OpClipTensor                                             Op = 805  // clip.Tensor
-	OpClipInPlace                                            Op = 806  // clip_
-	OpClipInPlaceTensor                                      Op = 807  // clip_.Tensor
-	OpClone                                                  Op = 808  // clone
-	OpCoalesce                                               Op = 809  // coalesce
-	OpCol2Im                                                 Op = 810  // col2im
-	OpColIndices                                             Op = 811  // col_indices
-	OpColIndicesCopy                                         Op = 812  // col_indices_copy
-	OpColumnStack                                            Op = 813  // column_stack
-	OpCombinations                                           Op = 814  // combinations
-	OpComplex                                                Op = 815  // complex
-	OpConcat                                                 Op = 816  // concat
-	OpConcatenate                                            Op = 817  // concatenate
-	OpConj                                                   Op = 818  // conj
-	OpConjPhysical                                           Op = 819  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 820  // conj_physical_
-	OpConstantPadND                                          Op = 821  // constant_pad_nd
-	OpContiguous                                             Op = 822  // contiguous
-	OpConv1d                                                 Op = 823  // conv1d
-	OpConv1dPadding                                          Op = 824  // conv1d.padding
-	OpConv2d                                                 Op = 825  // conv2d
-	OpConv2dPadding                                          Op = 826  // conv2d.padding
-	OpConv3d                                                 Op = 827  // conv3d
-	OpConv3dPadding                                          Op = 828  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 829  // conv_depthwise3d
-	OpConvTBC                                                Op = 830  // conv_tbc
-	OpConvTBCBackward                                        Op = 831  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 832  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 833  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 834  // conv_transpose3d.input
-	OpConvolution                                            Op = 835  // convolution
-	OpConvolutionBackward                                    Op = 836  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 837  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 838  // convolution_overrideable
-	OpCopy                                                   Op = 839  // copy
-	OpCopyInPlace                                            Op = 840  // copy_
-	OpCopySparseToSparseInPlace                              Op = 841  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 842  // copysign.Scalar
-	OpCopysignTensor                                         Op = 843  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 844  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 845  // copysign_.Tensor
-	OpCorrCoef                                               Op = 846  // corrcoef
-	OpCos                                                    Op = 847  // cos
-	OpCosInPlace                                             Op = 848  // cos_
-	OpCosh                                                   Op = 849  // cosh
-	OpCoshInPlace                                            Op = 850  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 851  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 852  // cosine_similarity
-	OpCountNonzero                                           Op = 853  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 854  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 855  // cov
-	OpCross                                                  Op = 856  // cross
-	OpCrossEntropyLoss                                       Op = 857  // cross_entropy_loss
-	OpCRowIndices                                            Op = 858  // crow_indices
-	OpCRowIndicesCopy                                        Op = 859  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 860  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 861  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 862  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 863  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 864  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 865  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 866  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 867  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 868  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 869  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 870  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 871  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 872  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 873  // cummax
-	OpCummaxminBackward                                      Op = 874  // cummaxmin_backward
-	OpCumMin                                                 Op = 875  // cummin
-	OpCumProd                                                Op = 876  // cumprod
-	OpCumProdInPlace                                         Op = 877  // cumprod_
-	OpCumProdBackward                                        Op = 878  // cumprod_backward
-	OpCumSum                                                 Op = 879  // cumsum
-	OpCumSumInPlace                                          Op = 880  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 881  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 882  // cumulative_trapezoid.x
-	OpData                                                   Op = 883  // data
-	OpDeg2Rad                                                Op = 884  // deg2rad
-	OpDeg2RadInPlace                                         Op = 885  // deg2rad_
-	OpDenseDim                                               Op = 886  // dense_dim
-	OpDequantizeSelf                                         Op = 887  // dequantize.self
-	OpDequantizeTensors                                      Op = 888  // dequantize.tensors
-	OpDet                                                    Op = 889  // det
-	OpDetach                                                 Op = 890  // detach
-	OpDetachInPlace                                          Op = 891  // detach_
-	OpDetachCopy                                             Op = 892  // detach_copy
-	OpDiag                                                   Op = 893  // diag
-	OpDiagEmbed                                              Op = 894  // diag_embed
-	OpDiagFlat                                               Op = 895  // diagflat
-	OpDiagonal                                               Op = 896  // diagonal
-	OpDiagonalBackward                                       Op = 897  // diagonal_backward
-	OpDiagonalCopy                                           Op = 898  // diagonal_copy
-	OpDiagonalScatter                                        Op = 899  // diagonal_scatter
-	OpDiff                                                   Op = 900  // diff
-	OpDigamma                                                Op = 901  // digamma
-	OpDigammaInPlace                                         Op = 902  // digamma_
-	OpDist                                                   Op = 903  // dist
-	OpDivScalar                                              Op = 904  // div.Scalar
-	OpDivScalarMode                                          Op = 905  // div.Scalar_mode
-	OpDivTensor                                              Op = 906  // div.Tensor
-	OpDivTensorMode                                          Op = 907  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 908  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 909  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 910  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 911  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 912  // divide.Scalar
-	OpDivideScalarMode                                       Op = 913  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 914  // divide.Tensor
-	OpDivideTensorMode                                       Op = 915  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 916  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 917  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 918  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 919  // divide_.Tensor_mode
-	OpDot                                                    Op = 920  // dot
-	OpDropout                                                Op = 921  // dropout
-	OpDropoutInPlace                                         Op = 922  // dropout_
-	OpDSplitArray                                            Op = 923  // dsplit.array
-	OpDSplitInt                                              Op = 924  // dsplit.int
-	OpDStack                                                 Op = 925  // dstack
-	OpEinsum                                                 Op = 926  // einsum
-	OpELU                                                    Op = 927  // elu
-	OpELUInPlace                                             Op = 928  // elu_
-	OpELUBackward                                            Op = 929  // elu_backward
-	OpEmbedding                                              Op = 930  // embedding
-	OpEmbeddingBackward                                      Op = 931  // embedding_backward
-	OpEmbeddingBag                                           Op = 932  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 933  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 934  // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 935  // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 936  // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 937  // empty.memory_format
-	OpEmptyLike                                              Op = 938  // empty_like
-	OpEmptyPermuted                                          Op = 939  // empty_permuted
-	OpEmptyQuantized                                         Op = 940  // empty_quantized
-	OpEmptyStrided                                           Op = 941  // empty_strided
-	OpEqScalar                                               Op = 942  // eq.Scalar
-	OpEqTensor                                               Op = 943  // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 944  // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 945  // eq_.Tensor
-	OpEqual                                                  Op = 946  // equal
-	OpErf                                                    Op = 947  // erf
-	OpErfInPlace                                             Op = 948  // erf_
-	OpErfc                                                   Op = 949  // erfc
-	OpErfcInPlace                                            Op = 950  // erfc_
-	OpErfinv                                                 Op = 951  // erfinv
-	OpErfinvInPlace                                          Op = 952  // erfinv_
-	OpExp                                                    Op = 953  // exp
-	OpExp2                                                   Op = 954  // exp2
-	OpExp2InPlace                                            Op = 955  // exp2_
-	OpExpInPlace                                             Op = 956  // exp_
-	OpExpand                                                 Op = 957  // expand
-	OpExpandAs                                               Op = 958  // expand_as
-	OpExpandCopy                                             Op = 959  // expand_copy
-	OpExpm1                                                  Op = 960  // expm1
-	OpExpm1InPlace                                           Op = 961  // expm1_
-	OpExponentialInPlace                                     Op = 962  // exponential_
-	OpEye                                                    Op = 963  // eye
-	OpEyeM                                                   Op = 964  // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 965  // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 966  // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 967  // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 968  // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 969  // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 970  // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 971  // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 972  // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightOut                              Op = 973  // fbgemm_linear_fp16_weight.out
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 974  // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearFP16WeightFP32ActivationOut                Op = 975  // fbgemm_linear_fp16_weight_fp32_activation.out
-	OpFBGEMMLinearInt8Weight                                 Op = 976  // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 977  // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 978  // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 979  // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 980  // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 981  // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 982  // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 983  // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 984  // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 985  // feature_dropout_
-	OpFFTFFT                                                 Op = 986  // fft_fft
-	OpFFTFFT2                                                Op = 987  // fft_fft2
-	OpFFTFFTFreq                                             Op = 988  // fft_fftfreq
-	OpFFTFFTN                                                Op = 989  // fft_fftn
-	OpFFTFFTShift                                            Op = 990  // fft_fftshift
-	OpFFTHFFT                                                Op = 991  // fft_hfft
-	OpFFTHFFT2                                               Op = 992  // fft_hfft2
-	OpFFTHFFTN                                               Op = 993  // fft_hfftn
-	OpFFTIFFT                                                Op = 994  // fft_ifft
-	OpFFTIFFT2                                               Op = 995  // fft_ifft2
-	OpFFTIFFTN                                               Op = 996  // fft_ifftn
-	OpFFTIFFTShift                                           Op = 997  // fft_ifftshift
-	OpFFTIHFFT                                               Op = 998  // fft_ihfft
-	OpFFTIHFFT2                                              Op = 999  // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1000 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1001 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1002 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1003 // fft_irfftn
-	OpFFTRFFT                                                Op = 1004 // fft_rfft
-	OpFFTRFFT2                                               Op = 1005 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1006 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1007 // fft_rfftn
-	OpFillScalar                                             Op = 1008 // fill.Scalar
-	OpFillTensor                                             Op = 1009 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1010 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1011 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1012 // fill_diagonal_
-	OpFix                                                    Op = 1013 // fix
-	OpFixInPlace                                             Op = 1014 // fix_
-	OpFlattenUsingInts                                       Op = 1015 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1016 // flatten_dense_tensors
-	OpFlip                                                   Op = 1017 // flip
-	OpFlipLR                                                 Op = 1018 // fliplr
-	OpFlipUD                                                 Op = 1019 // flipud
-	OpFloatPowerScalar                                       Op = 1020 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1021 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1022 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1023 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1024 // float_power_.Tensor
-	OpFloor                                                  Op = 1025 // floor
-	OpFloorInPlace                                           Op = 1026 // floor_
-	OpFloorDivide                                            Op = 1027 // floor_divide
-	OpFloorDivideScalar                                      Op = 1028 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1029 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1030 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1031 // fmax
-	OpFMin                                                   Op = 1032 // fmin
-	OpFModScalar                                             Op = 1033 // fmod.Scalar
-	OpFModTensor                                             Op = 1034 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1035 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1036 // fmod_.Tensor
-	OpFrac                                                   Op = 1037 // frac
-	OpFracInPlace                                            Op = 1038 // frac_
-	OpFractionalMaxPool2d                                    Op = 1039 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1040 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1041 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1042 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1043 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1044 // frobenius_norm.dim
-	OpFromFile                                               Op = 1045 // from_file
-	OpFull                                                   Op = 1046 // full
-	OpFullLike                                               Op = 1047 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1048 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1049 // gather
-	OpGatherBackward                                         Op = 1050 // gather_backward
-	OpGCD                                                    Op = 1051 // gcd
-	OpGCDInPlace                                             Op = 1052 // gcd_
-	OpGeScalar                                               Op = 1053 // ge.Scalar
-	OpGeTensor                                               Op = 1054 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1055 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1056 // ge_.Tensor
-	OpGELU                                                   Op = 1057 // gelu
-	OpGELUInPlace                                            Op = 1058 // gelu_
-	OpGELUBackward                                           Op = 1059 // gelu_backward
-	OpGeometricInPlace                                       Op = 1060 // geometric_
-	OpGeqrf                                                  Op = 1061 // geqrf
-	OpGer                                                    Op = 1062 // ger
-	OpGLU                                                    Op = 1063 // glu
-	OpGLUBackward                                            Op = 1064 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1065 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1066 // glu_jvp
-	OpGradientArray                                          Op = 1067 // gradient.array
-	OpGradientScalararray                                    Op = 1068 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1069 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1070 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1071 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1072 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1073 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1074 // greater.Scalar
-	OpGreaterTensor                                          Op = 1075 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1076 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1077 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1078 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1079 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1080 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1081 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1082 // grid_sampler
-	OpGridSampler2d                                          Op = 1083 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1084 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1085 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1086 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1087 // group_norm
-	OpGRUData                                                Op = 1088 // gru.data
-	OpGRUInput                                               Op = 1089 // gru.input
-	OpGRUCell                                                Op = 1090 // gru_cell
-	OpGtScalar                                               Op = 1091 // gt.Scalar
-	OpGtTensor                                               Op = 1092 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1093 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1094 // gt_.Tensor
-	OpHammingWindow                                          Op = 1095 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1096 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1097 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1098 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1099 // hann_window
-	OpHannWindowPeriodic                                     Op = 1100 // hann_window.periodic
-	OpHardshrink                                             Op = 1101 // hardshrink
-	OpHardshrinkBackward                                     Op = 1102 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1103 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1104 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1105 // hardsigmoid_backward
-	OpHardswish                                              Op = 1106 // hardswish
-	OpHardswishInPlace                                       Op = 1107 // hardswish_
-	OpHardswishBackward                                      Op = 1108 // hardswish_backward
-	OpHardtanh                                               Op = 1109 // hardtanh
-	OpHardtanhInPlace                                        Op = 1110 // hardtanh_
-	OpHardtanhBackward                                       Op = 1111 // hardtanh_backward
-	OpHashTensor                                             Op = 1112 // hash_tensor
-	OpHeaviside                                              Op = 1113 // heaviside
-	OpHeavisideInPlace                                       Op = 1114 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1115 // hinge_embedding_loss
-	OpHistc                                                  Op = 1116 // histc
-	OpHistogramBinCt                                         Op = 1117 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1118 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1119 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1120 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1121 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1122 // hsplit.array
-	OpHSplitInt                                              Op = 1123 // hsplit.int
-	OpHSPMM                                                  Op = 1124 // hspmm
-	OpHStack                                                 Op = 1125 // hstack
-	OpHuberLoss                                              Op = 1126 // huber_loss
-	OpHuberLossBackward                                      Op = 1127 // huber_loss_backward
-	OpHypot                                                  Op = 1128 // hypot
-	OpHypotInPlace                                           Op = 1129 // hypot_
-	OpI0                                                     Op = 1130 // i0
-	OpI0InPlace                                              Op = 1131 // i0_
-	OpIGamma                                                 Op = 1132 // igamma
-	OpIGammaInPlace                                          Op = 1133 // igamma_
-	OpIGammaC                                                Op = 1134 // igammac
-	OpIGammaCInPlace                                         Op = 1135 // igammac_
-	OpIm2Col                                                 Op = 1136 // im2col
-	OpImag                                                   Op = 1137 // imag
-	OpIndexTensor                                            Op = 1138 // index.Tensor
-	OpIndexAdd                                               Op = 1139 // index_add
-	OpIndexAddInPlace                                        Op = 1140 // index_add_
-	OpIndexCopy                                              Op = 1141 // index_copy
-	OpIndexCopyInPlace                                       Op = 1142 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1143 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1144 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1145 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1146 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1147 // index_put
-	OpIndexPutInPlace                                        Op = 1148 // index_put_
-	OpIndexReduce                                            Op = 1149 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1150 // index_reduce_
-	OpIndexSelect                                            Op = 1151 // index_select
-	OpIndexSelectBackward                                    Op = 1152 // index_select_backward
-	OpIndices                                                Op = 1153 // indices
-	OpIndicesCopy                                            Op = 1154 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1155 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1156 // inner
-	OpInstanceNorm                                           Op = 1157 // instance_norm
-	OpIntRepr                                                Op = 1158 // int_repr
-	OpInverse                                                Op = 1159 // inverse
-	OpIsCoalesced                                            Op = 1160 // is_coalesced
-	OpIsComplex                                              Op = 1161 // is_complex
-	OpIsConj                                                 Op = 1162 // is_conj
-	OpIsDistributed                                          Op = 1163 // is_distributed
-	OpIsFloatingPoint                                        Op = 1164 // is_floating_point
-	OpAtenIsInference                                        Op = 1165 // is_inference
-	OpIsLeaf                                                 Op = 1166 // is_leaf
-	OpIsNeg                                                  Op = 1167 // is_neg
-	OpIsNonzero                                              Op = 1168 // is_nonzero
-	OpIsPinned                                               Op = 1169 // is_pinned
-	OpIsSameSize                                             Op = 1170 // is_same_size
-	OpIsSetTo                                                Op = 1171 // is_set_to
-	OpIsSigned                                               Op = 1172 // is_signed
-	OpIsVulkanAvailable                                      Op = 1173 // is_vulkan_available
-	OpIsClose                                                Op = 1174 // isclose
-	OpIsFinite                                               Op = 1175 // isfinite
-	OpIsInScalarTensor                                       Op = 1176 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1177 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1178 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1179 // isinf
-	OpIsNaN                                                  Op = 1180 // isnan
-	OpIsNegInf                                               Op = 1181 // isneginf
-	OpIsPosInf                                               Op = 1182 // isposinf
-	OpIsReal                                                 Op = 1183 // isreal
-	OpISTFT                                                  Op = 1184 // istft
-	OpAtenItem                                               Op = 1185 // item
-	OpKaiserWindow                                           Op = 1186 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1187 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1188 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1189 // kl_div
-	OpKron                                                   Op = 1190 // kron
-	OpKthValue                                               Op = 1191 // kthvalue
-	OpL1Loss                                                 Op = 1192 // l1_loss
-	OpLayerNorm                                              Op = 1193 // layer_norm
-	OpLCM                                                    Op = 1194 // lcm
-	OpLCMInPlace                                             Op = 1195 // lcm_
-	OpLdexpTensor                                            Op = 1196 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1197 // ldexp_
-	OpLeScalar                                               Op = 1198 // le.Scalar
-	OpLeTensor                                               Op = 1199 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1200 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1201 // le_.Tensor
-	OpLeakyReLU                                              Op = 1202 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1203 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1204 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1205 // lerp.Scalar
-	OpLerpTensor                                             Op = 1206 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1207 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1208 // lerp_.Tensor
-	OpLessScalar                                             Op = 1209 // less.Scalar
-	OpLessTensor                                             Op = 1210 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1211 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1212 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1213 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1214 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1215 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1216 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1217 // lgamma
-	OpLgammaInPlace                                          Op = 1218 // lgamma_
-	OpLift                                                   Op = 1219 // lift
-	OpLiftFresh                                              Op = 1220 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1221 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1222 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1223 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1224 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1225 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1226 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1227 // linalg_cross
-	OpLinalgDet                                              Op = 1228 // linalg_det
-	OpLinalgDiagonal                                         Op = 1229 // linalg_diagonal
-	OpLinalgEig                                              Op = 1230 // linalg_eig
-	OpLinalgEigh                                             Op = 1231 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1232 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1233 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1234 // linalg_householder_product
-	OpLinalgInv                                              Op = 1235 // linalg_inv
-	OpLinalgInvEx                                            Op = 1236 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1237 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1238 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1239 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1240 // linalg_lstsq
-	OpLinalgLU                                               Op = 1241 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1242 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1243 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1244 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1245 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1246 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1247 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1248 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1249 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1250 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1251 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1252 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1253 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1254 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1255 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1256 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1257 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1258 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1259 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1260 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1261 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1262 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1263 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1264 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1265 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1266 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1267 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1268 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1269 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1270 // linalg_vander
-	OpLinalgVecDot                                           Op = 1271 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1272 // linalg_vector_norm
-	OpLinear                                                 Op = 1273 // linear
-	OpLinearBackward                                         Op = 1274 // linear_backward
-	OpLinspace                                               Op = 1275 // linspace
-	OpLinspaceScalarTensor                                   Op = 1276 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1277 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1278 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1279 // log
-	OpLog10                                                  Op = 1280 // log10
-	OpLog10InPlace                                           Op = 1281 // log10_
-	OpLog1p                                                  Op = 1282 // log1p
-	OpLog1pInPlace                                           Op = 1283 // log1p_
-	OpLog2                                                   Op = 1284 // log2
-	OpLog2InPlace                                            Op = 1285 // log2_
-	OpLogInPlace                                             Op = 1286 // log_
-	OpLogNormalInPlace                                       Op = 1287 // log_normal_
-	OpLogSigmoid                                             Op = 1288 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1289 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1290 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1291 // log_softmax.int
-	OpLogAddExp                                              Op = 1292 // logaddexp
-	OpLogAddExp2                                             Op = 1293 // logaddexp2
-	OpLogCumSumExp                                           Op = 1294 // logcumsumexp
-	OpLogDet                                                 Op = 1295 // logdet
-	OpLogicalAnd                                             Op = 1296 // logical_and
-	OpLogicalAndInPlace                                      Op = 1297 // logical_and_
-	OpLogicalNot                                             Op = 1298 // logical_not
-	OpLogicalNotInPlace                                      Op = 1299 // logical_not_
-	OpLogicalOr                                              Op = 1300 // logical_or
-	OpLogicalOrInPlace                                       Op = 1301 // logical_or_
-	OpLogicalXor                                             Op = 1302 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1303 // logical_xor_
-	OpLogit                                                  Op = 1304 // logit
-	OpLogitInPlace                                           Op = 1305 // logit_
-	OpLogitBackward                                          Op = 1306 // logit_backward
-	OpLogspace                                               Op = 1307 // logspace
-	OpLogspaceScalarTensor                                   Op = 1308 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1309 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1310 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1311 // logsumexp
-	OpLSTMData                                               Op = 1312 // lstm.data
-	OpLSTMInput                                              Op = 1313 // lstm.input
-	OpLSTMCell                                               Op = 1314 // lstm_cell
-	OpLtScalar                                               Op = 1315 // lt.Scalar
-	OpLtTensor                                               Op = 1316 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1317 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1318 // lt_.Tensor
-	OpLUSolve                                                Op = 1319 // lu_solve
-	OpLUUnpack                                               Op = 1320 // lu_unpack
-	OpMH                                                     Op = 1321 // mH
-	OpMT                                                     Op = 1322 // mT
-	OpMarginRankingLoss                                      Op = 1323 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1324 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1325 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1326 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1327 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1328 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1329 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1330 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1331 // masked_select
-	OpMaskedSelectBackward                                   Op = 1332 // masked_select_backward
-	OpMatMul                                                 Op = 1333 // matmul
-	OpMatMulBackward                                         Op = 1334 // matmul_backward
-	OpMatrixH                                                Op = 1335 // matrix_H
-	OpMatrixExp                                              Op = 1336 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1337 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1338 // matrix_power
-	OpMax                                                    Op = 1339 // max
-	OpMaxDim                                                 Op = 1340 // max.dim
-	OpMaxOther                                               Op = 1341 // max.other
-	OpMaxPool1d                                              Op = 1342 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1343 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1344 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1345 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1346 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1347 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1348 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1349 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1350 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1351 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1352 // max_unpool3d
-	OpMaximum                                                Op = 1353 // maximum
-	OpMean                                                   Op = 1354 // mean
-	OpMeanDim                                                Op = 1355 // mean.dim
-	OpMedian                                                 Op = 1356 // median
-	OpMedianDim                                              Op = 1357 // median.dim
-	OpMeshgrid                                               Op = 1358 // meshgrid
-	OpMeshgridIndexing                                       Op = 1359 // meshgrid.indexing
-	OpMin                                                    Op = 1360 // min
-	OpMinDim                                                 Op = 1361 // min.dim
-	OpMinOther                                               Op = 1362 // min.other
-	OpMinimum                                                Op = 1363 // minimum
-	OpMIOpenBatchNorm                                        Op = 1364 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1365 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1366 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1367 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1368 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1369 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1370 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1371 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1372 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1373 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1374 // miopen_rnn_backward
-	OpMish                                                   Op = 1375 // mish
-	OpMishInPlace                                            Op = 1376 // mish_
-	OpMishBackward                                           Op = 1377 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1378 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1379 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1380 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1381 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1382 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1383 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1384 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1385 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1386 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1387 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1388 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1389 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1390 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1391 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1392 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1393 // mm
-	OpMMDType                                                Op = 1394 // mm.dtype
-	OpMode                                                   Op = 1395 // mode
-	OpMoveAxisInt                                            Op = 1396 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1397 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1398 // movedim.int
-	OpMoveDimIntlist                                         Op = 1399 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1400 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1401 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1402 // mse_loss
-	OpMSELossBackward                                        Op = 1403 // mse_loss_backward
-	OpMSort                                                  Op = 1404 // msort
-	OpMulScalar                                              Op = 1405 // mul.Scalar
-	OpMulTensor                                              Op = 1406 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1407 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1408 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1409 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1410 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1411 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1412 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1413 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1414 // multinomial
-	OpMultiplyScalar                                         Op = 1415 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1416 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1417 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1418 // multiply_.Tensor
-	OpMV                                                     Op = 1419 // mv
-	OpMvLgamma                                               Op = 1420 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1421 // mvlgamma_
-	OpNaNToNum                                               Op = 1422 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1423 // nan_to_num_
-	OpNaNMean                                                Op = 1424 // nanmean
-	OpNaNMedian                                              Op = 1425 // nanmedian
-	OpNaNMedianDim                                           Op = 1426 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1427 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1428 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1429 // nansum
-	OpNarrow                                                 Op = 1430 // narrow
-	OpNarrowTensor                                           Op = 1431 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1432 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1433 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1434 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1435 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1436 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1437 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1438 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1439 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1440 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1441 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1442 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1443 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1444 // ne.Scalar
-	OpNeTensor                                               Op = 1445 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1446 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1447 // ne_.Tensor
-	OpNeg                                                    Op = 1448 // neg
-	OpNegInPlace                                             Op = 1449 // neg_
-	OpNegative                                               Op = 1450 // negative
-	OpNegativeInPlace                                        Op = 1451 // negative_
-	OpNestedToPaddedTensor                                   Op = 1452 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1453 // new_empty
-	OpNewEmptyStrided                                        Op = 1454 // new_empty_strided
-	OpNewFull                                                Op = 1455 // new_full
-	OpNewOnes                                                Op = 1456 // new_ones
-	OpNewZeros                                               Op = 1457 // new_zeros
-	OpNextafter                                              Op = 1458 // nextafter
-	OpNextafterInPlace                                       Op = 1459 // nextafter_
-	OpNLLLoss                                                Op = 1460 // nll_loss
-	OpNLLLoss2d                                              Op = 1461 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1462 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1463 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1464 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1465 // nll_loss_forward
-	OpNLLLossND                                              Op = 1466 // nll_loss_nd
-	OpNonzero                                                Op = 1467 // nonzero
-	OpNonzeroNumpy                                           Op = 1468 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1469 // nonzero_static
-	OpNormScalar                                             Op = 1470 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1471 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1472 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1473 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1474 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1475 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1476 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1477 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1478 // normal.float_float
-	OpNormalInPlace                                          Op = 1479 // normal_
-	OpNormalFunctional                                       Op = 1480 // normal_functional
-	OpNotEqualScalar                                         Op = 1481 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1482 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1483 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1484 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1485 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1486 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1487 // numpy_T
-	OpOneHot                                                 Op = 1488 // one_hot
-	OpOnes                                                   Op = 1489 // ones
-	OpOnesLike                                               Op = 1490 // ones_like
-	OpOrgqr                                                  Op = 1491 // orgqr
-	OpOrmqr                                                  Op = 1492 // ormqr
-	OpOuter                                                  Op = 1493 // outer
-	OpOutputNr                                               Op = 1494 // output_nr
-	OpPad                                                    Op = 1495 // pad
-	OpPadSequence                                            Op = 1496 // pad_sequence
-	OpPairwiseDistance                                       Op = 1497 // pairwise_distance
-	OpPDist                                                  Op = 1498 // pdist
-	OpPermute                                                Op = 1499 // permute
-	OpPermuteCopy                                            Op = 1500 // permute_copy
-	OpPinMemory                                              Op = 1501 // pin_memory
-	OpPinverse                                               Op = 1502 // pinverse
-	OpPixelShuffle                                           Op = 1503 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1504 // pixel_unshuffle
-	OpPoisson                                                Op = 1505 // poisson
-	OpPoissonNLLLoss                                         Op = 1506 // poisson_nll_loss
-	OpPolar                                                  Op = 1507 // polar
-	OpPolygamma                                              Op = 1508 // polygamma
-	OpPolygammaInPlace                                       Op = 1509 // polygamma_
-	OpPositive                                               Op = 1510 // positive
-	OpPowScalar                                              Op = 1511 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1512 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1513 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1514 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1515 // pow_.Tensor
-	OpPReLU                                                  Op = 1516 // prelu
-	OpProd                                                   Op = 1517 // prod
-	OpProdDimInt                                             Op = 1518 // prod.dim_int
-	OpPromoteTypes                                           Op = 1519 // promote_types
-	OpPut                                                    Op = 1520 // put
-	OpPutInPlace                                             Op = 1521 // put_
-	OpQPerChannelAxis                                        Op = 1522 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1523 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1524 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1525 // q_scale
-	OpQZeroPoint                                             Op = 1526 // q_zero_point
-	OpQR                                                     Op = 1527 // qr
-	OpQuantile                                               Op = 1528 // quantile
-	OpQuantileScalar                                         Op = 1529 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1530 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1531 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1532 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1533 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1534 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1535 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1536 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1537 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1538 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1539 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1540 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1541 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1542 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1543 // rad2deg
-	OpRad2DegInPlace                                         Op = 1544 // rad2deg_
-	OpRand                                                   Op = 1545 // rand
-	OpRandGenerator                                          Op = 1546 // rand.generator
-	OpRandLike                                               Op = 1547 // rand_like
-	OpRandLikeGenerator                                      Op = 1548 // rand_like.generator
-	OpRandInt                                                Op = 1549 // randint
-	OpRandIntGenerator                                       Op = 1550 // randint.generator
-	OpRandIntLow                                             Op = 1551 // randint.low
-	OpRandIntLowGenerator                                    Op = 1552 // randint.low_generator
-	OpRandIntLike                                            Op = 1553 // randint_like
-	OpRandIntLikeTensor                                      Op = 1554 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1555 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1556 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1557 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1558 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1559 // randn
-	OpRandNGenerator                                         Op = 1560 // randn.generator
-	OpRandNLike                                              Op = 1561 // randn_like
-	OpRandNLikeGenerator                                     Op = 1562 // randn_like.generator
-	OpRandomInPlace                                          Op = 1563 // random_
-	OpRandomInPlaceFrom                                      Op = 1564 // random_.from
-	OpRandomInPlaceTo                                        Op = 1565 // random_.to
-	OpRandPerm                                               Op = 1566 // randperm
-	OpRandPermGenerator                                      Op = 1567 // randperm.generator
-	OpRange                                                  Op = 1568 // range
-	OpRangeStep                                              Op = 1569 // range.step
-	OpRavel                                                  Op = 1570 // ravel
-	OpReal                                                   Op = 1571 // real
-	OpReciprocal                                             Op = 1572 // reciprocal
-	OpReciprocalInPlace                                      Op = 1573 // reciprocal_
-	OpReflectionPad1d                                        Op = 1574 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1575 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1576 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1577 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1578 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1579 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1580 // relu
-	OpReLU6                                                  Op = 1581 // relu6
-	OpReLU6InPlace                                           Op = 1582 // relu6_
-	OpReLUInPlace                                            Op = 1583 // relu_
-	OpRemainderScalar                                        Op = 1584 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1585 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1586 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1587 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1588 // remainder_.Tensor
-	OpRenorm                                                 Op = 1589 // renorm
-	OpRenormInPlace                                          Op = 1590 // renorm_
-	OpRepeat                                                 Op = 1591 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1592 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1593 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1594 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1595 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1596 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1597 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1598 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1599 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1600 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1601 // requires_grad_
-	OpReshape                                                Op = 1602 // reshape
-	OpReshapeAs                                              Op = 1603 // reshape_as
-	OpResizeInPlace                                          Op = 1604 // resize_
-	OpResizeAsInPlace                                        Op = 1605 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1606 // resize_as_sparse_
-	OpResolveConj                                            Op = 1607 // resolve_conj
-	OpResolveNeg                                             Op = 1608 // resolve_neg
-	OpResultTypeScalar                                       Op = 1609 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1610 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1611 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1612 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1613 // retain_grad
-	OpRetainsGrad                                            Op = 1614 // retains_grad
-	OpRMSNorm                                                Op = 1615 // rms_norm
-	OpRNNReLUData                                            Op = 1616 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1617 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1618 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1619 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1620 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1621 // rnn_tanh_cell
-	OpRoll                                                   Op = 1622 // roll
-	OpRot90                                                  Op = 1623 // rot90
-	OpRound                                                  Op = 1624 // round
-	OpRoundDecimals                                          Op = 1625 // round.decimals
-	OpRoundInPlace                                           Op = 1626 // round_
-	OpRoundInPlaceDecimals                                   Op = 1627 // round_.decimals
-	OpRowIndices                                             Op = 1628 // row_indices
-	OpRowIndicesCopy                                         Op = 1629 // row_indices_copy
-	OpRowStack                                               Op = 1630 // row_stack
-	OpRReLU                                                  Op = 1631 // rrelu
-	OpRReLUInPlace                                           Op = 1632 // rrelu_
-	OpRReLUWithNoise                                         Op = 1633 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1634 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1635 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1636 // rsqrt
-	OpRsqrtInPlace                                           Op = 1637 // rsqrt_
-	OpRSubScalar                                             Op = 1638 // rsub.Scalar
-	OpRSubTensor                                             Op = 1639 // rsub.Tensor
-	OpScalarTensor                                           Op = 1640 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1641 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1642 // scatter.reduce
-	OpScatterSrc                                             Op = 1643 // scatter.src
-	OpScatterValue                                           Op = 1644 // scatter.value
-	OpScatterValueReduce                                     Op = 1645 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1646 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1647 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1648 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1649 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1650 // scatter_add
-	OpScatterAddInPlace                                      Op = 1651 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1652 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1653 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1654 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1655 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1656 // segment_reduce
-	OpSelectInt                                              Op = 1657 // select.int
-	OpSelectBackward                                         Op = 1658 // select_backward
-	OpSelectCopyInt                                          Op = 1659 // select_copy.int
-	OpSelectScatter                                          Op = 1660 // select_scatter
-	OpSELU                                                   Op = 1661 // selu
-	OpSELUInPlace                                            Op = 1662 // selu_
-	OpSetInPlace                                             Op = 1663 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1664 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1665 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1666 // set_data
-	OpSgn                                                    Op = 1667 // sgn
-	OpSgnInPlace                                             Op = 1668 // sgn_
-	OpSigmoid                                                Op = 1669 // sigmoid
-	OpSigmoidInPlace                                         Op = 1670 // sigmoid_
-	OpSigmoidBackward                                        Op = 1671 // sigmoid_backward
-	OpSign                                                   Op = 1672 // sign
-	OpSignInPlace                                            Op = 1673 // sign_
-	OpSignbit                                                Op = 1674 // signbit
-	OpSiLU                                                   Op = 1675 // silu
-	OpSiLUInPlace                                            Op = 1676 // silu_
-	OpSiLUBackward                                           Op = 1677 // silu_backward
-	OpSin                                                    Op = 1678 // sin
-	OpSinInPlace                                             Op = 1679 // sin_
-	OpSinc                                                   Op = 1680 // sinc
-	OpSincInPlace                                            Op = 1681 // sinc_
-	OpSinh                                                   Op = 1682 // sinh
-	OpSinhInPlace                                            Op = 1683 // sinh_
-	OpSizeInt                                                Op = 1684 // size.int
-	OpSliceTensor                                            Op = 1685 // slice.Tensor
-	OpSliceBackward                                          Op = 1686 // slice_backward
-	OpSliceCopyTensor                                        Op = 1687 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1688 // slice_inverse
-	OpSliceScatter                                           Op = 1689 // slice_scatter
-	OpSLogDet                                                Op = 1690 // slogdet
-	OpSlowConv3d                                             Op = 1691 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1692 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1693 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1694 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1695 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1696 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1697 // smm
-	OpSmoothL1Loss                                           Op = 1698 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1699 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1700 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1701 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1702 // softmax.int
-	OpSoftplus                                               Op = 1703 // softplus
-	OpSoftplusBackward                                       Op = 1704 // softplus_backward
-	OpSoftshrink                                             Op = 1705 // softshrink
-	OpSoftshrinkBackward                                     Op = 1706 // softshrink_backward
-	OpSort                                                   Op = 1707 // sort
-	OpSortStable                                             Op = 1708 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1709 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1710 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1711 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1712 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1713 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1714 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1715 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1716 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1717 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1718 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1719 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1720 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1721 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1722 // sparse_dim
-	OpSparseMask                                             Op = 1723 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1724 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1725 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1726 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1727 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1728 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1729 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1730 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1731 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1732 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1733 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1734 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1735 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1736 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1737 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1738 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1739 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1740 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1741 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1742 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1743 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1744 // special_digamma
-	OpSpecialEntr                                            Op = 1745 // special_entr
-	OpSpecialErf                                             Op = 1746 // special_erf
-	OpSpecialErfc                                            Op = 1747 // special_erfc
-	OpSpecialErfcx                                           Op = 1748 // special_erfcx
-	OpSpecialErfinv                                          Op = 1749 // special_erfinv
-	OpSpecialExp2                                            Op = 1750 // special_exp2
-	OpSpecialExpit                                           Op = 1751 // special_expit
-	OpSpecialExpm1                                           Op = 1752 // special_expm1
-	OpSpecialGammaInc                                        Op = 1753 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1754 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1755 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1756 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1757 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1758 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1759 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1760 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1761 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1762 // special_i0
-	OpSpecialI0e                                             Op = 1763 // special_i0e
-	OpSpecialI1                                              Op = 1764 // special_i1
-	OpSpecialI1e                                             Op = 1765 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1766 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1767 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1768 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1769 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1770 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1771 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1772 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1773 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1774 // special_log_softmax
-	OpSpecialLogit                                           Op = 1775 // special_logit
-	OpSpecialLogSumExp                                       Op = 1776 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1777 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1778 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1779 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1780 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1781 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1782 // special_ndtr
-	OpSpecialNdtri                                           Op = 1783 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1784 // special_polygamma
-	OpSpecialPsi                                             Op = 1785 // special_psi
-	OpSpecialRound                                           Op = 1786 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1787 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1788 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1789 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1790 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1791 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1792 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1793 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1794 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1795 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1796 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1797 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1798 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1799 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1800 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1801 // special_sinc
-	OpSpecialSoftmax                                         Op = 1802 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1803 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1804 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1805 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1806 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1807 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1808 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1809 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1810 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1811 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1812 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1813 // split.Tensor
-	OpSplitSizes                                             Op = 1814 // split.sizes
-	OpSplitCopyTensor                                        Op = 1815 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1816 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1817 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1818 // sqrt
-	OpSqrtInPlace                                            Op = 1819 // sqrt_
-	OpSquare                                                 Op = 1820 // square
-	OpSquareInPlace                                          Op = 1821 // square_
-	OpSqueeze                                                Op = 1822 // squeeze
-	OpSqueezeDim                                             Op = 1823 // squeeze.dim
-	OpSqueezeDims                                            Op = 1824 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1825 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1826 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1827 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1828 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1829 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1830 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1831 // sspaddmm
-	OpStack                                                  Op = 1832 // stack
-	OpStd                                                    Op = 1833 // std
-	OpStdCorrection                                          Op = 1834 // std.correction
-	OpStdDim                                                 Op = 1835 // std.dim
-	OpStdMean                                                Op = 1836 // std_mean
-	OpStdMeanCorrection                                      Op = 1837 // std_mean.correction
-	OpStdMeanDim                                             Op = 1838 // std_mean.dim
-	OpSTFT                                                   Op = 1839 // stft
-	OpSTFTCenter                                             Op = 1840 // stft.center
-	OpStrideInt                                              Op = 1841 // stride.int
-	OpSubScalar                                              Op = 1842 // sub.Scalar
-	OpSubTensor                                              Op = 1843 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1844 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1845 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1846 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1847 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1848 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1849 // subtract_.Tensor
-	OpSum                                                    Op = 1850 // sum
-	OpSumDimIntList                                          Op = 1851 // sum.dim_IntList
-	OpSumToSize                                              Op = 1852 // sum_to_size
-	OpSVD                                                    Op = 1853 // svd
-	OpSwapAxes                                               Op = 1854 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1855 // swapaxes_
-	OpSwapDims                                               Op = 1856 // swapdims
-	OpSwapDimsInPlace                                        Op = 1857 // swapdims_
-	OpT                                                      Op = 1858 // t
-	OpTInPlace                                               Op = 1859 // t_
-	OpTCopy                                                  Op = 1860 // t_copy
-	OpTake                                                   Op = 1861 // take
-	OpTakeAlongDim                                           Op = 1862 // take_along_dim
-	OpTan                                                    Op = 1863 // tan
-	OpTanInPlace                                             Op = 1864 // tan_
-	OpTanh                                                   Op = 1865 // tanh
-	OpTanhInPlace                                            Op = 1866 // tanh_
-	OpTanhBackward                                           Op = 1867 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1868 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1869 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1870 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1871 // tensordot
-	OpTHNNConv2d                                             Op = 1872 // thnn_conv2d
-	OpThreshold                                              Op = 1873 // threshold
-	OpThresholdInPlace                                       Op = 1874 // threshold_
-	OpThresholdBackward                                      Op = 1875 // threshold_backward
-	OpTile                                                   Op = 1876 // tile
-	OpToDevice                                               Op = 1877 // to.device
-	OpToDType                                                Op = 1878 // to.dtype
-	OpToDTypeLayout                                          Op = 1879 // to.dtype_layout
-	OpToOther                                                Op = 1880 // to.other
-	OpToDense                                                Op = 1881 // to_dense
-	OpToDenseBackward                                        Op = 1882 // to_dense_backward
-	OpToMKLDNN                                               Op = 1883 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1884 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1885 // to_padded_tensor
-	OpToSparse                                               Op = 1886 // to_sparse
-	OpToSparseSparseDim                                      Op = 1887 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1888 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1889 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1890 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1891 // to_sparse_csr
-	OpTopK                                                   Op = 1892 // topk
-	OpTrace                                                  Op = 1893 // trace
-	OpTraceBackward                                          Op = 1894 // trace_backward
-	OpTransposeInt                                           Op = 1895 // transpose.int
-	OpTransposeInPlace                                       Op = 1896 // transpose_
-	OpTransposeCopyInt                                       Op = 1897 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1898 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1899 // trapezoid.x
-	OpTrapzDx                                                Op = 1900 // trapz.dx
-	OpTrapzX                                                 Op = 1901 // trapz.x
-	OpTriangularSolve                                        Op = 1902 // triangular_solve
-	OpTril                                                   Op = 1903 // tril
-	OpTrilInPlace                                            Op = 1904 // tril_
-	OpTrilIndices                                            Op = 1905 // tril_indices
-	OpTripletMarginLoss                                      Op = 1906 // triplet_margin_loss
-	OpTriu                                                   Op = 1907 // triu
-	OpTriuInPlace                                            Op = 1908 // triu_
-	OpTriuIndices                                            Op = 1909 // triu_indices
-	OpTrueDivideScalar                                       Op = 1910 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1911 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1912 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1913 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1914 // trunc
-	OpTruncInPlace                                           Op = 1915 // trunc_
-	OpTypeAs                                                 Op = 1916 // type_as
-	OpUnbindInt                                              Op = 1917 // unbind.int
-	OpUnbindCopyInt                                          Op = 1918 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1919 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1920 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1921 // unfold
-	OpUnfoldBackward                                         Op = 1922 // unfold_backward
-	OpUnfoldCopy                                             Op = 1923 // unfold_copy
-	OpUniformInPlace                                         Op = 1924 // uniform_
-	OpUniqueConsecutive                                      Op = 1925 // unique_consecutive
-	OpUniqueDim                                              Op = 1926 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1927 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1928 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1929 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1930 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1931 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1932 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1933 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1934 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1935 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 1936 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 1937 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 1938 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 1939 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 1940 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 1941 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 1942 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 1943 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 1944 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 1945 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 1946 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 1947 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 1948 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 1949 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 1950 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 1951 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 1952 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 1953 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 1954 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 1955 // value_selecting_reduction_backward
-	OpValues                                                 Op = 1956 // values
-	OpValuesCopy                                             Op = 1957 // values_copy
-	OpVander                                                 Op = 1958 // vander
-	OpVar                                                    Op = 1959 // var
-	OpVarCorrection                                          Op = 1960 // var.correction
-	OpVarDim                                                 Op = 1961 // var.dim
-	OpVarMean                                                Op = 1962 // var_mean
-	OpVarMeanCorrection                                      Op = 1963 // var_mean.correction
-	OpVarMeanDim                                             Op = 1964 // var_mean.dim
-	OpVDot                                                   Op = 1965 // vdot
-	OpView                                                   Op = 1966 // view
-	OpViewDType                                              Op = 1967 // view.dtype
-	OpViewAs                                                 Op = 1968 // view_as
-	OpViewAsComplex                                          Op = 1969 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 1970 // view_as_complex_copy
-	OpViewAsReal                                             Op = 1971 // view_as_real
-	OpViewAsRealCopy                                         Op = 1972 // view_as_real_copy
-	OpViewCopy                                               Op = 1973 // view_copy
-	OpViewCopyDType                                          Op = 1974 // view_copy.dtype
-	OpVSplitArray                                            Op = 1975 // vsplit.array
-	OpVSplitInt                                              Op = 1976 // vsplit.int
-	OpVStack                                                 Op = 1977 // vstack
-	OpWhere                                                  Op = 1978 // where
-	OpWhereScalar                                            Op = 1979 // where.Scalar
-	OpWhereScalarOther                                       Op = 1980 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 1981 // where.ScalarSelf
-	OpWhereSelf                                              Op = 1982 // where.self
-	OpXLogYScalarOther                                       Op = 1983 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 1984 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 1985 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 1986 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 1987 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 1988 // zero_
-	OpZeros                                                  Op = 1989 // zeros
-	OpZerosLike                                              Op = 1990 // zeros_like
+	OpAtenForeachAbs                                         Op = 191  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 192  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 193  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 194  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 195  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 196  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 197  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 198  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 199  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 200  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 201  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 202  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 203  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 204  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 205  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 206  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 207  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 208  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 209  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 210  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 211  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 212  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 213  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 214  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 215  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 216  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 217  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 218  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 219  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 220  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 221  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 222  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 223  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 224  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 225  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 226  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 227  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 228  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 229  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 230  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 231  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 232  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 233  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 234  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 235  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 236  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 237  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 238  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 239  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 240  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 241  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 242  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 243  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 244  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 245  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 246  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 247  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 248  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 249  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 250  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 251  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 252  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 253  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 254  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 255  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 256  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 257  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 258  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 259  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 260  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 261  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 262  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 263  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 264  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 265  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 266  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 267  // _foreach_log
+	OpAtenForeachLog10                                       Op = 268  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 269  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 270  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 271  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 272  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 273  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 274  // _foreach_log_
+	OpAtenForeachMax                                         Op = 275  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 276  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 277  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 278  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 279  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 280  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 281  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 282  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 283  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 284  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 285  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 286  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 287  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 288  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 289  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 290  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 291  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 292  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 293  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 294  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 295  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 296  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 297  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 298  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 299  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 300  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 301  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 302  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 303  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 304  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 305  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 306  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 307  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 308  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 309  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 310  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 311  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 312  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 313  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 314  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 315  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 316  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 317  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 318  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 319  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 320  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 321  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 322  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 323  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 324  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 325  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 326  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 327  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 328  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 329  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 330  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 331  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 332  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 333  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 334  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 335  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 336  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 337  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 338  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 339  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 340  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 341  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 342  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 343  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 344  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 345  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 346  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 347  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 348  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 349  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 350  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 351  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 352  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 353  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 354  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 355  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 356  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 357  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 358  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 359  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 360  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 361  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 362  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 363  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 364  // _index_put_impl_
+	OpAtenIndices                                            Op = 365  // _indices
+	OpAtenIndicesCopy                                        Op = 366  // _indices_copy
+	OpAtenIntMM                                              Op = 367  // _int_mm
+	OpAtenIsAllTrue                                          Op = 368  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 369  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 370  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 371  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 372  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 373  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 374  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 375  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 376  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 377  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 378  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 379  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 380  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 381  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 382  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 383  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 384  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 385  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 386  // _make_dep_token
+	OpAtenMakeDual                                           Op = 387  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 388  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 389  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 390  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 391  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 392  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 393  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 394  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 395  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 396  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 397  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 398  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 399  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 400  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 401  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 402  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 403  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 404  // _neg_view
+	OpAtenNegViewCopy                                        Op = 405  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 406  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 407  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 408  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 409  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 410  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 411  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 412  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 413  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 414  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 415  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 416  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 417  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 418  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 419  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 420  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 421  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 422  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 423  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 424  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 425  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 426  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 427  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 428  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 429  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 430  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 431  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 432  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 433  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 434  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 435  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 436  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 437  // _pad_circular
+	OpAtenPadEnum                                            Op = 438  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 439  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 440  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 441  // _pdist_backward
+	OpAtenPDistForward                                       Op = 442  // _pdist_forward
+	OpAtenPinMemory                                          Op = 443  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 444  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 445  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 446  // _print
+	OpAtenPropagateXLAData                                   Op = 447  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 448  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 449  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 450  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 451  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 452  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 453  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 454  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 455  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 456  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 457  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 458  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 459  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 460  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 461  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 462  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 463  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 464  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 465  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 466  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 467  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 468  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 469  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 470  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 471  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 472  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 473  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 474  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 475  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 476  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 477  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 478  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 479  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 480  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 481  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 482  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 483  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 484  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 485  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 486  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 487  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 488  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 489  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 490  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 491  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 492  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 493  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 494  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 495  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 496  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 497  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 498  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 499  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 500  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 501  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 502  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 503  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 504  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 505  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 506  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 507  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 508  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 509  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 510  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 511  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 512  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 513  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 514  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 515  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 516  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 517  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 518  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 519  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 520  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 521  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 522  // _spdiags
+	OpAtenSpsolve                                            Op = 523  // _spsolve
+	OpAtenStack                                              Op = 524  // _stack
+	OpAtenStandardGamma                                      Op = 525  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 526  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 527  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 528  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 529  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 530  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 531  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 532  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 533  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 534  // _to_copy
+	OpAtenToCPU                                              Op = 535  // _to_cpu
+	OpAtenToDense                                            Op = 536  // _to_dense
+	OpAtenToSparse                                           Op = 537  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 538  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 539  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 540  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 541  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 542  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 543  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 544  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 545  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 546  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 547  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 548  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 549  // _unique
+	OpAtenUnique2                                            Op = 550  // _unique2
+	OpAtenUnpackDual                                         Op = 551  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 552  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 553  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 554  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 555  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 556  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 557  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 558  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 559  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 560  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 561  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 562  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 563  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 564  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 565  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 566  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 567  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 568  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 569  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 570  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 571  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 572  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 573  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 574  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 575  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 576  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 577  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 578  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 579  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 580  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 581  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 582  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 583  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 584  // _values
+	OpAtenValuesCopy                                         Op = 585  // _values_copy
+	OpAtenVersion                                            Op = 586  // _version
+	OpAtenWeightInt4PackMM                                   Op = 587  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 588  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 589  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 590  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 591  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 592  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 593  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 594  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 595  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 596  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 597  // abs
+	OpAbsInPlace                                             Op = 598  // abs_
+	OpAbsolute                                               Op = 599  // absolute
+	OpAbsoluteInPlace                                        Op = 600  // absolute_
+	OpAcos                                                   Op = 601  // acos
+	OpAcosInPlace                                            Op = 602  // acos_
+	OpAcosh                                                  Op = 603  // acosh
+	OpAcoshInPlace                                           Op = 604  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 605  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 606  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 607  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 608  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 609  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 610  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 611  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 612  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 613  // add.Scalar
+	OpAddTensor                                              Op = 614  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 615  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 616  // add_.Tensor
+	OpAddBMM                                                 Op = 617  // addbmm
+	OpAddBMMInPlace                                          Op = 618  // addbmm_
+	OpAddCDiv                                                Op = 619  // addcdiv
+	OpAddCDivInPlace                                         Op = 620  // addcdiv_
+	OpAddCMul                                                Op = 621  // addcmul
+	OpAddCMulInPlace                                         Op = 622  // addcmul_
+	OpAddMM                                                  Op = 623  // addmm
+	OpAddMMDType                                             Op = 624  // addmm.dtype
+	OpAddMMInPlace                                           Op = 625  // addmm_
+	OpAddMV                                                  Op = 626  // addmv
+	OpAddMVInPlace                                           Op = 627  // addmv_
+	OpAddR                                                   Op = 628  // addr
+	OpAddRInPlace                                            Op = 629  // addr_
+	OpAdjoint                                                Op = 630  // adjoint
+	OpAffineGridGenerator                                    Op = 631  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 632  // affine_grid_generator_backward
+	OpAlias                                                  Op = 633  // alias
+	OpAliasCopy                                              Op = 634  // alias_copy
+	OpAlignAs                                                Op = 635  // align_as
+	OpAlignTensors                                           Op = 636  // align_tensors
+	OpAll                                                    Op = 637  // all
+	OpAllDim                                                 Op = 638  // all.dim
+	OpAllDims                                                Op = 639  // all.dims
+	OpAllClose                                               Op = 640  // allclose
+	OpAlphaDropout                                           Op = 641  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 642  // alpha_dropout_
+	OpAMax                                                   Op = 643  // amax
+	OpAMin                                                   Op = 644  // amin
+	OpAMinMax                                                Op = 645  // aminmax
+	OpAngle                                                  Op = 646  // angle
+	OpAny                                                    Op = 647  // any
+	OpAnyDim                                                 Op = 648  // any.dim
+	OpAnyDims                                                Op = 649  // any.dims
+	OpArange                                                 Op = 650  // arange
+	OpArangeStart                                            Op = 651  // arange.start
+	OpArangeStartStep                                        Op = 652  // arange.start_step
+	OpArccos                                                 Op = 653  // arccos
+	OpArccosInPlace                                          Op = 654  // arccos_
+	OpArccosh                                                Op = 655  // arccosh
+	OpArccoshInPlace                                         Op = 656  // arccosh_
+	OpArcsin                                                 Op = 657  // arcsin
+	OpArcsinInPlace                                          Op = 658  // arcsin_
+	OpArcsinh                                                Op = 659  // arcsinh
+	OpArcsinhInPlace                                         Op = 660  // arcsinh_
+	OpArctan                                                 Op = 661  // arctan
+	OpArctan2                                                Op = 662  // arctan2
+	OpArctan2InPlace                                         Op = 663  // arctan2_
+	OpArctanInPlace                                          Op = 664  // arctan_
+	OpArctanh                                                Op = 665  // arctanh
+	OpArctanhInPlace                                         Op = 666  // arctanh_
+	OpArgMax                                                 Op = 667  // argmax
+	OpArgMin                                                 Op = 668  // argmin
+	OpArgSort                                                Op = 669  // argsort
+	OpArgSortStable                                          Op = 670  // argsort.stable
+	OpArgWhere                                               Op = 671  // argwhere
+	OpAsStrided                                              Op = 672  // as_strided
+	OpAsStridedInPlace                                       Op = 673  // as_strided_
+	OpAsStridedCopy                                          Op = 674  // as_strided_copy
+	OpAsStridedScatter                                       Op = 675  // as_strided_scatter
+	OpAsin                                                   Op = 676  // asin
+	OpAsinInPlace                                            Op = 677  // asin_
+	OpAsinh                                                  Op = 678  // asinh
+	OpAsinhInPlace                                           Op = 679  // asinh_
+	OpAtan                                                   Op = 680  // atan
+	OpAtan2                                                  Op = 681  // atan2
+	OpAtan2InPlace                                           Op = 682  // atan2_
+	OpAtanInPlace                                            Op = 683  // atan_
+	OpAtanh                                                  Op = 684  // atanh
+	OpAtanhInPlace                                           Op = 685  // atanh_
+	OpAtLeast1d                                              Op = 686  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 687  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 688  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 689  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 690  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 691  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 692  // avg_pool1d
+	OpAvgPool2d                                              Op = 693  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 694  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 695  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 696  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 697  // baddbmm
+	OpBAddBMMDType                                           Op = 698  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 699  // baddbmm_
+	OpBartlettWindow                                         Op = 700  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 701  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 702  // batch_norm
+	OpBatchNormBackward                                      Op = 703  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 704  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 705  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 706  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 707  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 708  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 709  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 710  // batch_norm_update_stats
+	OpBernoulli                                              Op = 711  // bernoulli
+	OpBernoulliP                                             Op = 712  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 713  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 714  // bernoulli_.float
+	OpBilinear                                               Op = 715  // bilinear
+	OpBinaryCrossEntropy                                     Op = 716  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 717  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 718  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 719  // bincount
+	OpBinomial                                               Op = 720  // binomial
+	OpBitwiseAndScalar                                       Op = 721  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 722  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 723  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 724  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 725  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 726  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 727  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 728  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 729  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 730  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 731  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 732  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 733  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 734  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 735  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 736  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 737  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 738  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 739  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 740  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 741  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 742  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 743  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 744  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 745  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 746  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 747  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 748  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 749  // blackman_window.periodic
+	OpBlockDiag                                              Op = 750  // block_diag
+	OpBMM                                                    Op = 751  // bmm
+	OpBMMDType                                               Op = 752  // bmm.dtype
+	OpBroadcastTensors                                       Op = 753  // broadcast_tensors
+	OpBroadcastTo                                            Op = 754  // broadcast_to
+	OpBucketizeScalar                                        Op = 755  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 756  // bucketize.Tensor
+	OpCanCast                                                Op = 757  // can_cast
+	OpCartesianProd                                          Op = 758  // cartesian_prod
+	OpCat                                                    Op = 759  // cat
+	OpCauchyInPlace                                          Op = 760  // cauchy_
+	OpCColIndices                                            Op = 761  // ccol_indices
+	OpCColIndicesCopy                                        Op = 762  // ccol_indices_copy
+	OpCDist                                                  Op = 763  // cdist
+	OpCeil                                                   Op = 764  // ceil
+	OpCeilInPlace                                            Op = 765  // ceil_
+	OpCELU                                                   Op = 766  // celu
+	OpCELUInPlace                                            Op = 767  // celu_
+	OpChainMatMul                                            Op = 768  // chain_matmul
+	OpCHalf                                                  Op = 769  // chalf
+	OpChannelShuffle                                         Op = 770  // channel_shuffle
+	OpCholesky                                               Op = 771  // cholesky
+	OpCholeskyInverse                                        Op = 772  // cholesky_inverse
+	OpCholeskySolve                                          Op = 773  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 774  // choose_qparams_optimized
+	OpChunk                                                  Op = 775  // chunk
+	OpClamp                                                  Op = 776  // clamp
+	OpClampTensor                                            Op = 777  // clamp.Tensor
+	OpClampInPlace                                           Op = 778  // clamp_
+	OpClampInPlaceTensor                                     Op = 779  // clamp_.Tensor
+	OpClampMax                                               Op = 780  // clamp_max
+	OpClampMaxTensor                                         Op = 781  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 782  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 783  // clamp_max_.Tensor
+	OpClampMin                                               Op = 784  // clamp_min
+	OpClampMinTensor                                         Op = 785  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 786  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 787  // clamp_min_.Tensor
+	OpClip                                                   Op = 788  // clip
+	OpClipTensor                                             Op = 789  // clip.Tensor
+	OpClipInPlace                                            Op = 790  // clip_
+	OpClipInPlaceTensor                                      Op = 791  // clip_.Tensor
+	OpClone                                                  Op = 792  // clone
+	OpCoalesce                                               Op = 793  // coalesce
+	OpCol2Im                                                 Op = 794  // col2im
+	OpColIndices                                             Op = 795  // col_indices
+	OpColIndicesCopy                                         Op = 796  // col_indices_copy
+	OpColumnStack                                            Op = 797  // column_stack
+	OpCombinations                                           Op = 798  // combinations
+	OpComplex                                                Op = 799  // complex
+	OpConcat                                                 Op = 800  // concat
+	OpConcatenate                                            Op = 801  // concatenate
+	OpConj                                                   Op = 802  // conj
+	OpConjPhysical                                           Op = 803  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 804  // conj_physical_
+	OpConstantPadND                                          Op = 805  // constant_pad_nd
+	OpContiguous                                             Op = 806  // contiguous
+	OpConv1d                                                 Op = 807  // conv1d
+	OpConv1dPadding                                          Op = 808  // conv1d.padding
+	OpConv2d                                                 Op = 809  // conv2d
+	OpConv2dPadding                                          Op = 810  // conv2d.padding
+	OpConv3d                                                 Op = 811  // conv3d
+	OpConv3dPadding                                          Op = 812  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 813  // conv_depthwise3d
+	OpConvTBC                                                Op = 814  // conv_tbc
+	OpConvTBCBackward                                        Op = 815  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 816  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 817  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 818  // conv_transpose3d.input
+	OpConvolution                                            Op = 819  // convolution
+	OpConvolutionBackward                                    Op = 820  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 821  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 822  // convolution_overrideable
+	OpCopy                                                   Op = 823  // copy
+	OpCopyInPlace                                            Op = 824  // copy_
+	OpCopySparseToSparseInPlace                              Op = 825  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 826  // copysign.Scalar
+	OpCopysignTensor                                         Op = 827  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 828  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 829  // copysign_.Tensor
+	OpCorrCoef                                               Op = 830  // corrcoef
+	OpCos                                                    Op = 831  // cos
+	OpCosInPlace                                             Op = 832  // cos_
+	OpCosh                                                   Op = 833  // cosh
+	OpCoshInPlace                                            Op = 834  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 835  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 836  // cosine_similarity
+	OpCountNonzero                                           Op = 837  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 838  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 839  // cov
+	OpCross                                                  Op = 840  // cross
+	OpCrossEntropyLoss                                       Op = 841  // cross_entropy_loss
+	OpCRowIndices                                            Op = 842  // crow_indices
+	OpCRowIndicesCopy                                        Op = 843  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 844  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 845  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 846  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 847  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 848  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 849  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 850  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 851  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 852  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 853  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 854  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 855  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 856  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 857  // cummax
+	OpCumMaxMinBackward                                      Op = 858  // cummaxmin_backward
+	OpCumMin                                                 Op = 859  // cummin
+	OpCumProd                                                Op = 860  // cumprod
+	OpCumProdInPlace                                         Op = 861  // cumprod_
+	OpCumProdBackward                                        Op = 862  // cumprod_backward
+	OpCumSum                                                 Op = 863  // cumsum
+	OpCumSumInPlace                                          Op = 864  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 865  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 866  // cumulative_trapezoid.x
+	OpData                                                   Op = 867  // data
+	OpDeg2Rad                                                Op = 868  // deg2rad
+	OpDeg2RadInPlace                                         Op = 869  // deg2rad_
+	OpDenseDim                                               Op = 870  // dense_dim
+	OpDequantizeSelf                                         Op = 871  // dequantize.self
+	OpDequantizeTensors                                      Op = 872  // dequantize.tensors
+	OpDet                                                    Op = 873  // det
+	OpDetach                                                 Op = 874  // detach
+	OpDetachInPlace                                          Op = 875  // detach_
+	OpDetachCopy                                             Op = 876  // detach_copy
+	OpDiag                                                   Op = 877  // diag
+	OpDiagEmbed                                              Op = 878  // diag_embed
+	OpDiagFlat                                               Op = 879  // diagflat
+	OpDiagonal                                               Op = 880  // diagonal
+	OpDiagonalBackward                                       Op = 881  // diagonal_backward
+	OpDiagonalCopy                                           Op = 882  // diagonal_copy
+	OpDiagonalScatter                                        Op = 883  // diagonal_scatter
+	OpDiff                                                   Op = 884  // diff
+	OpDigamma                                                Op = 885  // digamma
+	OpDigammaInPlace                                         Op = 886  // digamma_
+	OpDist                                                   Op = 887  // dist
+	OpDivScalar                                              Op = 888  // div.Scalar
+	OpDivScalarMode                                          Op = 889  // div.Scalar_mode
+	OpDivTensor                                              Op = 890  // div.Tensor
+	OpDivTensorMode                                          Op = 891  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 892  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 893  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 894  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 895  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 896  // divide.Scalar
+	OpDivideScalarMode                                       Op = 897  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 898  // divide.Tensor
+	OpDivideTensorMode                                       Op = 899  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 900  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 901  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 902  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 903  // divide_.Tensor_mode
+	OpDot                                                    Op = 904  // dot
+	OpDropout                                                Op = 905  // dropout
+	OpDropoutInPlace                                         Op = 906  // dropout_
+	OpDSplitArray                                            Op = 907  // dsplit.array
+	OpDSplitInt                                              Op = 908  // dsplit.int
+	OpDStack                                                 Op = 909  // dstack
+	OpEinsum                                                 Op = 910  // einsum
+	OpELU                                                    Op = 911  // elu
+	OpELUInPlace                                             Op = 912  // elu_
+	OpELUBackward                                            Op = 913  // elu_backward
+	OpEmbedding                                              Op = 914  // embedding
+	OpEmbeddingBackward                                      Op = 915  // embedding_backward
+	OpEmbeddingBag                                           Op = 916  // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 917  // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 918  // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 919  // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 920  // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 921  // empty.memory_format
+	OpEmptyLike                                              Op = 922  // empty_like
+	OpEmptyPermuted                                          Op = 923  // empty_permuted
+	OpEmptyQuantized                                         Op = 924  // empty_quantized
+	OpEmptyStrided                                           Op = 925  // empty_strided
+	OpEqScalar                                               Op = 926  // eq.Scalar
+	OpEqTensor                                               Op = 927  // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 928  // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 929  // eq_.Tensor
+	OpEqual                                                  Op = 930  // equal
+	OpErf                                                    Op = 931  // erf
+	OpErfInPlace                                             Op = 932  // erf_
+	OpErfc                                                   Op = 933  // erfc
+	OpErfcInPlace                                            Op = 934  // erfc_
+	OpErfinv                                                 Op = 935  // erfinv
+	OpErfinvInPlace                                          Op = 936  // erfinv_
+	OpExp                                                    Op = 937  // exp
+	OpExp2                                                   Op = 938  // exp2
+	OpExp2InPlace                                            Op = 939  // exp2_
+	OpExpInPlace                                             Op = 940  // exp_
+	OpExpand                                                 Op = 941  // expand
+	OpExpandAs                                               Op = 942  // expand_as
+	OpExpandCopy                                             Op = 943  // expand_copy
+	OpExpm1                                                  Op = 944  // expm1
+	OpExpm1InPlace                                           Op = 945  // expm1_
+	OpExponentialInPlace                                     Op = 946  // exponential_
+	OpEye                                                    Op = 947  // eye
+	OpEyeM                                                   Op = 948  // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 949  // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 950  // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 951  // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 952  // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 953  // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 954  // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 955  // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 956  // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 957  // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 958  // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 959  // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 960  // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 961  // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 962  // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 963  // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 964  // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 965  // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 966  // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 967  // feature_dropout_
+	OpFFTFFT                                                 Op = 968  // fft_fft
+	OpFFTFFT2                                                Op = 969  // fft_fft2
+	OpFFTFFTFreq                                             Op = 970  // fft_fftfreq
+	OpFFTFFTN                                                Op = 971  // fft_fftn
+	OpFFTFFTShift                                            Op = 972  // fft_fftshift
+	OpFFTHFFT                                                Op = 973  // fft_hfft
+	OpFFTHFFT2                                               Op = 974  // fft_hfft2
+	OpFFTHFFTN                                               Op = 975  // fft_hfftn
+	OpFFTIFFT                                                Op = 976  // fft_ifft
+	OpFFTIFFT2                                               Op = 977  // fft_ifft2
+	OpFFTIFFTN                                               Op = 978  // fft_ifftn
+	OpFFTIFFTShift                                           Op = 979  // fft_ifftshift
+	OpFFTIHFFT                                               Op = 980  // fft_ihfft
+	OpFFTIHFFT2                                              Op = 981  // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 982  // fft_ihfftn
+	OpFFTIRFFT                                               Op = 983  // fft_irfft
+	OpFFTIRFFT2                                              Op = 984  // fft_irfft2
+	OpFFTIRFFTN                                              Op = 985  // fft_irfftn
+	OpFFTRFFT                                                Op = 986  // fft_rfft
+	OpFFTRFFT2                                               Op = 987  // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 988  // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 989  // fft_rfftn
+	OpFillScalar                                             Op = 990  // fill.Scalar
+	OpFillTensor                                             Op = 991  // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 992  // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 993  // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 994  // fill_diagonal_
+	OpFix                                                    Op = 995  // fix
+	OpFixInPlace                                             Op = 996  // fix_
+	OpFlattenUsingInts                                       Op = 997  // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 998  // flatten_dense_tensors
+	OpFlip                                                   Op = 999  // flip
+	OpFlipLR                                                 Op = 1000 // fliplr
+	OpFlipUD                                                 Op = 1001 // flipud
+	OpFloatPowerScalar                                       Op = 1002 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1003 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1004 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1005 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1006 // float_power_.Tensor
+	OpFloor                                                  Op = 1007 // floor
+	OpFloorInPlace                                           Op = 1008 // floor_
+	OpFloorDivide                                            Op = 1009 // floor_divide
+	OpFloorDivideScalar                                      Op = 1010 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1011 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1012 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1013 // fmax
+	OpFMin                                                   Op = 1014 // fmin
+	OpFModScalar                                             Op = 1015 // fmod.Scalar
+	OpFModTensor                                             Op = 1016 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1017 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1018 // fmod_.Tensor
+	OpFrac                                                   Op = 1019 // frac
+	OpFracInPlace                                            Op = 1020 // frac_
+	OpFractionalMaxPool2d                                    Op = 1021 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1022 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1023 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1024 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1025 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1026 // frobenius_norm.dim
+	OpFromFile                                               Op = 1027 // from_file
+	OpFull                                                   Op = 1028 // full
+	OpFullLike                                               Op = 1029 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1030 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1031 // gather
+	OpGatherBackward                                         Op = 1032 // gather_backward
+	OpGCD                                                    Op = 1033 // gcd
+	OpGCDInPlace                                             Op = 1034 // gcd_
+	OpGeScalar                                               Op = 1035 // ge.Scalar
+	OpGeTensor                                               Op = 1036 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1037 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1038 // ge_.Tensor
+	OpGELU                                                   Op = 1039 // gelu
+	OpGELUInPlace                                            Op = 1040 // gelu_
+	OpGELUBackward                                           Op = 1041 // gelu_backward
+	OpGeometricInPlace                                       Op = 1042 // geometric_
+	OpGeqrf                                                  Op = 1043 // geqrf
+	OpGer                                                    Op = 1044 // ger
+	OpGLU                                                    Op = 1045 // glu
+	OpGLUBackward                                            Op = 1046 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1047 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1048 // glu_jvp
+	OpGradientArray                                          Op = 1049 // gradient.array
+	OpGradientScalararray                                    Op = 1050 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1051 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1052 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1053 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1054 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1055 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1056 // greater.Scalar
+	OpGreaterTensor                                          Op = 1057 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1058 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1059 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1060 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1061 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1062 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1063 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1064 // grid_sampler
+	OpGridSampler2d                                          Op = 1065 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1066 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1067 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1068 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1069 // group_norm
+	OpGRUData                                                Op = 1070 // gru.data
+	OpGRUInput                                               Op = 1071 // gru.input
+	OpGRUCell                                                Op = 1072 // gru_cell
+	OpGtScalar                                               Op = 1073 // gt.Scalar
+	OpGtTensor                                               Op = 1074 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1075 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1076 // gt_.Tensor
+	OpHammingWindow                                          Op = 1077 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1078 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1079 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1080 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1081 // hann_window
+	OpHannWindowPeriodic                                     Op = 1082 // hann_window.periodic
+	OpHardshrink                                             Op = 1083 // hardshrink
+	OpHardshrinkBackward                                     Op = 1084 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1085 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1086 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1087 // hardsigmoid_backward
+	OpHardswish                                              Op = 1088 // hardswish
+	OpHardswishInPlace                                       Op = 1089 // hardswish_
+	OpHardswishBackward                                      Op = 1090 // hardswish_backward
+	OpHardtanh                                               Op = 1091 // hardtanh
+	OpHardtanhInPlace                                        Op = 1092 // hardtanh_
+	OpHardtanhBackward                                       Op = 1093 // hardtanh_backward
+	OpHashTensor                                             Op = 1094 // hash_tensor
+	OpHeaviside                                              Op = 1095 // heaviside
+	OpHeavisideInPlace                                       Op = 1096 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1097 // hinge_embedding_loss
+	OpHistc                                                  Op = 1098 // histc
+	OpHistogramBinCt                                         Op = 1099 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1100 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1101 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1102 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1103 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1104 // hsplit.array
+	OpHSplitInt                                              Op = 1105 // hsplit.int
+	OpHSPMM                                                  Op = 1106 // hspmm
+	OpHStack                                                 Op = 1107 // hstack
+	OpHuberLoss                                              Op = 1108 // huber_loss
+	OpHuberLossBackward                                      Op = 1109 // huber_loss_backward
+	OpHypot                                                  Op = 1110 // hypot
+	OpHypotInPlace                                           Op = 1111 // hypot_
+	OpI0                                                     Op = 1112 // i0
+	OpI0InPlace                                              Op = 1113 // i0_
+	OpIGamma                                                 Op = 1114 // igamma
+	OpIGammaInPlace                                          Op = 1115 // igamma_
+	OpIGammaC                                                Op = 1116 // igammac
+	OpIGammaCInPlace                                         Op = 1117 // igammac_
+	OpIm2Col                                                 Op = 1118 // im2col
+	OpImag                                                   Op = 1119 // imag
+	OpIndexTensor                                            Op = 1120 // index.Tensor
+	OpIndexAdd                                               Op = 1121 // index_add
+	OpIndexAddInPlace                                        Op = 1122 // index_add_
+	OpIndexCopy                                              Op = 1123 // index_copy
+	OpIndexCopyInPlace                                       Op = 1124 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1125 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1126 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1127 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1128 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1129 // index_put
+	OpIndexPutInPlace                                        Op = 1130 // index_put_
+	OpIndexReduce                                            Op = 1131 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1132 // index_reduce_
+	OpIndexSelect                                            Op = 1133 // index_select
+	OpIndexSelectBackward                                    Op = 1134 // index_select_backward
+	OpIndices                                                Op = 1135 // indices
+	OpIndicesCopy                                            Op = 1136 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1137 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1138 // inner
+	OpInstanceNorm                                           Op = 1139 // instance_norm
+	OpIntRepr                                                Op = 1140 // int_repr
+	OpInverse                                                Op = 1141 // inverse
+	OpIsCoalesced                                            Op = 1142 // is_coalesced
+	OpIsComplex                                              Op = 1143 // is_complex
+	OpIsConj                                                 Op = 1144 // is_conj
+	OpIsDistributed                                          Op = 1145 // is_distributed
+	OpIsFloatingPoint                                        Op = 1146 // is_floating_point
+	OpAtenIsInference                                        Op = 1147 // is_inference
+	OpIsLeaf                                                 Op = 1148 // is_leaf
+	OpIsNeg                                                  Op = 1149 // is_neg
+	OpIsNonzero                                              Op = 1150 // is_nonzero
+	OpIsPinned                                               Op = 1151 // is_pinned
+	OpIsSameSize                                             Op = 1152 // is_same_size
+	OpIsSetTo                                                Op = 1153 // is_set_to
+	OpIsSigned                                               Op = 1154 // is_signed
+	OpIsVulkanAvailable                                      Op = 1155 // is_vulkan_available
+	OpIsClose                                                Op = 1156 // isclose
+	OpIsFinite                                               Op = 1157 // isfinite
+	OpIsInScalarTensor                                       Op = 1158 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1159 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1160 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1161 // isinf
+	OpIsNaN                                                  Op = 1162 // isnan
+	OpIsNegInf                                               Op = 1163 // isneginf
+	OpIsPosInf                                               Op = 1164 // isposinf
+	OpIsReal                                                 Op = 1165 // isreal
+	OpISTFT                                                  Op = 1166 // istft
+	OpAtenItem                                               Op = 1167 // item
+	OpKaiserWindow                                           Op = 1168 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1169 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1170 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1171 // kl_div
+	OpKron                                                   Op = 1172 // kron
+	OpKthValue                                               Op = 1173 // kthvalue
+	OpL1Loss                                                 Op = 1174 // l1_loss
+	OpLayerNorm                                              Op = 1175 // layer_norm
+	OpLCM                                                    Op = 1176 // lcm
+	OpLCMInPlace                                             Op = 1177 // lcm_
+	OpLdexpTensor                                            Op = 1178 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1179 // ldexp_
+	OpLeScalar                                               Op = 1180 // le.Scalar
+	OpLeTensor                                               Op = 1181 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1182 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1183 // le_.Tensor
+	OpLeakyReLU                                              Op = 1184 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1185 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1186 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1187 // lerp.Scalar
+	OpLerpTensor                                             Op = 1188 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1189 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1190 // lerp_.Tensor
+	OpLessScalar                                             Op = 1191 // less.Scalar
+	OpLessTensor                                             Op = 1192 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1193 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1194 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1195 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1196 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1197 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1198 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1199 // lgamma
+	OpLgammaInPlace                                          Op = 1200 // lgamma_
+	OpLift                                                   Op = 1201 // lift
+	OpLiftFresh                                              Op = 1202 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1203 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1204 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1205 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1206 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1207 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1208 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1209 // linalg_cross
+	OpLinalgDet                                              Op = 1210 // linalg_det
+	OpLinalgDiagonal                                         Op = 1211 // linalg_diagonal
+	OpLinalgEig                                              Op = 1212 // linalg_eig
+	OpLinalgEigh                                             Op = 1213 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1214 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1215 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1216 // linalg_householder_product
+	OpLinalgInv                                              Op = 1217 // linalg_inv
+	OpLinalgInvEx                                            Op = 1218 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1219 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1220 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1221 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1222 // linalg_lstsq
+	OpLinalgLU                                               Op = 1223 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1224 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1225 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1226 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1227 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1228 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1229 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1230 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1231 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1232 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1233 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1234 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1235 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1236 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1237 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1238 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1239 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1240 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1241 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1242 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1243 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1244 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1245 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1246 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1247 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1248 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1249 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1250 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1251 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1252 // linalg_vander
+	OpLinalgVecDot                                           Op = 1253 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1254 // linalg_vector_norm
+	OpLinear                                                 Op = 1255 // linear
+	OpLinearBackward                                         Op = 1256 // linear_backward
+	OpLinspace                                               Op = 1257 // linspace
+	OpLinspaceScalarTensor                                   Op = 1258 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1259 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1260 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1261 // log
+	OpLog10                                                  Op = 1262 // log10
+	OpLog10InPlace                                           Op = 1263 // log10_
+	OpLog1p                                                  Op = 1264 // log1p
+	OpLog1pInPlace                                           Op = 1265 // log1p_
+	OpLog2                                                   Op = 1266 // log2
+	OpLog2InPlace                                            Op = 1267 // log2_
+	OpLogInPlace                                             Op = 1268 // log_
+	OpLogNormalInPlace                                       Op = 1269 // log_normal_
+	OpLogSigmoid                                             Op = 1270 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1271 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1272 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1273 // log_softmax.int
+	OpLogAddExp                                              Op = 1274 // logaddexp
+	OpLogAddExp2                                             Op = 1275 // logaddexp2
+	OpLogCumSumExp                                           Op = 1276 // logcumsumexp
+	OpLogDet                                                 Op = 1277 // logdet
+	OpLogicalAnd                                             Op = 1278 // logical_and
+	OpLogicalAndInPlace                                      Op = 1279 // logical_and_
+	OpLogicalNot                                             Op = 1280 // logical_not
+	OpLogicalNotInPlace                                      Op = 1281 // logical_not_
+	OpLogicalOr                                              Op = 1282 // logical_or
+	OpLogicalOrInPlace                                       Op = 1283 // logical_or_
+	OpLogicalXor                                             Op = 1284 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1285 // logical_xor_
+	OpLogit                                                  Op = 1286 // logit
+	OpLogitInPlace                                           Op = 1287 // logit_
+	OpLogitBackward                                          Op = 1288 // logit_backward
+	OpLogspace                                               Op = 1289 // logspace
+	OpLogspaceScalarTensor                                   Op = 1290 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1291 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1292 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1293 // logsumexp
+	OpLSTMData                                               Op = 1294 // lstm.data
+	OpLSTMInput                                              Op = 1295 // lstm.input
+	OpLSTMCell                                               Op = 1296 // lstm_cell
+	OpLtScalar                                               Op = 1297 // lt.Scalar
+	OpLtTensor                                               Op = 1298 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1299 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1300 // lt_.Tensor
+	OpLUSolve                                                Op = 1301 // lu_solve
+	OpLUUnpack                                               Op = 1302 // lu_unpack
+	OpMH                                                     Op = 1303 // mH
+	OpMT                                                     Op = 1304 // mT
+	OpMarginRankingLoss                                      Op = 1305 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1306 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1307 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1308 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1309 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1310 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1311 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1312 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1313 // masked_select
+	OpMaskedSelectBackward                                   Op = 1314 // masked_select_backward
+	OpMatMul                                                 Op = 1315 // matmul
+	OpMatMulBackward                                         Op = 1316 // matmul_backward
+	OpMatrixH                                                Op = 1317 // matrix_H
+	OpMatrixExp                                              Op = 1318 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1319 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1320 // matrix_power
+	OpMax                                                    Op = 1321 // max
+	OpMaxDim                                                 Op = 1322 // max.dim
+	OpMaxOther                                               Op = 1323 // max.other
+	OpMaxPool1d                                              Op = 1324 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1325 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1326 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1327 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1328 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1329 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1330 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1331 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1332 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1333 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1334 // max_unpool3d
+	OpMaximum                                                Op = 1335 // maximum
+	OpMean                                                   Op = 1336 // mean
+	OpMeanDim                                                Op = 1337 // mean.dim
+	OpMedian                                                 Op = 1338 // median
+	OpMedianDim                                              Op = 1339 // median.dim
+	OpMeshgrid                                               Op = 1340 // meshgrid
+	OpMeshgridIndexing                                       Op = 1341 // meshgrid.indexing
+	OpMin                                                    Op = 1342 // min
+	OpMinDim                                                 Op = 1343 // min.dim
+	OpMinOther                                               Op = 1344 // min.other
+	OpMinimum                                                Op = 1345 // minimum
+	OpMIOpenBatchNorm                                        Op = 1346 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1347 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1348 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1349 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1350 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1351 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1352 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1353 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1354 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1355 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1356 // miopen_rnn_backward
+	OpMish                                                   Op = 1357 // mish
+	OpMishInPlace                                            Op = 1358 // mish_
+	OpMishBackward                                           Op = 1359 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1360 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1361 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1362 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1363 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1364 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1365 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1366 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1367 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1368 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1369 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1370 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1371 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1372 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1373 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1374 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1375 // mm
+	OpMMDType                                                Op = 1376 // mm.dtype
+	OpMode                                                   Op = 1377 // mode
+	OpMoveAxisInt                                            Op = 1378 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1379 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1380 // movedim.int
+	OpMoveDimIntlist                                         Op = 1381 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1382 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1383 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1384 // mse_loss
+	OpMSELossBackward                                        Op = 1385 // mse_loss_backward
+	OpMSort                                                  Op = 1386 // msort
+	OpMulScalar                                              Op = 1387 // mul.Scalar
+	OpMulTensor                                              Op = 1388 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1389 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1390 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1391 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1392 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1393 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1394 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1395 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1396 // multinomial
+	OpMultiplyScalar                                         Op = 1397 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1398 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1399 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1400 // multiply_.Tensor
+	OpMV                                                     Op = 1401 // mv
+	OpMvLgamma                                               Op = 1402 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1403 // mvlgamma_
+	OpNaNToNum                                               Op = 1404 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1405 // nan_to_num_
+	OpNaNMean                                                Op = 1406 // nanmean
+	OpNaNMedian                                              Op = 1407 // nanmedian
+	OpNaNMedianDim                                           Op = 1408 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1409 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1410 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1411 // nansum
+	OpNarrow                                                 Op = 1412 // narrow
+	OpNarrowTensor                                           Op = 1413 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1414 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1415 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1416 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1417 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1418 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1419 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1420 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1421 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1422 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1423 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1424 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1425 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1426 // ne.Scalar
+	OpNeTensor                                               Op = 1427 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1428 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1429 // ne_.Tensor
+	OpNeg                                                    Op = 1430 // neg
+	OpNegInPlace                                             Op = 1431 // neg_
+	OpNegative                                               Op = 1432 // negative
+	OpNegativeInPlace                                        Op = 1433 // negative_
+	OpNestedToPaddedTensor                                   Op = 1434 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1435 // new_empty
+	OpNewEmptyStrided                                        Op = 1436 // new_empty_strided
+	OpNewFull                                                Op = 1437 // new_full
+	OpNewOnes                                                Op = 1438 // new_ones
+	OpNewZeros                                               Op = 1439 // new_zeros
+	OpNextafter                                              Op = 1440 // nextafter
+	OpNextafterInPlace                                       Op = 1441 // nextafter_
+	OpNLLLoss                                                Op = 1442 // nll_loss
+	OpNLLLoss2d                                              Op = 1443 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1444 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1445 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1446 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1447 // nll_loss_forward
+	OpNLLLossND                                              Op = 1448 // nll_loss_nd
+	OpNonzero                                                Op = 1449 // nonzero
+	OpNonzeroNumpy                                           Op = 1450 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1451 // nonzero_static
+	OpNormScalar                                             Op = 1452 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1453 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1454 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1455 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1456 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1457 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1458 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1459 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1460 // normal.float_float
+	OpNormalInPlace                                          Op = 1461 // normal_
+	OpNormalFunctional                                       Op = 1462 // normal_functional
+	OpNotEqualScalar                                         Op = 1463 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1464 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1465 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1466 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1467 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1468 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1469 // numpy_T
+	OpOneHot                                                 Op = 1470 // one_hot
+	OpOnes                                                   Op = 1471 // ones
+	OpOnesLike                                               Op = 1472 // ones_like
+	OpOrgqr                                                  Op = 1473 // orgqr
+	OpOrmqr                                                  Op = 1474 // ormqr
+	OpOuter                                                  Op = 1475 // outer
+	OpOutputNr                                               Op = 1476 // output_nr
+	OpPad                                                    Op = 1477 // pad
+	OpPadSequence                                            Op = 1478 // pad_sequence
+	OpPairwiseDistance                                       Op = 1479 // pairwise_distance
+	OpPDist                                                  Op = 1480 // pdist
+	OpPermute                                                Op = 1481 // permute
+	OpPermuteCopy                                            Op = 1482 // permute_copy
+	OpPinMemory                                              Op = 1483 // pin_memory
+	OpPinverse                                               Op = 1484 // pinverse
+	OpPixelShuffle                                           Op = 1485 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1486 // pixel_unshuffle
+	OpPoisson                                                Op = 1487 // poisson
+	OpPoissonNLLLoss                                         Op = 1488 // poisson_nll_loss
+	OpPolar                                                  Op = 1489 // polar
+	OpPolygamma                                              Op = 1490 // polygamma
+	OpPolygammaInPlace                                       Op = 1491 // polygamma_
+	OpPositive                                               Op = 1492 // positive
+	OpPowScalar                                              Op = 1493 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1494 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1495 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1496 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1497 // pow_.Tensor
+	OpPReLU                                                  Op = 1498 // prelu
+	OpProd                                                   Op = 1499 // prod
+	OpProdDimInt                                             Op = 1500 // prod.dim_int
+	OpPromoteTypes                                           Op = 1501 // promote_types
+	OpPut                                                    Op = 1502 // put
+	OpPutInPlace                                             Op = 1503 // put_
+	OpQPerChannelAxis                                        Op = 1504 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1505 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1506 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1507 // q_scale
+	OpQZeroPoint                                             Op = 1508 // q_zero_point
+	OpQR                                                     Op = 1509 // qr
+	OpQuantile                                               Op = 1510 // quantile
+	OpQuantileScalar                                         Op = 1511 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1512 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1513 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1514 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1515 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1516 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1517 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1518 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1519 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1520 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1521 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1522 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1523 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1524 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1525 // rad2deg
+	OpRad2DegInPlace                                         Op = 1526 // rad2deg_
+	OpRand                                                   Op = 1527 // rand
+	OpRandGenerator                                          Op = 1528 // rand.generator
+	OpRandLike                                               Op = 1529 // rand_like
+	OpRandLikeGenerator                                      Op = 1530 // rand_like.generator
+	OpRandInt                                                Op = 1531 // randint
+	OpRandIntGenerator                                       Op = 1532 // randint.generator
+	OpRandIntLow                                             Op = 1533 // randint.low
+	OpRandIntLowGenerator                                    Op = 1534 // randint.low_generator
+	OpRandIntLike                                            Op = 1535 // randint_like
+	OpRandIntLikeTensor                                      Op = 1536 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1537 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1538 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1539 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1540 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1541 // randn
+	OpRandNGenerator                                         Op = 1542 // randn.generator
+	OpRandNLike                                              Op = 1543 // randn_like
+	OpRandNLikeGenerator                                     Op = 1544 // randn_like.generator
+	OpRandomInPlace                                          Op = 1545 // random_
+	OpRandomInPlaceFrom                                      Op = 1546 // random_.from
+	OpRandomInPlaceTo                                        Op = 1547 // random_.to
+	OpRandPerm                                               Op = 1548 // randperm
+	OpRandPermGenerator                                      Op = 1549 // randperm.generator
+	OpRange                                                  Op = 1550 // range
+	OpRangeStep                                              Op = 1551 // range.step
+	OpRavel                                                  Op = 1552 // ravel
+	OpReal                                                   Op = 1553 // real
+	OpReciprocal                                             Op = 1554 // reciprocal
+	OpReciprocalInPlace                                      Op = 1555 // reciprocal_
+	OpReflectionPad1d                                        Op = 1556 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1557 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1558 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1559 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1560 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1561 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1562 // relu
+	OpReLU6                                                  Op = 1563 // relu6
+	OpReLU6InPlace                                           Op = 1564 // relu6_
+	OpReLUInPlace                                            Op = 1565 // relu_
+	OpRemainderScalar                                        Op = 1566 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1567 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1568 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1569 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1570 // remainder_.Tensor
+	OpRenorm                                                 Op = 1571 // renorm
+	OpRenormInPlace                                          Op = 1572 // renorm_
+	OpRepeat                                                 Op = 1573 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1574 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1575 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1576 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1577 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1578 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1579 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1580 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1581 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1582 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1583 // requires_grad_
+	OpReshape                                                Op = 1584 // reshape
+	OpReshapeAs                                              Op = 1585 // reshape_as
+	OpResizeInPlace                                          Op = 1586 // resize_
+	OpResizeAsInPlace                                        Op = 1587 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1588 // resize_as_sparse_
+	OpResolveConj                                            Op = 1589 // resolve_conj
+	OpResolveNeg                                             Op = 1590 // resolve_neg
+	OpResultTypeScalar                                       Op = 1591 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1592 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1593 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1594 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1595 // retain_grad
+	OpRetainsGrad                                            Op = 1596 // retains_grad
+	OpRMSNorm                                                Op = 1597 // rms_norm
+	OpRNNReLUData                                            Op = 1598 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1599 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1600 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1601 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1602 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1603 // rnn_tanh_cell
+	OpRoll                                                   Op = 1604 // roll
+	OpRot90                                                  Op = 1605 // rot90
+	OpRound                                                  Op = 1606 // round
+	OpRoundDecimals                                          Op = 1607 // round.decimals
+	OpRoundInPlace                                           Op = 1608 // round_
+	OpRoundInPlaceDecimals                                   Op = 1609 // round_.decimals
+	OpRowIndices                                             Op = 1610 // row_indices
+	OpRowIndicesCopy                                         Op = 1611 // row_indices_copy
+	OpRowStack                                               Op = 1612 // row_stack
+	OpRReLU                                                  Op = 1613 // rrelu
+	OpRReLUInPlace                                           Op = 1614 // rrelu_
+	OpRReLUWithNoise                                         Op = 1615 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1616 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1617 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1618 // rsqrt
+	OpRsqrtInPlace                                           Op = 1619 // rsqrt_
+	OpRSubScalar                                             Op = 1620 // rsub.Scalar
+	OpRSubTensor                                             Op = 1621 // rsub.Tensor
+	OpScalarTensor                                           Op = 1622 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1623 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1624 // scatter.reduce
+	OpScatterSrc                                             Op = 1625 // scatter.src
+	OpScatterValue                                           Op = 1626 // scatter.value
+	OpScatterValueReduce                                     Op = 1627 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1628 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1629 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1630 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1631 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1632 // scatter_add
+	OpScatterAddInPlace                                      Op = 1633 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1634 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1635 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1636 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1637 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1638 // segment_reduce
+	OpSelectInt                                              Op = 1639 // select.int
+	OpSelectBackward                                         Op = 1640 // select_backward
+	OpSelectCopyInt                                          Op = 1641 // select_copy.int
+	OpSelectScatter                                          Op = 1642 // select_scatter
+	OpSELU                                                   Op = 1643 // selu
+	OpSELUInPlace                                            Op = 1644 // selu_
+	OpSetInPlace                                             Op = 1645 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1646 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1647 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1648 // set_data
+	OpSgn                                                    Op = 1649 // sgn
+	OpSgnInPlace                                             Op = 1650 // sgn_
+	OpSigmoid                                                Op = 1651 // sigmoid
+	OpSigmoidInPlace                                         Op = 1652 // sigmoid_
+	OpSigmoidBackward                                        Op = 1653 // sigmoid_backward
+	OpSign                                                   Op = 1654 // sign
+	OpSignInPlace                                            Op = 1655 // sign_
+	OpSignbit                                                Op = 1656 // signbit
+	OpSiLU                                                   Op = 1657 // silu
+	OpSiLUInPlace                                            Op = 1658 // silu_
+	OpSiLUBackward                                           Op = 1659 // silu_backward
+	OpSin                                                    Op = 1660 // sin
+	OpSinInPlace                                             Op = 1661 // sin_
+	OpSinc                                                   Op = 1662 // sinc
+	OpSincInPlace                                            Op = 1663 // sinc_
+	OpSinh                                                   Op = 1664 // sinh
+	OpSinhInPlace                                            Op = 1665 // sinh_
+	OpSizeInt                                                Op = 1666 // size.int
+	OpSliceTensor                                            Op = 1667 // slice.Tensor
+	OpSliceBackward                                          Op = 1668 // slice_backward
+	OpSliceCopyTensor                                        Op = 1669 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1670 // slice_inverse
+	OpSliceScatter                                           Op = 1671 // slice_scatter
+	OpSLogDet                                                Op = 1672 // slogdet
+	OpSlowConv3d                                             Op = 1673 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1674 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1675 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1676 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1677 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1678 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1679 // smm
+	OpSmoothL1Loss                                           Op = 1680 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1681 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1682 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1683 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1684 // softmax.int
+	OpSoftplus                                               Op = 1685 // softplus
+	OpSoftplusBackward                                       Op = 1686 // softplus_backward
+	OpSoftshrink                                             Op = 1687 // softshrink
+	OpSoftshrinkBackward                                     Op = 1688 // softshrink_backward
+	OpSort                                                   Op = 1689 // sort
+	OpSortStable                                             Op = 1690 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1691 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1692 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1693 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1694 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1695 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1696 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1697 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1698 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1699 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1700 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1701 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1702 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1703 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1704 // sparse_dim
+	OpSparseMask                                             Op = 1705 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1706 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1707 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1708 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1709 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1710 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1711 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1712 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1713 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1714 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1715 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1716 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1717 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1718 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1719 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1720 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1721 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1722 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1723 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1724 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1725 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1726 // special_digamma
+	OpSpecialEntr                                            Op = 1727 // special_entr
+	OpSpecialErf                                             Op = 1728 // special_erf
+	OpSpecialErfc                                            Op = 1729 // special_erfc
+	OpSpecialErfcx                                           Op = 1730 // special_erfcx
+	OpSpecialErfinv                                          Op = 1731 // special_erfinv
+	OpSpecialExp2                                            Op = 1732 // special_exp2
+	OpSpecialExpit                                           Op = 1733 // special_expit
+	OpSpecialExpm1                                           Op = 1734 // special_expm1
+	OpSpecialGammaInc                                        Op = 1735 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1736 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1737 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1738 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1739 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1740 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1741 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1742 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1743 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1744 // special_i0
+	OpSpecialI0e                                             Op = 1745 // special_i0e
+	OpSpecialI1                                              Op = 1746 // special_i1
+	OpSpecialI1e                                             Op = 1747 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1748 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1749 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1750 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1751 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1752 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1753 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1754 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1755 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1756 // special_log_softmax
+	OpSpecialLogit                                           Op = 1757 // special_logit
+	OpSpecialLogSumExp                                       Op = 1758 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1759 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1760 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1761 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1762 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1763 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1764 // special_ndtr
+	OpSpecialNdtri                                           Op = 1765 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1766 // special_polygamma
+	OpSpecialPsi                                             Op = 1767 // special_psi
+	OpSpecialRound                                           Op = 1768 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1769 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1770 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1771 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1772 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1773 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1774 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1775 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1776 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1777 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1778 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1779 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1780 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1781 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1782 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1783 // special_sinc
+	OpSpecialSoftmax                                         Op = 1784 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1785 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1786 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1787 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1788 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1789 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1790 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1791 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1792 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1793 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1794 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1795 // split.Tensor
+	OpSplitSizes                                             Op = 1796 // split.sizes
+	OpSplitCopyTensor                                        Op = 1797 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1798 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1799 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1800 // sqrt
+	OpSqrtInPlace                                            Op = 1801 // sqrt_
+	OpSquare                                                 Op = 1802 // square
+	OpSquareInPlace                                          Op = 1803 // square_
+	OpSqueeze                                                Op = 1804 // squeeze
+	OpSqueezeDim                                             Op = 1805 // squeeze.dim
+	OpSqueezeDims                                            Op = 1806 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1807 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1808 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1809 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1810 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1811 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1812 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1813 // sspaddmm
+	OpStack                                                  Op = 1814 // stack
+	OpStd                                                    Op = 1815 // std
+	OpStdCorrection                                          Op = 1816 // std.correction
+	OpStdDim                                                 Op = 1817 // std.dim
+	OpStdMean                                                Op = 1818 // std_mean
+	OpStdMeanCorrection                                      Op = 1819 // std_mean.correction
+	OpStdMeanDim                                             Op = 1820 // std_mean.dim
+	OpSTFT                                                   Op = 1821 // stft
+	OpSTFTCenter                                             Op = 1822 // stft.center
+	OpStrideInt                                              Op = 1823 // stride.int
+	OpSubScalar                                              Op = 1824 // sub.Scalar
+	OpSubTensor                                              Op = 1825 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1826 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1827 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1828 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1829 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1830 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1831 // subtract_.Tensor
+	OpSum                                                    Op = 1832 // sum
+	OpSumDimIntList                                          Op = 1833 // sum.dim_IntList
+	OpSumToSize                                              Op = 1834 // sum_to_size
+	OpSVD                                                    Op = 1835 // svd
+	OpSwapAxes                                               Op = 1836 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1837 // swapaxes_
+	OpSwapDims                                               Op = 1838 // swapdims
+	OpSwapDimsInPlace                                        Op = 1839 // swapdims_
+	OpT                                                      Op = 1840 // t
+	OpTInPlace                                               Op = 1841 // t_
+	OpTCopy                                                  Op = 1842 // t_copy
+	OpTake                                                   Op = 1843 // take
+	OpTakeAlongDim                                           Op = 1844 // take_along_dim
+	OpTan                                                    Op = 1845 // tan
+	OpTanInPlace                                             Op = 1846 // tan_
+	OpTanh                                                   Op = 1847 // tanh
+	OpTanhInPlace                                            Op = 1848 // tanh_
+	OpTanhBackward                                           Op = 1849 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1850 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1851 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1852 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1853 // tensordot
+	OpTHNNConv2d                                             Op = 1854 // thnn_conv2d
+	OpThreshold                                              Op = 1855 // threshold
+	OpThresholdInPlace                                       Op = 1856 // threshold_
+	OpThresholdBackward                                      Op = 1857 // threshold_backward
+	OpTile                                                   Op = 1858 // tile
+	OpToDevice                                               Op = 1859 // to.device
+	OpToDType                                                Op = 1860 // to.dtype
+	OpToDTypeLayout                                          Op = 1861 // to.dtype_layout
+	OpToOther                                                Op = 1862 // to.other
+	OpToDense                                                Op = 1863 // to_dense
+	OpToDenseBackward                                        Op = 1864 // to_dense_backward
+	OpToMKLDNN                                               Op = 1865 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1866 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1867 // to_padded_tensor
+	OpToSparse                                               Op = 1868 // to_sparse
+	OpToSparseSparseDim                                      Op = 1869 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1870 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1871 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1872 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1873 // to_sparse_csr
+	OpTopK                                                   Op = 1874 // topk
+	OpTrace                                                  Op = 1875 // trace
+	OpTraceBackward                                          Op = 1876 // trace_backward
+	OpTransposeInt                                           Op = 1877 // transpose.int
+	OpTransposeInPlace                                       Op = 1878 // transpose_
+	OpTransposeCopyInt                                       Op = 1879 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1880 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1881 // trapezoid.x
+	OpTrapzDx                                                Op = 1882 // trapz.dx
+	OpTrapzX                                                 Op = 1883 // trapz.x
+	OpTriangularSolve                                        Op = 1884 // triangular_solve
+	OpTril                                                   Op = 1885 // tril
+	OpTrilInPlace                                            Op = 1886 // tril_
+	OpTrilIndices                                            Op = 1887 // tril_indices
+	OpTripletMarginLoss                                      Op = 1888 // triplet_margin_loss
+	OpTriu                                                   Op = 1889 // triu
+	OpTriuInPlace                                            Op = 1890 // triu_
+	OpTriuIndices                                            Op = 1891 // triu_indices
+	OpTrueDivideScalar                                       Op = 1892 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1893 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1894 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1895 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1896 // trunc
+	OpTruncInPlace                                           Op = 1897 // trunc_
+	OpTypeAs                                                 Op = 1898 // type_as
+	OpUnbindInt                                              Op = 1899 // unbind.int
+	OpUnbindCopyInt                                          Op = 1900 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1901 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1902 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1903 // unfold
+	OpUnfoldBackward                                         Op = 1904 // unfold_backward
+	OpUnfoldCopy                                             Op = 1905 // unfold_copy
+	OpUniformInPlace                                         Op = 1906 // uniform_
+	OpUniqueConsecutive                                      Op = 1907 // unique_consecutive
+	OpUniqueDim                                              Op = 1908 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1909 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1910 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1911 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1912 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1913 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1914 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1915 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 1916 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 1917 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 1918 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 1919 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 1920 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 1921 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 1922 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 1923 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 1924 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 1925 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 1926 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 1927 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 1928 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 1929 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 1930 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 1931 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 1932 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 1933 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 1934 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 1935 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 1936 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 1937 // value_selecting_reduction_backward
+	OpValues                                                 Op = 1938 // values
+	OpValuesCopy                                             Op = 1939 // values_copy
+	OpVander                                                 Op = 1940 // vander
+	OpVar                                                    Op = 1941 // var
+	OpVarCorrection                                          Op = 1942 // var.correction
+	OpVarDim                                                 Op = 1943 // var.dim
+	OpVarMean                                                Op = 1944 // var_mean
+	OpVarMeanCorrection                                      Op = 1945 // var_mean.correction
+	OpVarMeanDim                                             Op = 1946 // var_mean.dim
+	OpVDot                                                   Op = 1947 // vdot
+	OpView                                                   Op = 1948 // view
+	OpViewDType                                              Op = 1949 // view.dtype
+	OpViewAs                                                 Op = 1950 // view_as
+	OpViewAsComplex                                          Op = 1951 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 1952 // view_as_complex_copy
+	OpViewAsReal                                             Op = 1953 // view_as_real
+	OpViewAsRealCopy                                         Op = 1954 // view_as_real_copy
+	OpViewCopy                                               Op = 1955 // view_copy
+	OpViewCopyDType                                          Op = 1956 // view_copy.dtype
+	OpVSplitArray                                            Op = 1957 // vsplit.array
+	OpVSplitInt                                              Op = 1958 // vsplit.int
+	OpVStack                                                 Op = 1959 // vstack
+	OpWhere                                                  Op = 1960 // where
+	OpWhereScalar                                            Op = 1961 // where.Scalar
+	OpWhereScalarOther                                       Op = 1962 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 1963 // where.ScalarSelf
+	OpWhereSelf                                              Op = 1964 // where.self
+	OpXLogYScalarOther                                       Op = 1965 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 1966 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 1967 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 1968 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 1969 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 1970 // zero_
+	OpZeros                                                  Op = 1971 // zeros
+	OpZerosLike                                              Op = 1972 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
@@ -2038,295 +2020,290 @@ const opNames = "" +
 	"ke_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_qua" +
 	"ntize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_" +
 	"fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward_" +
-	"flash_attention_forward.quantized_foobar_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach" +
-	"_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add" +
-	"_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarLi" +
-	"st_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tenso" +
-	"r_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_f" +
-	"oreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_a" +
-	"tan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.Sc" +
-	"alarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_cla" +
-	"mp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_cl" +
-	"amp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__fo" +
-	"reach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tens" +
-	"or_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_for" +
-	"each_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_f" +
-	"loor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.Sc" +
-	"alarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lga" +
-	"mma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2" +
-	"__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_fo" +
-	"reach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach" +
-	"_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_min" +
-	"imum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_forea" +
-	"ch_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg" +
-	"__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.Sc" +
-	"alarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach" +
-	"_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_si" +
-	"gmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh" +
-	"__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_" +
-	".List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh" +
-	"__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_fu" +
-	"nctional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.t" +
-	"ensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_m" +
-	"oving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd" +
-	"_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sample" +
-	"r_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histog" +
-	"ramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indice" +
-	"s_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg" +
-	"_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_" +
-	"scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token" +
-	"_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_" +
-	"scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkl" +
-	"dnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_l" +
-	"egit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy" +
-	"_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_" +
-	"nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_ge" +
-	"t_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_neste" +
-	"d_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_n" +
-	"ested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_stor" +
-	"age_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_f" +
-	"rom_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spa" +
-	"tial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_pa" +
-	"cked_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_pr" +
-	"elu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_resha" +
-	"pe_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weig" +
-	"ht_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_pr" +
-	"oduct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_atten" +
-	"tion_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_p" +
-	"roduct_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flas" +
-	"h_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_att" +
-	"ention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scale" +
-	"d_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward." +
-	"output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__so" +
-	"bol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast" +
-	"_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_co" +
-	"mpressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_wit" +
-	"h_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_spars" +
-	"e_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_spars" +
-	"e_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sp" +
-	"arse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_se" +
-	"mi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_sof" +
-	"tmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_" +
-	"dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_" +
-	"test_ambiguous_defaults.a_test_ambiguous_defaults.b_test_autograd_multiple_dispatch.fullcoverage_tes" +
-	"t_autograd_multiple_dispatch.ntonly_test_autograd_multiple_dispatch_view_test_autograd_multiple_disp" +
-	"atch_view_copy_test_check_tensor_test_functorch_fallback_test_optional_filled_intlist_test_optional_" +
-	"floatlist_test_optional_intlist_test_parallel_materialize_test_serialization_subcmul_test_string_def" +
-	"ault_test_warn_in_autograd_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backw" +
-	"ard_thnn_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backw" +
-	"ard_thnn_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_spa" +
-	"rse_bsc_to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_q" +
-	"kv_transformer_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_u" +
-	"nique_unique2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_ind" +
-	"ex_put_accumulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_" +
-	"backward_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_" +
-	"nearest_exact1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exac" +
-	"t2d_upsample_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample" +
-	"_nearest_exact3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_" +
-	"use_cudnn_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_spar" +
-	"se_indices_validate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compresse" +
-	"d_tensor_args_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_te" +
-	"nsor_args_values_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_m" +
-	"m_with_scales_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_no" +
-	"rm_interface_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepacke" +
-	"dabsabs_absoluteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool" +
-	"3dadaptive_max_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_" +
-	"pool3d_backwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_" +
-	"addmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backward" +
-	"aliasalias_copyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminami" +
-	"nmaxangleanyany.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcs" +
-	"in_arcsinharcsinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhe" +
-	"reas_stridedas_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atan" +
-	"hatanh_atleast_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_po" +
-	"ol1davg_pool2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_w" +
-	"indowbartlett_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backwa" +
-	"rd_reducebatch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsb" +
-	"atch_norm_update_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entr" +
-	"opybinary_cross_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbi" +
-	"twise_and.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Sc" +
-	"alar_Tensorbitwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwis" +
-	"e_left_shift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_o" +
-	"r.Tensorbitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Ten" +
-	"sorbitwise_right_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbit" +
-	"wise_xor.Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblac" +
-	"kman_windowblackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scal" +
-	"arbucketize.Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucel" +
-	"u_chain_matmulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchun" +
-	"kclampclamp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_mincl" +
-	"amp_min.Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indi" +
-	"cescol_indices_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_co" +
-	"nstant_pad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dc" +
-	"onv_tbcconv_tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvo" +
-	"lution_backwardconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_spar" +
-	"se_copysign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embe" +
-	"dding_losscosine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indi" +
-	"cescrow_indices_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_gene" +
-	"rator_backwardcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucu" +
-	"dnn_convolution_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is" +
-	"_acceptablecummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trap" +
-	"ezoid.dxcumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetach" +
-	"detach_detach_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdi" +
-	"gammadigamma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.T" +
-	"ensordiv_.Tensor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardiv" +
-	"ide_.Scalar_modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsu" +
-	"meluelu_elu_backwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense" +
-	"_backwardembedding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_" +
-	"quantizedempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp" +
-	"2exp2_exp_expandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinef" +
-	"ake_quantize_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_qua" +
-	"ntize_per_tensor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine" +
-	"_cachemaskfake_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_f" +
-	"p16_weight.outfbgemm_linear_fp16_weight_fp32_activationfbgemm_linear_fp16_weight_fp32_activation.out" +
-	"fbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgem" +
-	"m_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_drop" +
-	"outfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshi" +
-	"ftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_" +
-	"irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfil" +
-	"l_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Sca" +
-	"larfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloo" +
-	"r_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Ten" +
-	"sorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_ma" +
-	"x_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_movi" +
-	"ng_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu" +
-	"_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararrayg" +
-	"radient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarra" +
-	"yintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tens" +
-	"orgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_" +
-	"sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_" +
-	".Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alp" +
-	"ha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoi" +
-	"d_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisid" +
-	"eheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.Tens" +
-	"orList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothy" +
-	"pot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_i" +
-	"ndex_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_" +
-	"put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differen" +
-	"tiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_f" +
-	"loating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_ava" +
-	"ilableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposin" +
-	"fisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_" +
-	"normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_b" +
-	"ackwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorl" +
-	"ess_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift" +
-	"_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crossli" +
-	"nalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productl" +
-	"inalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulina" +
-	"lg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg" +
-	"_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_ma" +
-	"trix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_st" +
-	"rlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qr" +
-	"linalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tenso" +
-	"rinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinsp" +
-	"ace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_l" +
-	"og_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcum" +
-	"sumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xo" +
-	"r_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tenso" +
-	"rlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmar" +
-	"gin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_sca" +
-	"ttermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardma" +
-	"trix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesm" +
-	"ax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_poo" +
-	"l3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmed" +
-	"ian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwar" +
-	"dmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemio" +
-	"pen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_" +
-	"mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_l" +
-	"inearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool" +
-	"2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightm" +
-	"kldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveax" +
-	"is.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lo" +
-	"ssmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss" +
-	"_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinom" +
-	"ialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to" +
-	"_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copyn" +
-	"ative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwar" +
-	"dnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normna" +
-	"tive_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to" +
-	"_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss" +
-	"2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_nu" +
-	"mpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_excep" +
-	"t_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_funct" +
-	"ionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimn" +
-	"umpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermut" +
-	"e_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_p" +
-	"ositivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromot" +
-	"e_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrqu" +
-	"antilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquanti" +
-	"ze_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm" +
-	"_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rn" +
-	"n_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrand" +
-	"int.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like" +
-	".generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_" +
-	"like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealrecipro" +
-	"calreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardrefl" +
-	"ection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorrema" +
-	"inder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_inte" +
-	"rleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_p" +
-	"ad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshap" +
-	"e_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Sc" +
-	"alarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu." +
-	"inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.d" +
-	"ecimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_no" +
-	"ise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reduce" +
-	"scatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_" +
-	"reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Te" +
-	"nsorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Ten" +
-	"sorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsi" +
-	"lusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslic" +
-	"e_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslo" +
-	"w_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_" +
-	"margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stable" +
-	"sparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valu" +
-	"esparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_ten" +
-	"sor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.si" +
-	"zesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_va" +
-	"luesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_s" +
-	"parse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_" +
-	"y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_" +
-	"t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_pol" +
-	"ynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_cheby" +
-	"shev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspeci" +
-	"al_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspe" +
-	"cial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspe" +
-	"cial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalars" +
-	"pecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_sc" +
-	"alarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomi" +
-	"al_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_pol" +
-	"ynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_sof" +
-	"tmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modifi" +
-	"ed_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygamma" +
-	"special_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_sh" +
-	"ifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev" +
-	"_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n" +
-	"_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_" +
-	"shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifte" +
-	"d_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_pol" +
-	"ynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1" +
-	"py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_" +
-	"scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy" +
-	".Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssque" +
-	"eze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correc" +
-	"tionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_." +
-	"Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum" +
-	"_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwar" +
-	"dtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2" +
-	"dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_b" +
-	"ackwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_spars" +
-	"e_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrape" +
-	"zoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_tr" +
-	"iu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_" +
-	"asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyunifo" +
-	"rm_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_wit" +
-	"h_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_b" +
-	"ackwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsamp" +
-	"le_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_" +
-	"backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsampl" +
-	"e_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trili" +
-	"near3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_" +
-	"meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_" +
-	"as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.S" +
-	"calarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Oth" +
-	"erxlogy_.Tensorzero_zeroszeros_like"
+	"flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.Li" +
+	"st_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scala" +
+	"r_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_fore" +
+	"ach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_forea" +
+	"ch_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_" +
+	"addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__fo" +
+	"reach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarLis" +
+	"t_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min." +
+	"List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min" +
+	"_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_c" +
+	"osh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_fore" +
+	"ach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_er" +
+	"f__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_fo" +
+	"reach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarLis" +
+	"t_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__fo" +
+	"reach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__forea" +
+	"ch_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_m" +
+	"aximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minimu" +
+	"m.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.S" +
+	"calarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_" +
+	".List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__forea" +
+	"ch_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarLis" +
+	"t_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_recipr" +
+	"ocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_f" +
+	"oreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__forea" +
+	"ch_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_f" +
+	"oreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__forea" +
+	"ch_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_functiona" +
+	"l_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_l" +
+	"r_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_a" +
+	"vg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tenso" +
+	"r_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cp" +
+	"u_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_b" +
+	"in_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy_" +
+	"int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check_" +
+	"errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_" +
+	"dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_d" +
+	"ual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_m" +
+	"asked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_tra" +
+	"nspose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.no" +
+	"_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_nested" +
+	"_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested_" +
+	"from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_s" +
+	"eqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_selec" +
+	"t_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_t" +
+	"ensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_off" +
+	"sets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_jag" +
+	"ged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_co" +
+	"nvolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_se" +
+	"quence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_ker" +
+	"nel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy" +
+	"_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_f" +
+	"p16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_c" +
+	"udnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_sc" +
+	"aled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product_" +
+	"flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_atten" +
+	"tion_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention_" +
+	"overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_group" +
+	"ed_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output_" +
+	"mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_eng" +
+	"ine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_cop" +
+	"y_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compresse" +
+	"d_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_" +
+	"and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_t" +
+	"ensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask_" +
+	"projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_se" +
+	"mi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_stru" +
+	"ctured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.in" +
+	"t_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_s" +
+	"parse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_di" +
+	"fferentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused" +
+	"_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_" +
+	"impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_cs" +
+	"c_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_t" +
+	"rilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_i" +
+	"ndex.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_upsa" +
+	"mple_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_up" +
+	"sample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_e" +
+	"xact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_u" +
+	"psample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_near" +
+	"est_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_m" +
+	"iopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_ten" +
+	"sor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo_" +
+	"tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_versi" +
+	"on_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int" +
+	"8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_interface" +
+	"_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos_" +
+	"acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_" +
+	"pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tenso" +
+	"radd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_a" +
+	"ddraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tenso" +
+	"rsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangea" +
+	"range.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arc" +
+	"tan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided_" +
+	"copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequen" +
+	"ceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwarda" +
+	"vg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch" +
+	"_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_nor" +
+	"m_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoulliber" +
+	"noulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardbi" +
+	"nary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and" +
+	".Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tens" +
+	"orbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise" +
+	"_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_" +
+	"or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scal" +
+	"arbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_" +
+	"Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.periodi" +
+	"cblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesia" +
+	"n_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shuffle" +
+	"choleskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Ten" +
+	"sorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_" +
+	".Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackcom" +
+	"binationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv1" +
+	"d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_trans" +
+	"pose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backwar" +
+	"d_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorc" +
+	"opysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_n" +
+	"onzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntLi" +
+	"stctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcudn" +
+	"n_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolut" +
+	"ion_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwar" +
+	"dcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdata" +
+	"deg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embeddi" +
+	"agflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Sca" +
+	"lar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalar" +
+	"divide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivi" +
+	"de_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembed" +
+	"ding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embeddin" +
+	"g_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq." +
+	"Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_co" +
+	"pyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_ca" +
+	"chemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quanti" +
+	"ze_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tensor" +
+	"_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_l" +
+	"inear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_g" +
+	"emm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeatu" +
+	"re_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hf" +
+	"ftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft" +
+	"_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tenso" +
+	"rfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat" +
+	"_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_" +
+	"dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_" +
+	".Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3d" +
+	"fractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_o" +
+	"bs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwar" +
+	"dgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient." +
+	"scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgrea" +
+	"ter.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreate" +
+	"r_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_" +
+	"3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorh" +
+	"amming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_betah" +
+	"ann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwa" +
+	"rdhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheavisi" +
+	"de_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_b" +
+	"inshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0" +
+	"_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fil" +
+	"l.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_inde" +
+	"x_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_g" +
+	"elu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating_" +
+	"pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availableis" +
+	"closeisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisreali" +
+	"stftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcml" +
+	"cm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardl" +
+	"erp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equa" +
+	"l.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_c" +
+	"opylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_det" +
+	"linalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_in" +
+	"vlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_fa" +
+	"ctorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_" +
+	"norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_ran" +
+	"k.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_" +
+	"pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_s" +
+	"logdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlina" +
+	"lg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Scal" +
+	"ar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_norma" +
+	"l_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplo" +
+	"gdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logitl" +
+	"ogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsume" +
+	"xplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_rank" +
+	"ing_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermask" +
+	"ed_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hma" +
+	"trix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2" +
+	"dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with" +
+	"_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimm" +
+	"eshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen_" +
+	"convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc_" +
+	"lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_bac" +
+	"kwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkl" +
+	"dnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn" +
+	"_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_re" +
+	"order_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intli" +
+	"stmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_lo" +
+	"ss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwar" +
+	"dmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmulti" +
+	"ply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nan" +
+	"meannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_ba" +
+	"tch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative_" +
+	"group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_nor" +
+	"m.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded_" +
+	"tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_lo" +
+	"ss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonze" +
+	"ro_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnor" +
+	"mal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalnot" +
+	"_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Ton" +
+	"e_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copypi" +
+	"n_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positivep" +
+	"ow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesp" +
+	"utput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequ" +
+	"antile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_t" +
+	"ensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellqua" +
+	"ntized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_c" +
+	"ellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.lowr" +
+	"andint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.generat" +
+	"orrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.gen" +
+	"eratorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalrecip" +
+	"rocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_p" +
+	"ad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Te" +
+	"nsorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.s" +
+	"elf_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2drepl" +
+	"ication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asresi" +
+	"ze_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarresu" +
+	"lt_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn" +
+	"_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimalsr" +
+	"ow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_back" +
+	"wardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter." +
+	"srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reducesc" +
+	"atter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegm" +
+	"ent_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_." +
+	"source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_s" +
+	"ilu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_invers" +
+	"eslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_t" +
+	"ranspose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_l" +
+	"oss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_b" +
+	"sc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_" +
+	"bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.comp" +
+	"_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse" +
+	"_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuespars" +
+	"e_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_sa" +
+	"mpled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1specia" +
+	"l_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scal" +
+	"arspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_" +
+	"u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_pol" +
+	"ynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_cheby" +
+	"shev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erf" +
+	"invspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_her" +
+	"mite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_h" +
+	"ermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspec" +
+	"ial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_s" +
+	"calarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial_" +
+	"p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspec" +
+	"ial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_besse" +
+	"l_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_" +
+	"psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_ch" +
+	"ebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynom" +
+	"ial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalars" +
+	"pecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted_" +
+	"chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebys" +
+	"hev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_" +
+	"w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other" +
+	"_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalarsp" +
+	"ecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensors" +
+	"plit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_sque" +
+	"eze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd." +
+	"dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsu" +
+	"b_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_size" +
+	"svdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_" +
+	"split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresho" +
+	"ldthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardt" +
+	"o_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_" +
+	"sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dxt" +
+	"rapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indic" +
+	"estrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind" +
+	".intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_uniqu" +
+	"e_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesu" +
+	"nsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardu" +
+	"psample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_linea" +
+	"r1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backward" +
+	"upsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_neares" +
+	"t3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_b" +
+	"ackwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_" +
+	"mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_realv" +
+	"iew_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOth" +
+	"erwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_" +
+	".Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 28, 41, 58, 69, 80, 85, 95, 110, 124, 136, 149, 160,
@@ -2340,144 +2317,143 @@ var opEnds = [...]uint32{
 	1769, 1801, 1833, 1860, 1895, 1907, 1930, 1958, 1975, 1985, 2006, 2020, 2035, 2057, 2066, 2082,
 	2100, 2125, 2150, 2174, 2189, 2211, 2236, 2246, 2265, 2290, 2313, 2343, 2369, 2399, 2413, 2427,
 	2454, 2459, 2464, 2475, 2490, 2512, 2539, 2568, 2596, 2616, 2630, 2653, 2682, 2709, 2751, 2781,
-	2804, 2839, 2854, 2897, 2949, 2991, 3042, 3099, 3107, 3115, 3123, 3150, 3175, 3199, 3233, 3240,
-	3252, 3265, 3278, 3292, 3309, 3328, 3351, 3370, 3388, 3408, 3432, 3452, 3475, 3502, 3525, 3549,
-	3577, 3601, 3624, 3651, 3674, 3698, 3726, 3750, 3763, 3777, 3790, 3804, 3817, 3831, 3854, 3879,
-	3908, 3932, 3958, 3988, 4011, 4036, 4065, 4089, 4115, 4145, 4158, 4172, 4184, 4197, 4210, 4224,
-	4241, 4260, 4283, 4302, 4320, 4340, 4364, 4384, 4396, 4409, 4422, 4436, 4448, 4461, 4475, 4490,
-	4504, 4519, 4532, 4546, 4564, 4584, 4608, 4627, 4648, 4673, 4688, 4704, 4716, 4730, 4745, 4759,
-	4774, 4787, 4801, 4814, 4826, 4847, 4870, 4897, 4919, 4943, 4971, 4992, 5015, 5042, 5064, 5088,
-	5116, 5133, 5152, 5175, 5194, 5212, 5232, 5256, 5276, 5288, 5301, 5321, 5338, 5357, 5385, 5408,
-	5426, 5446, 5470, 5492, 5511, 5531, 5545, 5560, 5574, 5589, 5605, 5622, 5635, 5649, 5661, 5674,
-	5687, 5701, 5714, 5728, 5745, 5764, 5787, 5805, 5825, 5849, 5861, 5874, 5887, 5901, 5915, 5930,
-	5944, 5972, 5997, 6028, 6068, 6083, 6108, 6120, 6142, 6155, 6178, 6192, 6223, 6238, 6262, 6279,
-	6290, 6311, 6321, 6336, 6359, 6388, 6426, 6437, 6470, 6493, 6515, 6540, 6569, 6585, 6593, 6606,
-	6613, 6625, 6637, 6651, 6682, 6693, 6713, 6724, 6736, 6751, 6766, 6782, 6793, 6812, 6824, 6850,
-	6863, 6872, 6885, 6900, 6910, 6925, 6959, 6992, 7005, 7020, 7044, 7064, 7079, 7096, 7114, 7130,
-	7156, 7180, 7213, 7249, 7277, 7286, 7300, 7342, 7361, 7399, 7425, 7449, 7468, 7490, 7512, 7531,
-	7553, 7571, 7594, 7617, 7637, 7661, 7698, 7729, 7748, 7781, 7811, 7833, 7857, 7886, 7910, 7939,
-	7972, 7989, 8016, 8020, 8041, 8071, 8084, 8093, 8113, 8144, 8159, 8173, 8184, 8197, 8219, 8225,
-	8244, 8261, 8275, 8294, 8307, 8327, 8342, 8356, 8369, 8386, 8410, 8444, 8486, 8521, 8565, 8604,
-	8652, 8687, 8732, 8776, 8819, 8871, 8919, 8976, 8994, 9015, 9025, 9038, 9062, 9078, 9111, 9131,
-	9149, 9166, 9197, 9220, 9228, 9250, 9263, 9283, 9308, 9333, 9358, 9390, 9425, 9450, 9478, 9518,
-	9543, 9569, 9594, 9619, 9638, 9661, 9694, 9717, 9727, 9744, 9766, 9797, 9826, 9855, 9890, 9920,
-	9946, 9974, 9989, 10008, 10037, 10058, 10069, 10084, 10105, 10122, 10142, 10150, 10158, 10164, 10179, 10199,
-	10225, 10251, 10296, 10335, 10372, 10414, 10432, 10456, 10485, 10509, 10531, 10557, 10584, 10604, 10626, 10664,
-	10703, 10723, 10752, 10773, 10803, 10838, 10846, 10853, 10862, 10872, 10893, 10907, 10921, 10935, 10949, 10975,
-	11002, 11032, 11042, 11070, 11098, 11105, 11113, 11125, 11145, 11162, 11182, 11217, 11229, 11251, 11277, 11308,
-	11331, 11358, 11390, 11415, 11444, 11478, 11503, 11532, 11566, 11591, 11620, 11654, 11673, 11699, 11728, 11748,
-	11775, 11810, 11842, 11874, 11913, 11945, 11977, 12009, 12016, 12028, 12036, 12055, 12082, 12123, 12142, 12154,
-	12190, 12212, 12243, 12266, 12301, 12304, 12308, 12316, 12325, 12329, 12334, 12339, 12345, 12364, 12383, 12402,
-	12421, 12440, 12468, 12487, 12515, 12525, 12535, 12546, 12557, 12563, 12570, 12577, 12585, 12592, 12600, 12605,
-	12616, 12622, 12627, 12633, 12637, 12642, 12649, 12670, 12700, 12705, 12715, 12723, 12736, 12739, 12746, 12754,
-	12762, 12775, 12789, 12793, 12797, 12804, 12809, 12812, 12819, 12827, 12833, 12845, 12862, 12868, 12875, 12882,
-	12890, 12896, 12903, 12910, 12918, 12924, 12931, 12939, 12946, 12953, 12961, 12967, 12973, 12980, 12994, 13002,
-	13012, 13023, 13038, 13056, 13060, 13065, 13070, 13076, 13080, 13085, 13091, 13096, 13101, 13107, 13117, 13136,
-	13146, 13165, 13175, 13194, 13204, 13214, 13233, 13243, 13262, 13269, 13282, 13290, 13305, 13329, 13339, 13358,
-	13383, 13409, 13425, 13448, 13483, 13499, 13522, 13531, 13542, 13559, 13575, 13583, 13603, 13632, 13664, 13672,
-	13680, 13698, 13723, 13741, 13760, 13779, 13811, 13836, 13868, 13894, 13927, 13938, 13950, 13967, 13991, 14008,
-	14026, 14044, 14077, 14103, 14136, 14163, 14197, 14215, 14240, 14258, 14277, 14296, 14311, 14335, 14345, 14348,
-	14357, 14374, 14386, 14402, 14418, 14426, 14440, 14443, 14450, 14462, 14479, 14484, 14488, 14493, 14497, 14502,
-	14514, 14519, 14534, 14542, 14558, 14572, 14596, 14601, 14606, 14618, 14624, 14637, 14646, 14662, 14672, 14689,
-	14698, 14714, 14724, 14741, 14745, 14756, 14761, 14773, 14778, 14786, 14792, 14803, 14819, 14831, 14843, 14850,
-	14856, 14867, 14871, 14884, 14898, 14913, 14923, 14929, 14943, 14949, 14963, 14969, 14983, 14999, 15007, 15024,
-	15040, 15062, 15084, 15095, 15115, 15148, 15172, 15176, 15181, 15203, 15218, 15233, 15249, 15265, 15273, 15276,
-	15280, 15284, 15289, 15310, 15327, 15340, 15365, 15368, 15373, 15391, 15403, 15420, 15436, 15451, 15478, 15514,
-	15530, 15555, 15572, 15598, 15620, 15647, 15665, 15692, 15711, 15717, 15735, 15741, 15748, 15756, 15772, 15778,
-	15785, 15808, 15830, 15834, 15841, 15849, 15858, 15873, 15891, 15894, 15900, 15907, 15918, 15922, 15932, 15940,
-	15948, 15965, 15978, 15994, 15998, 16005, 16013, 16017, 16027, 16042, 16052, 16067, 16078, 16094, 16105, 16121,
-	16134, 16152, 16165, 16183, 16197, 16216, 16230, 16249, 16252, 16259, 16267, 16279, 16289, 16295, 16301, 16304,
-	16308, 16320, 16329, 16347, 16360, 16385, 16409, 16426, 16451, 16470, 16480, 16494, 16509, 16522, 16531, 16540,
-	16550, 16560, 16565, 16568, 16572, 16576, 16581, 16587, 16594, 16597, 16601, 16606, 16610, 16616, 16625, 16636,
-	16641, 16647, 16659, 16662, 16667, 16699, 16741, 16792, 16823, 16869, 16910, 16960, 16985, 17014, 17055, 17100,
-	17125, 17166, 17195, 17223, 17251, 17282, 17303, 17325, 17340, 17356, 17363, 17371, 17382, 17390, 17402, 17410,
-	17419, 17428, 17436, 17445, 17454, 17467, 17476, 17486, 17496, 17505, 17515, 17525, 17533, 17542, 17554, 17563,
-	17574, 17585, 17597, 17609, 17623, 17626, 17630, 17648, 17669, 17673, 17679, 17685, 17703, 17728, 17753, 17772,
-	17791, 17796, 17802, 17814, 17833, 17853, 17873, 17877, 17881, 17892, 17903, 17915, 17927, 17931, 17936, 17957,
-	17987, 18008, 18038, 18050, 18068, 18077, 18081, 18090, 18121, 18127, 18142, 18145, 18149, 18158, 18167, 18177,
-	18187, 18191, 18196, 18209, 18219, 18224, 18227, 18230, 18242, 18258, 18265, 18279, 18299, 18317, 18340, 18361,
-	18381, 18404, 18418, 18432, 18447, 18462, 18482, 18502, 18523, 18544, 18556, 18571, 18595, 18610, 18634, 18644,
-	18652, 18661, 18669, 18678, 18687, 18697, 18707, 18721, 18744, 18773, 18807, 18818, 18838, 18848, 18867, 18878,
-	18890, 18910, 18919, 18929, 18947, 18955, 18964, 18981, 18992, 19001, 19011, 19031, 19036, 19052, 19073, 19084,
-	19111, 19131, 19143, 19153, 19158, 19164, 19174, 19193, 19198, 19204, 19206, 19209, 19215, 19222, 19229, 19237,
-	19243, 19247, 19259, 19268, 19278, 19288, 19299, 19320, 19341, 19363, 19385, 19394, 19404, 19416, 19429, 19441,
-	19462, 19469, 19481, 19520, 19525, 19538, 19546, 19553, 19565, 19575, 19582, 19596, 19613, 19625, 19632, 19638,
-	19648, 19657, 19669, 19678, 19687, 19706, 19713, 19721, 19739, 19757, 19775, 19780, 19785, 19793, 19801, 19807,
-	19812, 19816, 19829, 19847, 19869, 19875, 19879, 19887, 19894, 19904, 19907, 19911, 19923, 19929, 19938, 19947,
-	19957, 19967, 19977, 19988, 20007, 20018, 20029, 20041, 20053, 20064, 20075, 20087, 20099, 20116, 20133, 20151,
-	20169, 20175, 20182, 20186, 20196, 20211, 20225, 20240, 20258, 20269, 20286, 20298, 20308, 20323, 20333, 20344,
-	20358, 20373, 20399, 20409, 20422, 20439, 20459, 20475, 20487, 20496, 20512, 20531, 20546, 20559, 20576, 20594,
-	20620, 20639, 20657, 20691, 20726, 20755, 20771, 20782, 20801, 20812, 20839, 20867, 20891, 20900, 20914, 20926,
-	20941, 20964, 20974, 20988, 21004, 21022, 21035, 21048, 21066, 21072, 21087, 21095, 21117, 21139, 21161, 21164,
-	21169, 21175, 21180, 21186, 21190, 21195, 21199, 21210, 21221, 21241, 21260, 21275, 21284, 21294, 21306, 21312,
-	21323, 21335, 21346, 21358, 21368, 21379, 21390, 21402, 21407, 21413, 21427, 21435, 21457, 21479, 21501, 21510,
-	21519, 21529, 21538, 21547, 21556, 21566, 21576, 21584, 21593, 21595, 21597, 21616, 21634, 21652, 21671, 21690,
-	21704, 21719, 21742, 21755, 21777, 21783, 21798, 21806, 21816, 21835, 21847, 21850, 21857, 21866, 21876, 21899,
-	21909, 21928, 21951, 21983, 21993, 22016, 22048, 22060, 22072, 22079, 22083, 22091, 22097, 22107, 22115, 22132,
-	22135, 22142, 22151, 22158, 22175, 22201, 22219, 22246, 22269, 22297, 22312, 22334, 22362, 22372, 22391, 22395,
-	22400, 22413, 22439, 22474, 22492, 22505, 22527, 22555, 22585, 22602, 22628, 22645, 22671, 22699, 22727, 22743,
-	22768, 22770, 22778, 22782, 22794, 22810, 22821, 22836, 22860, 22894, 22902, 22919, 22924, 22934, 22944, 22955,
-	22966, 22983, 23009, 23031, 23062, 23092, 23103, 23118, 23133, 23149, 23165, 23167, 23175, 23184, 23194, 23205,
-	23212, 23221, 23234, 23245, 23263, 23269, 23275, 23288, 23299, 23316, 23342, 23364, 23378, 23401, 23418, 23444,
-	23461, 23487, 23498, 23529, 23538, 23547, 23557, 23567, 23570, 23574, 23582, 23591, 23614, 23623, 23640, 23648,
-	23656, 23665, 23674, 23684, 23692, 23702, 23721, 23739, 23756, 23772, 23783, 23790, 23803, 23817, 23828, 23846,
-	23870, 23890, 23905, 23925, 23944, 23963, 23981, 23988, 24005, 24021, 24037, 24054, 24071, 24083, 24099, 24106,
-	24113, 24117, 24126, 24131, 24136, 24141, 24150, 24153, 24165, 24182, 24187, 24194, 24206, 24216, 24224, 24237,
-	24252, 24259, 24275, 24280, 24289, 24299, 24307, 24317, 24334, 24351, 24362, 24373, 24378, 24382, 24394, 24407,
-	24410, 24414, 24432, 24452, 24477, 24484, 24496, 24498, 24506, 24521, 24541, 24560, 24594, 24621, 24648, 24668,
-	24686, 24705, 24725, 24745, 24765, 24788, 24811, 24818, 24826, 24830, 24844, 24853, 24872, 24879, 24896, 24907,
-	24928, 24940, 24959, 24988, 25010, 25032, 25064, 25069, 25084, 25094, 25114, 25121, 25133, 25143, 25151, 25169,
-	25174, 25184, 25189, 25193, 25203, 25214, 25230, 25255, 25271, 25296, 25312, 25337, 25341, 25346, 25352, 25357,
-	25373, 25396, 25412, 25429, 25446, 25452, 25459, 25465, 25489, 25518, 25544, 25561, 25587, 25604, 25630, 25647,
-	25673, 25687, 25694, 25704, 25711, 25721, 25738, 25750, 25761, 25779, 25804, 25829, 25847, 25858, 25870, 25878,
-	25891, 25905, 25918, 25931, 25945, 25958, 25962, 25967, 25972, 25986, 25992, 26007, 26018, 26034, 26043, 26048,
-	26054, 26070, 26087, 26112, 26117, 26123, 26134, 26145, 26158, 26186, 26200, 26211, 26224, 26244, 26259, 26271,
-	26285, 26306, 26317, 26329, 26347, 26366, 26385, 26404, 26418, 26428, 26443, 26458, 26472, 26476, 26481, 26485,
-	26503, 26536, 26544, 26547, 26551, 26558, 26566, 26582, 26586, 26591, 26598, 26602, 26607, 26620, 26623, 26627,
-	26631, 26636, 26640, 26645, 26653, 26665, 26679, 26696, 26709, 26722, 26729, 26740, 26759, 26778, 26797, 26818,
-	26839, 26842, 26856, 26879, 26895, 26920, 26931, 26939, 26956, 26966, 26985, 26989, 27000, 27032, 27069, 27101,
-	27138, 27179, 27225, 27250, 27280, 27302, 27334, 27371, 27403, 27440, 27450, 27461, 27475, 27499, 27519, 27534,
-	27551, 27568, 27585, 27602, 27632, 27671, 27710, 27740, 27779, 27818, 27848, 27887, 27926, 27956, 27995, 28034,
-	28049, 28061, 28072, 28084, 28097, 28111, 28123, 28136, 28149, 28165, 28182, 28197, 28225, 28262, 28299, 28328,
-	28366, 28404, 28414, 28425, 28435, 28446, 28475, 28513, 28551, 28580, 28618, 28656, 28669, 28685, 28704, 28717,
-	28734, 28760, 28786, 28812, 28838, 28858, 28870, 28883, 28900, 28911, 28924, 28957, 28990, 29028, 29075, 29122,
-	29160, 29207, 29254, 29292, 29339, 29386, 29424, 29471, 29518, 29530, 29545, 29572, 29587, 29615, 29642, 29655,
-	29681, 29706, 29718, 29743, 29767, 29779, 29790, 29807, 29823, 29844, 29848, 29853, 29859, 29866, 29873, 29884,
-	29896, 29904, 29916, 29929, 29941, 29957, 29974, 29982, 29987, 29990, 30004, 30011, 30019, 30038, 30050, 30054,
-	30065, 30075, 30085, 30095, 30106, 30117, 30132, 30147, 30163, 30179, 30182, 30197, 30208, 30211, 30219, 30228,
-	30236, 30245, 30246, 30248, 30254, 30258, 30272, 30275, 30279, 30283, 30288, 30301, 30321, 30342, 30381, 30390,
-	30401, 30410, 30420, 30438, 30442, 30451, 30459, 30474, 30482, 30490, 30507, 30516, 30534, 30550, 30559, 30579,
-	30592, 30605, 30618, 30631, 30635, 30640, 30654, 30667, 30677, 30695, 30707, 30718, 30726, 30733, 30749, 30753,
-	30758, 30770, 30789, 30793, 30798, 30810, 30828, 30846, 30865, 30884, 30889, 30895, 30902, 30912, 30927, 30940,
-	30963, 30969, 30984, 30995, 31003, 31021, 31031, 31053, 31065, 31084, 31107, 31116, 31126, 31140, 31158, 31180,
-	31207, 31226, 31249, 31277, 31294, 31315, 31341, 31359, 31381, 31408, 31426, 31448, 31475, 31493, 31515, 31542,
-	31562, 31586, 31615, 31649, 31655, 31666, 31672, 31675, 31689, 31696, 31704, 31723, 31735, 31739, 31743, 31753,
-	31760, 31775, 31795, 31807, 31824, 31833, 31848, 31860, 31870, 31876, 31881, 31893, 31910, 31926, 31936, 31954,
-	31971, 31983, 32002, 32015, 32020, 32025, 32035,
+	2804, 2839, 2854, 2897, 2949, 2991, 3042, 3099, 3107, 3115, 3123, 3150, 3175, 3199, 3233, 3245,
+	3258, 3271, 3285, 3302, 3321, 3344, 3363, 3381, 3401, 3425, 3445, 3468, 3495, 3518, 3542, 3570,
+	3594, 3617, 3644, 3667, 3691, 3719, 3743, 3756, 3770, 3783, 3797, 3810, 3824, 3847, 3872, 3901,
+	3925, 3951, 3981, 4004, 4029, 4058, 4082, 4108, 4138, 4151, 4165, 4177, 4190, 4203, 4217, 4234,
+	4253, 4276, 4295, 4313, 4333, 4357, 4377, 4389, 4402, 4415, 4429, 4441, 4454, 4468, 4483, 4497,
+	4512, 4525, 4539, 4557, 4577, 4601, 4620, 4641, 4666, 4681, 4697, 4709, 4723, 4738, 4752, 4767,
+	4780, 4794, 4807, 4819, 4840, 4863, 4890, 4912, 4936, 4964, 4985, 5008, 5035, 5057, 5081, 5109,
+	5126, 5145, 5168, 5187, 5205, 5225, 5249, 5269, 5281, 5294, 5314, 5331, 5350, 5378, 5401, 5419,
+	5439, 5463, 5485, 5504, 5524, 5538, 5553, 5567, 5582, 5598, 5615, 5628, 5642, 5654, 5667, 5680,
+	5694, 5707, 5721, 5738, 5757, 5780, 5798, 5818, 5842, 5854, 5867, 5880, 5894, 5908, 5923, 5937,
+	5965, 5990, 6021, 6061, 6076, 6101, 6113, 6135, 6148, 6171, 6185, 6216, 6231, 6255, 6272, 6283,
+	6304, 6314, 6329, 6352, 6381, 6419, 6430, 6463, 6486, 6508, 6533, 6562, 6578, 6586, 6599, 6606,
+	6618, 6630, 6644, 6675, 6686, 6706, 6717, 6729, 6744, 6759, 6775, 6786, 6805, 6817, 6843, 6856,
+	6865, 6878, 6893, 6903, 6918, 6952, 6985, 6998, 7013, 7037, 7057, 7072, 7089, 7107, 7123, 7149,
+	7173, 7206, 7242, 7270, 7279, 7293, 7335, 7354, 7392, 7418, 7442, 7461, 7483, 7505, 7524, 7546,
+	7564, 7587, 7610, 7630, 7654, 7691, 7722, 7741, 7774, 7804, 7826, 7850, 7879, 7903, 7932, 7965,
+	7982, 8009, 8013, 8034, 8064, 8077, 8086, 8106, 8137, 8152, 8166, 8177, 8190, 8212, 8218, 8237,
+	8254, 8268, 8287, 8300, 8320, 8335, 8349, 8362, 8379, 8403, 8437, 8479, 8514, 8558, 8597, 8645,
+	8680, 8725, 8769, 8812, 8864, 8912, 8969, 8987, 9008, 9018, 9031, 9055, 9071, 9104, 9124, 9142,
+	9159, 9190, 9213, 9221, 9243, 9256, 9276, 9301, 9326, 9351, 9383, 9418, 9443, 9471, 9511, 9536,
+	9562, 9587, 9612, 9631, 9654, 9687, 9710, 9720, 9737, 9759, 9790, 9819, 9848, 9883, 9913, 9939,
+	9967, 9982, 10001, 10030, 10051, 10062, 10077, 10098, 10115, 10135, 10143, 10151, 10157, 10172, 10192, 10230,
+	10269, 10289, 10318, 10339, 10369, 10404, 10412, 10419, 10428, 10438, 10459, 10473, 10487, 10501, 10515, 10541,
+	10568, 10598, 10608, 10636, 10664, 10671, 10679, 10691, 10711, 10728, 10748, 10783, 10795, 10817, 10843, 10874,
+	10897, 10924, 10956, 10981, 11010, 11044, 11069, 11098, 11132, 11157, 11186, 11220, 11239, 11265, 11294, 11314,
+	11341, 11376, 11408, 11440, 11479, 11511, 11543, 11575, 11582, 11594, 11602, 11621, 11648, 11689, 11708, 11720,
+	11756, 11778, 11809, 11832, 11867, 11870, 11874, 11882, 11891, 11895, 11900, 11905, 11911, 11930, 11949, 11968,
+	11987, 12006, 12034, 12053, 12081, 12091, 12101, 12112, 12123, 12129, 12136, 12143, 12151, 12158, 12166, 12171,
+	12182, 12188, 12193, 12199, 12203, 12208, 12215, 12236, 12266, 12271, 12281, 12289, 12302, 12305, 12312, 12320,
+	12328, 12341, 12355, 12359, 12363, 12370, 12375, 12378, 12385, 12393, 12399, 12411, 12428, 12434, 12441, 12448,
+	12456, 12462, 12469, 12476, 12484, 12490, 12497, 12505, 12512, 12519, 12527, 12533, 12539, 12546, 12560, 12568,
+	12578, 12589, 12604, 12622, 12626, 12631, 12636, 12642, 12646, 12651, 12657, 12662, 12667, 12673, 12683, 12702,
+	12712, 12731, 12741, 12760, 12770, 12780, 12799, 12809, 12828, 12835, 12848, 12856, 12871, 12895, 12905, 12924,
+	12949, 12975, 12991, 13014, 13049, 13065, 13088, 13097, 13108, 13125, 13141, 13149, 13169, 13198, 13230, 13238,
+	13246, 13264, 13289, 13307, 13326, 13345, 13377, 13402, 13434, 13460, 13493, 13504, 13516, 13533, 13557, 13574,
+	13592, 13610, 13643, 13669, 13702, 13729, 13763, 13781, 13806, 13824, 13843, 13862, 13877, 13901, 13911, 13914,
+	13923, 13940, 13952, 13968, 13984, 13992, 14006, 14009, 14016, 14028, 14045, 14050, 14054, 14059, 14063, 14068,
+	14080, 14085, 14100, 14108, 14124, 14138, 14162, 14167, 14172, 14184, 14190, 14203, 14212, 14228, 14238, 14255,
+	14264, 14280, 14290, 14307, 14311, 14322, 14327, 14339, 14344, 14352, 14358, 14369, 14385, 14397, 14409, 14416,
+	14422, 14433, 14437, 14450, 14464, 14479, 14489, 14495, 14509, 14515, 14529, 14535, 14549, 14565, 14573, 14590,
+	14606, 14628, 14650, 14661, 14681, 14714, 14738, 14742, 14747, 14769, 14784, 14799, 14815, 14831, 14839, 14842,
+	14846, 14850, 14855, 14876, 14893, 14906, 14931, 14934, 14939, 14957, 14969, 14986, 15002, 15017, 15044, 15080,
+	15096, 15121, 15138, 15164, 15186, 15213, 15231, 15258, 15277, 15283, 15301, 15307, 15314, 15322, 15338, 15344,
+	15351, 15374, 15396, 15400, 15407, 15415, 15424, 15439, 15457, 15460, 15466, 15473, 15484, 15488, 15498, 15506,
+	15514, 15531, 15544, 15560, 15564, 15571, 15579, 15583, 15593, 15608, 15618, 15633, 15644, 15660, 15671, 15687,
+	15700, 15718, 15731, 15749, 15763, 15782, 15796, 15815, 15818, 15825, 15833, 15845, 15855, 15861, 15867, 15870,
+	15874, 15886, 15895, 15913, 15926, 15951, 15975, 15992, 16017, 16036, 16046, 16060, 16075, 16088, 16097, 16106,
+	16116, 16126, 16131, 16134, 16138, 16142, 16147, 16153, 16160, 16163, 16167, 16172, 16176, 16182, 16191, 16202,
+	16207, 16213, 16225, 16228, 16233, 16265, 16307, 16358, 16389, 16435, 16476, 16526, 16551, 16592, 16617, 16658,
+	16687, 16715, 16743, 16774, 16795, 16817, 16832, 16848, 16855, 16863, 16874, 16882, 16894, 16902, 16911, 16920,
+	16928, 16937, 16946, 16959, 16968, 16978, 16988, 16997, 17007, 17017, 17025, 17034, 17046, 17055, 17066, 17077,
+	17089, 17101, 17115, 17118, 17122, 17140, 17161, 17165, 17171, 17177, 17195, 17220, 17245, 17264, 17283, 17288,
+	17294, 17306, 17325, 17345, 17365, 17369, 17373, 17384, 17395, 17407, 17419, 17423, 17428, 17449, 17479, 17500,
+	17530, 17542, 17560, 17569, 17573, 17582, 17613, 17619, 17634, 17637, 17641, 17650, 17659, 17669, 17679, 17683,
+	17688, 17701, 17711, 17716, 17719, 17722, 17734, 17750, 17757, 17771, 17791, 17809, 17832, 17853, 17873, 17896,
+	17910, 17924, 17939, 17954, 17974, 17994, 18015, 18036, 18048, 18063, 18087, 18102, 18126, 18136, 18144, 18153,
+	18161, 18170, 18179, 18189, 18199, 18213, 18236, 18265, 18299, 18310, 18330, 18340, 18359, 18370, 18382, 18402,
+	18411, 18421, 18439, 18447, 18456, 18473, 18484, 18493, 18503, 18523, 18528, 18544, 18565, 18576, 18603, 18623,
+	18635, 18645, 18650, 18656, 18666, 18685, 18690, 18696, 18698, 18701, 18707, 18714, 18721, 18729, 18735, 18739,
+	18751, 18760, 18770, 18780, 18791, 18812, 18833, 18855, 18877, 18886, 18896, 18908, 18921, 18933, 18954, 18961,
+	18973, 19012, 19017, 19030, 19038, 19045, 19057, 19067, 19074, 19088, 19105, 19117, 19124, 19130, 19140, 19149,
+	19161, 19170, 19179, 19198, 19205, 19213, 19231, 19249, 19267, 19272, 19277, 19285, 19293, 19299, 19304, 19308,
+	19321, 19339, 19361, 19367, 19371, 19379, 19386, 19396, 19399, 19403, 19415, 19421, 19430, 19439, 19449, 19459,
+	19469, 19480, 19499, 19510, 19521, 19533, 19545, 19556, 19567, 19579, 19591, 19608, 19625, 19643, 19661, 19667,
+	19674, 19678, 19688, 19703, 19717, 19732, 19750, 19761, 19778, 19790, 19800, 19815, 19825, 19836, 19850, 19865,
+	19891, 19901, 19914, 19931, 19951, 19967, 19979, 19988, 20004, 20023, 20038, 20051, 20068, 20086, 20112, 20131,
+	20149, 20183, 20218, 20247, 20263, 20274, 20293, 20304, 20331, 20359, 20383, 20392, 20406, 20418, 20433, 20456,
+	20466, 20480, 20496, 20514, 20527, 20540, 20558, 20564, 20579, 20587, 20609, 20631, 20653, 20656, 20661, 20667,
+	20672, 20678, 20682, 20687, 20691, 20702, 20713, 20733, 20752, 20767, 20776, 20786, 20798, 20804, 20815, 20827,
+	20838, 20850, 20860, 20871, 20882, 20894, 20899, 20905, 20919, 20927, 20949, 20971, 20993, 21002, 21011, 21021,
+	21030, 21039, 21048, 21058, 21068, 21076, 21085, 21087, 21089, 21108, 21126, 21144, 21163, 21182, 21196, 21211,
+	21234, 21247, 21269, 21275, 21290, 21298, 21308, 21327, 21339, 21342, 21349, 21358, 21368, 21391, 21401, 21420,
+	21443, 21475, 21485, 21508, 21540, 21552, 21564, 21571, 21575, 21583, 21589, 21599, 21607, 21624, 21627, 21634,
+	21643, 21650, 21667, 21693, 21711, 21738, 21761, 21789, 21804, 21826, 21854, 21864, 21883, 21887, 21892, 21905,
+	21931, 21966, 21984, 21997, 22019, 22047, 22077, 22094, 22120, 22137, 22163, 22191, 22219, 22235, 22260, 22262,
+	22270, 22274, 22286, 22302, 22313, 22328, 22352, 22386, 22394, 22411, 22416, 22426, 22436, 22447, 22458, 22475,
+	22501, 22523, 22554, 22584, 22595, 22610, 22625, 22641, 22657, 22659, 22667, 22676, 22686, 22697, 22704, 22713,
+	22726, 22737, 22755, 22761, 22767, 22780, 22791, 22808, 22834, 22856, 22870, 22893, 22910, 22936, 22953, 22979,
+	22990, 23021, 23030, 23039, 23049, 23059, 23062, 23066, 23074, 23083, 23106, 23115, 23132, 23140, 23148, 23157,
+	23166, 23176, 23184, 23194, 23213, 23231, 23248, 23264, 23275, 23282, 23295, 23309, 23320, 23338, 23362, 23382,
+	23397, 23417, 23436, 23455, 23473, 23480, 23497, 23513, 23529, 23546, 23563, 23575, 23591, 23598, 23605, 23609,
+	23618, 23623, 23628, 23633, 23642, 23645, 23657, 23674, 23679, 23686, 23698, 23708, 23716, 23729, 23744, 23751,
+	23767, 23772, 23781, 23791, 23799, 23809, 23826, 23843, 23854, 23865, 23870, 23874, 23886, 23899, 23902, 23906,
+	23924, 23944, 23969, 23976, 23988, 23990, 23998, 24013, 24033, 24052, 24086, 24113, 24140, 24160, 24178, 24197,
+	24217, 24237, 24257, 24280, 24303, 24310, 24318, 24322, 24336, 24345, 24364, 24371, 24388, 24399, 24420, 24432,
+	24451, 24480, 24502, 24524, 24556, 24561, 24576, 24586, 24606, 24613, 24625, 24635, 24643, 24661, 24666, 24676,
+	24681, 24685, 24695, 24706, 24722, 24747, 24763, 24788, 24804, 24829, 24833, 24838, 24844, 24849, 24865, 24888,
+	24904, 24921, 24938, 24944, 24951, 24957, 24981, 25010, 25036, 25053, 25079, 25096, 25122, 25139, 25165, 25179,
+	25186, 25196, 25203, 25213, 25230, 25242, 25253, 25271, 25296, 25321, 25339, 25350, 25362, 25370, 25383, 25397,
+	25410, 25423, 25437, 25450, 25454, 25459, 25464, 25478, 25484, 25499, 25510, 25526, 25535, 25540, 25546, 25562,
+	25579, 25604, 25609, 25615, 25626, 25637, 25650, 25678, 25692, 25703, 25716, 25736, 25751, 25763, 25777, 25798,
+	25809, 25821, 25839, 25858, 25877, 25896, 25910, 25920, 25935, 25950, 25964, 25968, 25973, 25977, 25995, 26028,
+	26036, 26039, 26043, 26050, 26058, 26074, 26078, 26083, 26090, 26094, 26099, 26112, 26115, 26119, 26123, 26128,
+	26132, 26137, 26145, 26157, 26171, 26188, 26201, 26214, 26221, 26232, 26251, 26270, 26289, 26310, 26331, 26334,
+	26348, 26371, 26387, 26412, 26423, 26431, 26448, 26458, 26477, 26481, 26492, 26524, 26561, 26593, 26630, 26671,
+	26717, 26742, 26772, 26794, 26826, 26863, 26895, 26932, 26942, 26953, 26967, 26991, 27011, 27026, 27043, 27060,
+	27077, 27094, 27124, 27163, 27202, 27232, 27271, 27310, 27340, 27379, 27418, 27448, 27487, 27526, 27541, 27553,
+	27564, 27576, 27589, 27603, 27615, 27628, 27641, 27657, 27674, 27689, 27717, 27754, 27791, 27820, 27858, 27896,
+	27906, 27917, 27927, 27938, 27967, 28005, 28043, 28072, 28110, 28148, 28161, 28177, 28196, 28209, 28226, 28252,
+	28278, 28304, 28330, 28350, 28362, 28375, 28392, 28403, 28416, 28449, 28482, 28520, 28567, 28614, 28652, 28699,
+	28746, 28784, 28831, 28878, 28916, 28963, 29010, 29022, 29037, 29064, 29079, 29107, 29134, 29147, 29173, 29198,
+	29210, 29235, 29259, 29271, 29282, 29299, 29315, 29336, 29340, 29345, 29351, 29358, 29365, 29376, 29388, 29396,
+	29408, 29421, 29433, 29449, 29466, 29474, 29479, 29482, 29496, 29503, 29511, 29530, 29542, 29546, 29557, 29567,
+	29577, 29587, 29598, 29609, 29624, 29639, 29655, 29671, 29674, 29689, 29700, 29703, 29711, 29720, 29728, 29737,
+	29738, 29740, 29746, 29750, 29764, 29767, 29771, 29775, 29780, 29793, 29813, 29834, 29873, 29882, 29893, 29902,
+	29912, 29930, 29934, 29943, 29951, 29966, 29974, 29982, 29999, 30008, 30026, 30042, 30051, 30071, 30084, 30097,
+	30110, 30123, 30127, 30132, 30146, 30159, 30169, 30187, 30199, 30210, 30218, 30225, 30241, 30245, 30250, 30262,
+	30281, 30285, 30290, 30302, 30320, 30338, 30357, 30376, 30381, 30387, 30394, 30404, 30419, 30432, 30455, 30461,
+	30476, 30487, 30495, 30513, 30523, 30545, 30557, 30576, 30599, 30608, 30618, 30632, 30650, 30672, 30699, 30718,
+	30741, 30769, 30786, 30807, 30833, 30851, 30873, 30900, 30918, 30940, 30967, 30985, 31007, 31034, 31054, 31078,
+	31107, 31141, 31147, 31158, 31164, 31167, 31181, 31188, 31196, 31215, 31227, 31231, 31235, 31245, 31252, 31267,
+	31287, 31299, 31316, 31325, 31340, 31352, 31362, 31368, 31373, 31385, 31402, 31418, 31428, 31446, 31463, 31475,
+	31494, 31507, 31512, 31517, 31527,
 }
 
 // opFunctional marks the entries that change none of their arguments.
 const opFunctional = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000110000000000111111111111111001110011" +
-	"1111111101111111111111101111111111111111111111111111111111001111111111111111111111111110111110101111" +
-	"0000111000111000101010111000111000101010111100001010101010101110001011010100111100011100011110000101" +
-	"1111000110101010101010101110001010100111100000010111001111111111101111111111111111111111111111111101" +
-	"1011111111111111111111111111111111111111111111111111110111111111111111111111111110001111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
-	"1111111111111101010101111111111001010101101010111111111111011111111111010101011001011111101110101100" +
-	"1011111111111110111111111111100111111111001110010111001110011100111111111111011110101111111111001100" +
-	"1100110011111111111101111111111111111111001100110101111111111111111111111111101101111011111011111111" +
-	"1101111100001111000011011111011111101111111100110101011001111001111111111010111111101011111111111111" +
-	"1111111111000101111111100101100111100101111111110111011001010111111111111111001100111111111110011111" +
-	"1111011011011101111111111111101010101111010110010101111111111111111111111111111111111111111111101011" +
-	"0010111001100110010111111111111111111111111111111111111111111111111111111111111110101000111111111010" +
-	"1010101111111111100111111100101111111111111111111111111111111111111111111111011111111111111111111111" +
-	"1111111001111111100110101111111111111111111111001010111111101111111111111111111011100111111111111111" +
-	"1111111110111100111110111111111111111111111101111111111111111110001111111011111111001110010111111111" +
-	"1011000111111011111111111100111100011011111111000010101111111100000101011011011010101111111111111111" +
-	"1111111111111111111111110011111111111111111111111111111111111111111111111111111111111111111111111111" +
-	"1111111111111111111010111000111111111111111100110011111010101111010111111101111111111111111111110111" +
-	"1111011101110010111111110111111101111111111111111111111111111111111111111111111111111100011"
+	"1111111101111111111111101111111111111111111111111111111111001111111111111111111111111110111101011110" +
+	"0001110001110001010101110001110001010101111000010101010101011100010110101001111000111000111100001011" +
+	"1110001101010101010101011100010101001111000000101110011111111111011111111111111111111111111111111011" +
+	"0111111111111111111111111111111111111111111111111111101111111111111111111111111100011111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111101" +
+	"0101011111111110010101011010101111111111110111111111110101010110010111111011101011001011111111111110" +
+	"1111111111111001111111110011100101110011100111001111111111110111101011111111110011001100110011111111" +
+	"1111011111111111111111110011001101011111111111111111111111111011011110111110111111111101111100001111" +
+	"0000110111110111111011111111001101010110011110011111111111111111101011111111111111111111111100010111" +
+	"1111100101100111100101111111110111011001010111111111111111001100111111111110011111111101101101110111" +
+	"1111111111101010101111010110010101111111111111111111111111111111111111111111101011001011100110011001" +
+	"0111111111111111111111111111111111111111111111111111111111111110101000111111111010101010111111111110" +
+	"0111111100101111111111111111111111111111111111111111111111011111111111111111111111111111100111111110" +
+	"0110101111111111111111111111001010111111101111111111111111111011100111111111111111111111111011110011" +
+	"1110111111111111111111111101111111111111111110001111111011111111001110010111111111101100011111101111" +
+	"1111111100111100011011111111000010101111111100000101011011011010101111111111111111111111111111111111" +
+	"1111110011111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
+	"1010111000111111111111111100110011111010101111010111111101111111111111111111110111111101110111001011" +
+	"1111110111111101111111111111111111111111111111111111111111111111111100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -69,7 +69,7 @@ func (o *Op) Functional() bool {
 }
 
 func (o *Op) isOut() bool {
-	return slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable && a.KwOnly })
+	return o.Overload == "out" || slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable && a.KwOnly })
 }
 
 // quartet reports the four arguments every factory has.
@@ -124,6 +124,8 @@ func whyLeft(o *Op) string {
 		return "out= variant"
 	case strings.HasPrefix(o.Base, "sym_"):
 		return "symbolic shape"
+	case strings.HasPrefix(o.Base, "_test_"), o.Base == "_foobar":
+		return "for PyTorch's own tests"
 	}
 	return ""
 }

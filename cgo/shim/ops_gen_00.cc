@@ -108,7 +108,6 @@
 #if __has_include(<ATen/ops/_flash_attention_forward_ops.h>)
 #include <ATen/ops/_flash_attention_forward_ops.h>
 #endif
-#include <ATen/ops/_foobar_ops.h>
 #include <ATen/ops/_foreach_abs_ops.h>
 #include <ATen/ops/_foreach_acos_ops.h>
 #include <ATen/ops/_foreach_add_ops.h>
@@ -336,21 +335,19 @@
 #include <ATen/ops/_stack_ops.h>
 #include <ATen/ops/_standard_gamma_ops.h>
 #include <ATen/ops/_standard_gamma_grad_ops.h>
-#include <ATen/ops/_test_ambiguous_defaults_ops.h>
-#include <ATen/ops/_test_autograd_multiple_dispatch_ops.h>
-#include <ATen/ops/_test_autograd_multiple_dispatch_view_ops.h>
-#include <ATen/ops/_test_autograd_multiple_dispatch_view_copy_ops.h>
-#include <ATen/ops/_test_check_tensor_ops.h>
-#include <ATen/ops/_test_functorch_fallback_ops.h>
-#include <ATen/ops/_test_optional_filled_intlist_ops.h>
-#include <ATen/ops/_test_optional_floatlist_ops.h>
-#include <ATen/ops/_test_optional_intlist_ops.h>
-#include <ATen/ops/_test_parallel_materialize_ops.h>
-#include <ATen/ops/_test_serialization_subcmul_ops.h>
-#include <ATen/ops/_test_string_default_ops.h>
-#include <ATen/ops/_test_warn_in_autograd_ops.h>
 #include <ATen/ops/_thnn_differentiable_gru_cell_backward_ops.h>
 #include <ATen/ops/_thnn_differentiable_lstm_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
+#include <ATen/ops/_to_copy_ops.h>
+#include <ATen/ops/_to_cpu_ops.h>
+#include <ATen/ops/_to_dense_ops.h>
+#include <ATen/ops/_to_sparse_ops.h>
+#include <ATen/ops/_to_sparse_bsc_ops.h>
+#include <ATen/ops/_to_sparse_bsr_ops.h>
 
 namespace tg::op {
 
@@ -1601,14 +1598,6 @@ void _flash_attention_forward_quantized(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 	r.tensor(std::move(std::get<3>(out)));
 	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _foobar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto arg1 = a.boolean();
-	auto arg2 = a.boolean();
-	auto arg3 = a.boolean();
-	r.tensor(at::_ops::_foobar::call(self, arg1, arg2, arg3));
 }
 
 void _foreach_abs(Args& a, Results& r) {
@@ -4246,96 +4235,6 @@ void _standard_gamma_grad(Args& a, Results& r) {
 	r.tensor(at::_ops::_standard_gamma_grad::call(self, output));
 }
 
-void _test_ambiguous_defaults_a(Args& a, Results& r) {
-	const auto& dummy = a.tensor();
-	auto a_ = a.integer();
-	auto b = a.integer();
-	r.tensor(at::_ops::_test_ambiguous_defaults_a::call(dummy, a_, b));
-}
-
-void _test_ambiguous_defaults_b(Args& a, Results& r) {
-	const auto& dummy = a.tensor();
-	auto a_ = a.integer();
-	auto b = a.string();
-	r.tensor(at::_ops::_test_ambiguous_defaults_b::call(dummy, a_, b));
-}
-
-void _test_autograd_multiple_dispatch_fullcoverage(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_fullcoverage::call(self));
-}
-
-void _test_autograd_multiple_dispatch_ntonly(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto b = a.boolean();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_ntonly::call(self, b));
-}
-
-void _test_autograd_multiple_dispatch_view(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_view::call(self));
-}
-
-void _test_autograd_multiple_dispatch_view_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_autograd_multiple_dispatch_view_copy::call(self));
-}
-
-void _test_check_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_check_tensor::call(self));
-}
-
-void _test_functorch_fallback(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::_test_functorch_fallback::call(self, other));
-}
-
-void _test_optional_filled_intlist(Args& a, Results& r) {
-	const auto& values = a.tensor();
-	auto addends = a.opt_ints();
-	r.tensor(at::_ops::_test_optional_filled_intlist::call(values, addends));
-}
-
-void _test_optional_floatlist(Args& a, Results& r) {
-	const auto& values = a.tensor();
-	auto addends = a.opt_numbers();
-	r.tensor(at::_ops::_test_optional_floatlist::call(values, addends));
-}
-
-void _test_optional_intlist(Args& a, Results& r) {
-	const auto& values = a.tensor();
-	auto addends = a.opt_ints();
-	r.tensor(at::_ops::_test_optional_intlist::call(values, addends));
-}
-
-void _test_parallel_materialize(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto num_parallel = a.integer();
-	auto skip_first = a.boolean();
-	r.tensor(at::_ops::_test_parallel_materialize::call(self, num_parallel, skip_first));
-}
-
-void _test_serialization_subcmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::_test_serialization_subcmul::call(self, other, alpha));
-}
-
-void _test_string_default(Args& a, Results& r) {
-	const auto& dummy = a.tensor();
-	auto a_ = a.string();
-	auto b = a.string();
-	r.tensor(at::_ops::_test_string_default::call(dummy, a_, b));
-}
-
-void _test_warn_in_autograd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_test_warn_in_autograd::call(self));
-}
-
 void _thnn_differentiable_gru_cell_backward(Args& a, Results& r) {
 	const auto& grad_hy = a.tensor();
 	const auto& input_gates = a.tensor();
@@ -4366,6 +4265,120 @@ void _thnn_differentiable_lstm_cell_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 	r.tensor(std::move(std::get<3>(out)));
 	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_gru_cell(Args& a, Results& r) {
+	const auto& input_gates = a.tensor();
+	const auto& hidden_gates = a.tensor();
+	const auto& hx = a.tensor();
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_fused_gru_cell::call(input_gates, hidden_gates, hx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _thnn_fused_gru_cell_backward(Args& a, Results& r) {
+	const auto& grad_hy = a.tensor();
+	const auto& workspace = a.tensor();
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_gru_cell_backward::call(grad_hy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_lstm_cell(Args& a, Results& r) {
+	const auto& input_gates = a.tensor();
+	const auto& hidden_gates = a.tensor();
+	const auto& cx = a.tensor();
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_fused_lstm_cell::call(input_gates, hidden_gates, cx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _thnn_fused_lstm_cell_backward(Args& a, Results& r) {
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& cx = a.tensor();
+	const auto& cy = a.tensor();
+	const auto& workspace = a.tensor();
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_lstm_cell_backward::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_lstm_cell_backward_impl(Args& a, Results& r) {
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& cx = a.tensor();
+	const auto& cy = a.tensor();
+	const auto& workspace = a.tensor();
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_lstm_cell_backward_impl::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _to_copy(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto non_blocking = a.boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
+}
+
+void _to_cpu(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::_to_cpu::call(tensors));
+}
+
+void _to_dense(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto masked_grad = a.opt_boolean();
+	r.tensor(at::_ops::_to_dense::call(self, dtype, masked_grad));
+}
+
+void _to_sparse(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto layout = a.opt_layout();
+	auto blocksize = a.opt_ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse::call(self, layout, blocksize, dense_dim));
+}
+
+void _to_sparse_sparse_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto sparse_dim = a.integer();
+	r.tensor(at::_ops::_to_sparse_sparse_dim::call(self, sparse_dim));
+}
+
+void _to_sparse_bsc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_bsc::call(self, blocksize, dense_dim));
+}
+
+void _to_sparse_bsr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_bsr::call(self, blocksize, dense_dim));
 }
 
 }  // namespace tg::op

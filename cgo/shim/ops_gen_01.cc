@@ -2,17 +2,6 @@
 
 #include "ops_gen.h"
 
-#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
-#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
-#include <ATen/ops/_to_copy_ops.h>
-#include <ATen/ops/_to_cpu_ops.h>
-#include <ATen/ops/_to_dense_ops.h>
-#include <ATen/ops/_to_sparse_ops.h>
-#include <ATen/ops/_to_sparse_bsc_ops.h>
-#include <ATen/ops/_to_sparse_bsr_ops.h>
 #include <ATen/ops/_to_sparse_csc_ops.h>
 #include <ATen/ops/_to_sparse_csr_ops.h>
 #include <ATen/ops/_to_sparse_semi_structured_ops.h>
@@ -338,122 +327,12 @@
 #include <ATen/ops/flipud_ops.h>
 #include <ATen/ops/float_power_ops.h>
 #include <ATen/ops/floor_ops.h>
+#include <ATen/ops/floor_divide_ops.h>
+#include <ATen/ops/fmax_ops.h>
+#include <ATen/ops/fmin_ops.h>
+#include <ATen/ops/fmod_ops.h>
 
 namespace tg::op {
-
-void _thnn_fused_gru_cell(Args& a, Results& r) {
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	const auto& hx = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_fused_gru_cell::call(input_gates, hidden_gates, hx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _thnn_fused_gru_cell_backward(Args& a, Results& r) {
-	const auto& grad_hy = a.tensor();
-	const auto& workspace = a.tensor();
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_gru_cell_backward::call(grad_hy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_lstm_cell(Args& a, Results& r) {
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	const auto& cx = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_fused_lstm_cell::call(input_gates, hidden_gates, cx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _thnn_fused_lstm_cell_backward(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& cx = a.tensor();
-	const auto& cy = a.tensor();
-	const auto& workspace = a.tensor();
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_lstm_cell_backward::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_lstm_cell_backward_impl(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& cx = a.tensor();
-	const auto& cy = a.tensor();
-	const auto& workspace = a.tensor();
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_lstm_cell_backward_impl::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _to_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto non_blocking = a.boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
-}
-
-void _to_cpu(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::_to_cpu::call(tensors));
-}
-
-void _to_dense(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto masked_grad = a.opt_boolean();
-	r.tensor(at::_ops::_to_dense::call(self, dtype, masked_grad));
-}
-
-void _to_sparse(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto layout = a.opt_layout();
-	auto blocksize = a.opt_ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse::call(self, layout, blocksize, dense_dim));
-}
-
-void _to_sparse_sparse_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sparse_dim = a.integer();
-	r.tensor(at::_ops::_to_sparse_sparse_dim::call(self, sparse_dim));
-}
-
-void _to_sparse_bsc(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto blocksize = a.ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_bsc::call(self, blocksize, dense_dim));
-}
-
-void _to_sparse_bsr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto blocksize = a.ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_bsr::call(self, blocksize, dense_dim));
-}
 
 void _to_sparse_csc(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -3584,27 +3463,11 @@ void fbgemm_linear_fp16_weight(Args& a, Results& r) {
 	r.tensor(at::_ops::fbgemm_linear_fp16_weight::call(input, packed_weight, bias));
 }
 
-void fbgemm_linear_fp16_weight_out(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
-	const auto& bias = a.tensor();
-	auto& output = const_cast<at::Tensor&>(a.tensor());
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight_out::call(input, packed_weight, bias, output));
-}
-
 void fbgemm_linear_fp16_weight_fp32_activation(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& packed_weight = a.tensor();
 	auto bias = a.opt_tensor();
 	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation::call(input, packed_weight, bias));
-}
-
-void fbgemm_linear_fp16_weight_fp32_activation_out(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto& output = const_cast<at::Tensor&>(a.tensor());
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation_out::call(input, packed_weight, bias, output));
 }
 
 void fbgemm_linear_int8_weight(Args& a, Results& r) {
@@ -3966,6 +3829,60 @@ void floor(Args& a, Results& r) {
 void floor_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	at::_ops::floor_::call(self);
+}
+
+void floor_divide(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::floor_divide::call(self, other));
+}
+
+void floor_divide_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
+}
+
+void floor_divide__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::floor_divide__Scalar::call(self, other);
+}
+
+void floor_divide__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::floor_divide__Tensor::call(self, other);
+}
+
+void fmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmax::call(self, other));
+}
+
+void fmin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmin::call(self, other));
+}
+
+void fmod_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::fmod_Scalar::call(self, other));
+}
+
+void fmod_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmod_Tensor::call(self, other));
+}
+
+void fmod__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::fmod__Scalar::call(self, other);
 }
 
 }  // namespace tg::op

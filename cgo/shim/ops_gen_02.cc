@@ -2,9 +2,6 @@
 
 #include "ops_gen.h"
 
-#include <ATen/ops/floor_divide_ops.h>
-#include <ATen/ops/fmax_ops.h>
-#include <ATen/ops/fmin_ops.h>
 #include <ATen/ops/fmod_ops.h>
 #include <ATen/ops/frac_ops.h>
 #include <ATen/ops/fractional_max_pool2d_ops.h>
@@ -339,62 +336,10 @@
 #include <ATen/ops/poisson_nll_loss_ops.h>
 #include <ATen/ops/polar_ops.h>
 #include <ATen/ops/polygamma_ops.h>
+#include <ATen/ops/positive_ops.h>
+#include <ATen/ops/pow_ops.h>
 
 namespace tg::op {
-
-void floor_divide(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::floor_divide::call(self, other));
-}
-
-void floor_divide_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
-}
-
-void floor_divide__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::floor_divide__Scalar::call(self, other);
-}
-
-void floor_divide__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::floor_divide__Tensor::call(self, other);
-}
-
-void fmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmax::call(self, other));
-}
-
-void fmin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmin::call(self, other));
-}
-
-void fmod_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::fmod_Scalar::call(self, other));
-}
-
-void fmod_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmod_Tensor::call(self, other));
-}
-
-void fmod__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::fmod__Scalar::call(self, other);
-}
 
 void fmod__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
@@ -4102,6 +4047,29 @@ void polygamma(Args& a, Results& r) {
 	auto n = a.integer();
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::polygamma::call(n, self));
+}
+
+void polygamma_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto n = a.integer();
+	at::_ops::polygamma_::call(self, n);
+}
+
+void positive(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::positive::call(self));
+}
+
+void pow_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::pow_Scalar::call(self, exponent));
+}
+
+void pow_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto exponent = a.scalar();
+	r.tensor(at::_ops::pow_Tensor_Scalar::call(self, exponent));
 }
 
 }  // namespace tg::op

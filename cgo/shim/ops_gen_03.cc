@@ -2,8 +2,6 @@
 
 #include "ops_gen.h"
 
-#include <ATen/ops/polygamma_ops.h>
-#include <ATen/ops/positive_ops.h>
 #include <ATen/ops/pow_ops.h>
 #include <ATen/ops/prelu_ops.h>
 #include <ATen/ops/prod_ops.h>
@@ -316,29 +314,6 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void polygamma_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto n = a.integer();
-	at::_ops::polygamma_::call(self, n);
-}
-
-void positive(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::positive::call(self));
-}
-
-void pow_Scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::pow_Scalar::call(self, exponent));
-}
-
-void pow_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto exponent = a.scalar();
-	r.tensor(at::_ops::pow_Tensor_Scalar::call(self, exponent));
-}
 
 void pow_Tensor_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();

@@ -132,7 +132,6 @@ void _fill_mem_eff_dropout_mask_(Args&, Results&);
 void _flash_attention_backward(Args&, Results&);
 void _flash_attention_forward(Args&, Results&);
 void _flash_attention_forward_quantized(Args&, Results&);
-void _foobar(Args&, Results&);
 void _foreach_abs(Args&, Results&);
 void _foreach_abs_(Args&, Results&);
 void _foreach_acos(Args&, Results&);
@@ -469,21 +468,6 @@ void _spsolve(Args&, Results&);
 void _stack(Args&, Results&);
 void _standard_gamma(Args&, Results&);
 void _standard_gamma_grad(Args&, Results&);
-void _test_ambiguous_defaults_a(Args&, Results&);
-void _test_ambiguous_defaults_b(Args&, Results&);
-void _test_autograd_multiple_dispatch_fullcoverage(Args&, Results&);
-void _test_autograd_multiple_dispatch_ntonly(Args&, Results&);
-void _test_autograd_multiple_dispatch_view(Args&, Results&);
-void _test_autograd_multiple_dispatch_view_copy(Args&, Results&);
-void _test_check_tensor(Args&, Results&);
-void _test_functorch_fallback(Args&, Results&);
-void _test_optional_filled_intlist(Args&, Results&);
-void _test_optional_floatlist(Args&, Results&);
-void _test_optional_intlist(Args&, Results&);
-void _test_parallel_materialize(Args&, Results&);
-void _test_serialization_subcmul(Args&, Results&);
-void _test_string_default(Args&, Results&);
-void _test_warn_in_autograd(Args&, Results&);
 void _thnn_differentiable_gru_cell_backward(Args&, Results&);
 void _thnn_differentiable_lstm_cell_backward(Args&, Results&);
 void _thnn_fused_gru_cell(Args&, Results&);
@@ -914,9 +898,7 @@ void fake_quantize_per_tensor_affine_tensor_qparams(Args&, Results&);
 void fake_quantize_per_tensor_affine_cachemask(Args&, Results&);
 void fake_quantize_per_tensor_affine_cachemask_backward(Args&, Results&);
 void fbgemm_linear_fp16_weight(Args&, Results&);
-void fbgemm_linear_fp16_weight_out(Args&, Results&);
 void fbgemm_linear_fp16_weight_fp32_activation(Args&, Results&);
-void fbgemm_linear_fp16_weight_fp32_activation_out(Args&, Results&);
 void fbgemm_linear_int8_weight(Args&, Results&);
 void fbgemm_linear_int8_weight_fp32_activation(Args&, Results&);
 void fbgemm_linear_quantize_weight(Args&, Results&);
@@ -2129,7 +2111,6 @@ const Entry ops_table[] = {
 	op::_flash_attention_backward,
 	op::_flash_attention_forward,
 	op::_flash_attention_forward_quantized,
-	op::_foobar,
 	op::_foreach_abs,
 	op::_foreach_abs_,
 	op::_foreach_acos,
@@ -2466,21 +2447,6 @@ const Entry ops_table[] = {
 	op::_stack,
 	op::_standard_gamma,
 	op::_standard_gamma_grad,
-	op::_test_ambiguous_defaults_a,
-	op::_test_ambiguous_defaults_b,
-	op::_test_autograd_multiple_dispatch_fullcoverage,
-	op::_test_autograd_multiple_dispatch_ntonly,
-	op::_test_autograd_multiple_dispatch_view,
-	op::_test_autograd_multiple_dispatch_view_copy,
-	op::_test_check_tensor,
-	op::_test_functorch_fallback,
-	op::_test_optional_filled_intlist,
-	op::_test_optional_floatlist,
-	op::_test_optional_intlist,
-	op::_test_parallel_materialize,
-	op::_test_serialization_subcmul,
-	op::_test_string_default,
-	op::_test_warn_in_autograd,
 	op::_thnn_differentiable_gru_cell_backward,
 	op::_thnn_differentiable_lstm_cell_backward,
 	op::_thnn_fused_gru_cell,
@@ -2911,9 +2877,7 @@ const Entry ops_table[] = {
 	op::fake_quantize_per_tensor_affine_cachemask,
 	op::fake_quantize_per_tensor_affine_cachemask_backward,
 	op::fbgemm_linear_fp16_weight,
-	op::fbgemm_linear_fp16_weight_out,
 	op::fbgemm_linear_fp16_weight_fp32_activation,
-	op::fbgemm_linear_fp16_weight_fp32_activation_out,
 	op::fbgemm_linear_int8_weight,
 	op::fbgemm_linear_int8_weight_fp32_activation,
 	op::fbgemm_linear_quantize_weight,
@@ -3930,7 +3894,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 1991;
-const uint64_t ops_hash = 0xb4e1b75be3e8f46fu;
+const uint32_t ops_count = 1973;
+const uint64_t ops_hash = 0xbdfb2575e58b3f61u;
 
 }  // namespace tg

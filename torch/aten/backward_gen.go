@@ -386,12 +386,12 @@ func GatherSparseBackward(x torch.Tensor, dim int, index, grad torch.Tensor) tor
 	return result1(&c)
 }
 
-// GridSampler2dCpuFallbackBackward calls aten::_grid_sampler_2d_cpu_fallback_backward.
+// GridSampler2dCPUFallbackBackward calls aten::_grid_sampler_2d_cpu_fallback_backward.
 //
 //	_grid_sampler_2d_cpu_fallback_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> (Tensor, Tensor)
-func GridSampler2dCpuFallbackBackward(gradOutput, input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) (torch.Tensor, torch.Tensor) {
+func GridSampler2dCPUFallbackBackward(gradOutput, input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) (torch.Tensor, torch.Tensor) {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenGridSampler2dCpuFallbackBackward)
+	c.Begin(cgo.OpAtenGridSampler2dCPUFallbackBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, input)
 	putTensor(&c, grid)
@@ -582,17 +582,17 @@ func ScaledDotProductFlashAttentionBackward(gradOut, query, key, value, out, log
 	return result3(&c)
 }
 
-// ScaledDotProductFlashAttentionForCpuBackward calls
+// ScaledDotProductFlashAttentionForCPUBackward calls
 // aten::_scaled_dot_product_flash_attention_for_cpu_backward.
 //
 //	_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)
-func ScaledDotProductFlashAttentionForCpuBackward(gradOut, query, key, value, out, logsumexp torch.Tensor, dropoutP float64, isCausal bool, opts ...ScaledDotProductFlashAttentionForCpuBackwardOptions) (gradQuery, gradKey, gradValue torch.Tensor) {
-	var o ScaledDotProductFlashAttentionForCpuBackwardOptions
+func ScaledDotProductFlashAttentionForCPUBackward(gradOut, query, key, value, out, logsumexp torch.Tensor, dropoutP float64, isCausal bool, opts ...ScaledDotProductFlashAttentionForCPUBackwardOptions) (gradQuery, gradKey, gradValue torch.Tensor) {
+	var o ScaledDotProductFlashAttentionForCPUBackwardOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionForCpuBackward)
+	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionForCPUBackward)
 	putTensor(&c, gradOut)
 	putTensor(&c, query)
 	putTensor(&c, key)
@@ -814,16 +814,16 @@ func THNNFusedLSTMCellBackwardImpl(gradHy, gradCy, cx, cy, workspace torch.Tenso
 	return result3(&c)
 }
 
-// UpsampleBicubic2dAaBackward calls aten::_upsample_bicubic2d_aa_backward.
+// UpsampleBicubic2dAABackward calls aten::_upsample_bicubic2d_aa_backward.
 //
 //	_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleBicubic2dAaBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBicubic2dAaBackwardOptions) torch.Tensor {
-	var o UpsampleBicubic2dAaBackwardOptions
+func UpsampleBicubic2dAABackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBicubic2dAABackwardOptions) torch.Tensor {
+	var o UpsampleBicubic2dAABackwardOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenUpsampleBicubic2dAaBackward)
+	c.Begin(cgo.OpAtenUpsampleBicubic2dAABackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
@@ -833,16 +833,16 @@ func UpsampleBicubic2dAaBackward(gradOutput torch.Tensor, outputSize, inputSize 
 	return result1(&c)
 }
 
-// UpsampleBilinear2dAaBackward calls aten::_upsample_bilinear2d_aa_backward.
+// UpsampleBilinear2dAABackward calls aten::_upsample_bilinear2d_aa_backward.
 //
 //	_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleBilinear2dAaBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBilinear2dAaBackwardOptions) torch.Tensor {
-	var o UpsampleBilinear2dAaBackwardOptions
+func UpsampleBilinear2dAABackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleBilinear2dAABackwardOptions) torch.Tensor {
+	var o UpsampleBilinear2dAABackwardOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenUpsampleBilinear2dAaBackward)
+	c.Begin(cgo.OpAtenUpsampleBilinear2dAABackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
@@ -1171,12 +1171,12 @@ func CuDNNGridSamplerBackward(x, grid, gradOutput torch.Tensor) (gradSelf, gradG
 	return result2(&c)
 }
 
-// CummaxminBackward calls aten::cummaxmin_backward.
+// CumMaxMinBackward calls aten::cummaxmin_backward.
 //
 //	cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor
-func CummaxminBackward(grad, input, indices torch.Tensor, dim int) torch.Tensor {
+func CumMaxMinBackward(grad, input, indices torch.Tensor, dim int) torch.Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpCummaxminBackward)
+	c.Begin(cgo.OpCumMaxMinBackward)
 	putTensor(&c, grad)
 	putTensor(&c, input)
 	putTensor(&c, indices)

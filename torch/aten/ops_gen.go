@@ -801,12 +801,12 @@ func ConvertWeightToInt4Pack(x torch.Tensor, innerKTiles int) torch.Tensor {
 	return result1(&c)
 }
 
-// ConvertWeightToInt4PackForCpu calls aten::_convert_weight_to_int4pack_for_cpu.
+// ConvertWeightToInt4PackForCPU calls aten::_convert_weight_to_int4pack_for_cpu.
 //
 //	_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor
-func ConvertWeightToInt4PackForCpu(x torch.Tensor, innerKTiles int) torch.Tensor {
+func ConvertWeightToInt4PackForCPU(x torch.Tensor, innerKTiles int) torch.Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenConvertWeightToInt4PackForCpu)
+	c.Begin(cgo.OpAtenConvertWeightToInt4PackForCPU)
 	putTensor(&c, x)
 	c.Int(innerKTiles)
 	return result1(&c)
@@ -924,7 +924,7 @@ func CSLtSparseMM(compressedA, denseB torch.Tensor, opts ...CSLtSparseMMOptions)
 	putTensor(&c, o.Alpha)
 	c.Code(code(o.OutDType))
 	c.Bool(o.TransposeResult)
-	c.Int(o.AlgId)
+	c.Int(o.AlgID)
 	c.Int(orInt(o.SplitK, 1))
 	c.Int(orInt(o.SplitKMode, -1))
 	return result1(&c)
@@ -1283,16 +1283,16 @@ func EfficientAttentionForward(query, key, value, bias, cuSeqlensQ, cuSeqlensK t
 	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5)
 }
 
-// Efficientzerotensor calls aten::_efficientzerotensor.
+// EfficientZeroTensor calls aten::_efficientzerotensor.
 //
 //	_efficientzerotensor(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-func Efficientzerotensor(size []int, opts ...torch.TensorOptions) torch.Tensor {
+func EfficientZeroTensor(size []int, opts ...torch.TensorOptions) torch.Tensor {
 	var o torch.TensorOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenEfficientzerotensor)
+	c.Begin(cgo.OpAtenEfficientZeroTensor)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
 	return torch.RawFinish(o, result1(&c))
@@ -1554,23 +1554,6 @@ func FlashAttentionForwardQuantized(query, key, value, cumSeqQ, cumSeqK torch.Te
 	return result5(&c)
 }
 
-// Foobar calls aten::_foobar.
-//
-//	_foobar(Tensor self, bool arg1=True, bool arg2=True, *, bool arg3=True) -> Tensor
-func Foobar(x torch.Tensor, opts ...FoobarOptions) torch.Tensor {
-	var o FoobarOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAtenFoobar)
-	putTensor(&c, x)
-	c.Bool(!o.NoArg1)
-	c.Bool(!o.NoArg2)
-	c.Bool(!o.NoArg3)
-	return result1(&c)
-}
-
 // FunctionalAssertAsyncMsg calls aten::_functional_assert_async.msg.
 //
 //	_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor
@@ -1643,12 +1626,12 @@ func FwPrimalCopy(x torch.Tensor, level int) torch.Tensor {
 	return result1(&c)
 }
 
-// GridSampler2dCpuFallback calls aten::_grid_sampler_2d_cpu_fallback.
+// GridSampler2dCPUFallback calls aten::_grid_sampler_2d_cpu_fallback.
 //
 //	_grid_sampler_2d_cpu_fallback(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-func GridSampler2dCpuFallback(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
+func GridSampler2dCPUFallback(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenGridSampler2dCpuFallback)
+	c.Begin(cgo.OpAtenGridSampler2dCPUFallback)
 	putTensor(&c, input)
 	putTensor(&c, grid)
 	c.Int(interpolationMode)
@@ -1820,12 +1803,12 @@ func IsAnyTrue(x torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// IsZerotensor calls aten::_is_zerotensor.
+// IsZeroTensor calls aten::_is_zerotensor.
 //
 //	_is_zerotensor(Tensor self) -> bool
-func IsZerotensor(x torch.Tensor) bool {
+func IsZeroTensor(x torch.Tensor) bool {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenIsZerotensor)
+	c.Begin(cgo.OpAtenIsZeroTensor)
 	putTensor(&c, x)
 	return resultBool(&c)
 }
@@ -2614,12 +2597,12 @@ func NNPACKSpatialConvolution(input, weight, bias torch.Tensor, padding []int, s
 	return result1(&c)
 }
 
-// Nnz calls aten::_nnz.
+// NNZ calls aten::_nnz.
 //
 //	_nnz(Tensor self) -> int
-func Nnz(x torch.Tensor) int {
+func NNZ(x torch.Tensor) int {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenNnz)
+	c.Begin(cgo.OpAtenNNZ)
 	putTensor(&c, x)
 	return resultInt(&c)
 }
@@ -2733,12 +2716,12 @@ func Print(s string) {
 	done(&c)
 }
 
-// PropagateXlaData calls aten::_propagate_xla_data.
+// PropagateXLAData calls aten::_propagate_xla_data.
 //
 //	_propagate_xla_data(Tensor input, Tensor output) -> ()
-func PropagateXlaData(input, output torch.Tensor) {
+func PropagateXLAData(input, output torch.Tensor) {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenPropagateXlaData)
+	c.Begin(cgo.OpAtenPropagateXLAData)
 	putTensor(&c, input)
 	putTensor(&c, output)
 	done(&c)
@@ -2996,16 +2979,16 @@ func ScaledDotProductFlashAttentionQuantized(query, key, value, qDescale, kDesca
 	return outTensor(&c, 0), outTensor(&c, 1), outTensor(&c, 2), outTensor(&c, 3), c.IntResult(4), c.IntResult(5), outTensor(&c, 6), outTensor(&c, 7), outTensor(&c, 8)
 }
 
-// ScaledDotProductFlashAttentionForCpu calls aten::_scaled_dot_product_flash_attention_for_cpu.
+// ScaledDotProductFlashAttentionForCPU calls aten::_scaled_dot_product_flash_attention_for_cpu.
 //
 //	_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)
-func ScaledDotProductFlashAttentionForCpu(query, key, value torch.Tensor, opts ...ScaledDotProductFlashAttentionForCpuOptions) (output, logsumexp torch.Tensor) {
-	var o ScaledDotProductFlashAttentionForCpuOptions
+func ScaledDotProductFlashAttentionForCPU(query, key, value torch.Tensor, opts ...ScaledDotProductFlashAttentionForCPUOptions) (output, logsumexp torch.Tensor) {
+	var o ScaledDotProductFlashAttentionForCPUOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionForCpu)
+	c.Begin(cgo.OpAtenScaledDotProductFlashAttentionForCPU)
 	putTensor(&c, query)
 	putTensor(&c, key)
 	putTensor(&c, value)
@@ -3776,187 +3759,6 @@ func StandardGammaGrad(x, output torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// TestAmbiguousDefaultsA calls aten::_test_ambiguous_defaults.a. Optional, in this order: a
-// (default 1), b (default 1).
-//
-//	_test_ambiguous_defaults.a(Tensor dummy, int a=1, int b=1) -> Tensor
-func TestAmbiguousDefaultsA(dummy torch.Tensor, ab ...int) torch.Tensor {
-	atMost(len(ab), 2)
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestAmbiguousDefaultsA)
-	putTensor(&c, dummy)
-	c.Int(intAt(ab, 0, 1))
-	c.Int(intAt(ab, 1, 1))
-	return result1(&c)
-}
-
-// TestAmbiguousDefaultsB calls aten::_test_ambiguous_defaults.b.
-//
-//	_test_ambiguous_defaults.b(Tensor dummy, int a=2, str b="2") -> Tensor
-func TestAmbiguousDefaultsB(dummy torch.Tensor, opts ...TestAmbiguousDefaultsBOptions) torch.Tensor {
-	var o TestAmbiguousDefaultsBOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestAmbiguousDefaultsB)
-	putTensor(&c, dummy)
-	c.Int(orInt(o.A, 2))
-	c.Str(orStr(o.B, "2"))
-	return result1(&c)
-}
-
-// TestAutogradMultipleDispatchFullcoverage calls
-// aten::_test_autograd_multiple_dispatch.fullcoverage.
-//
-//	_test_autograd_multiple_dispatch.fullcoverage(Tensor self) -> Tensor
-func TestAutogradMultipleDispatchFullcoverage(x torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestAutogradMultipleDispatchFullcoverage)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// TestAutogradMultipleDispatchNtonly calls aten::_test_autograd_multiple_dispatch.ntonly.
-//
-//	_test_autograd_multiple_dispatch.ntonly(Tensor self, bool b) -> Tensor
-func TestAutogradMultipleDispatchNtonly(x torch.Tensor, b bool) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestAutogradMultipleDispatchNtonly)
-	putTensor(&c, x)
-	c.Bool(b)
-	return result1(&c)
-}
-
-// TestAutogradMultipleDispatchView calls aten::_test_autograd_multiple_dispatch_view.
-//
-//	_test_autograd_multiple_dispatch_view(Tensor(a) self) -> Tensor(a)
-func TestAutogradMultipleDispatchView(x torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestAutogradMultipleDispatchView)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// TestAutogradMultipleDispatchViewCopy calls aten::_test_autograd_multiple_dispatch_view_copy.
-//
-//	_test_autograd_multiple_dispatch_view_copy(Tensor self) -> Tensor
-func TestAutogradMultipleDispatchViewCopy(x torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestAutogradMultipleDispatchViewCopy)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// TestCheckTensor calls aten::_test_check_tensor.
-//
-//	_test_check_tensor(Tensor self) -> Tensor
-func TestCheckTensor(x torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestCheckTensor)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// TestFunctorchFallback calls aten::_test_functorch_fallback.
-//
-//	_test_functorch_fallback(Tensor self, Tensor other) -> Tensor
-func TestFunctorchFallback(x, other torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestFunctorchFallback)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	return result1(&c)
-}
-
-// TestOptionalFilledIntlist calls aten::_test_optional_filled_intlist.
-//
-//	_test_optional_filled_intlist(Tensor values, int[2]? addends) -> Tensor
-func TestOptionalFilledIntlist(values torch.Tensor, addends ...int) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestOptionalFilledIntlist)
-	putTensor(&c, values)
-	c.OptInts(addends)
-	return result1(&c)
-}
-
-// TestOptionalFloatlist calls aten::_test_optional_floatlist.
-//
-//	_test_optional_floatlist(Tensor values, float[]? addends) -> Tensor
-func TestOptionalFloatlist(values torch.Tensor, addends []float64) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestOptionalFloatlist)
-	putTensor(&c, values)
-	c.OptFloats(addends)
-	return result1(&c)
-}
-
-// TestOptionalIntlist calls aten::_test_optional_intlist.
-//
-//	_test_optional_intlist(Tensor values, int[]? addends) -> Tensor
-func TestOptionalIntlist(values torch.Tensor, addends ...int) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestOptionalIntlist)
-	putTensor(&c, values)
-	c.OptInts(addends)
-	return result1(&c)
-}
-
-// TestParallelMaterialize calls aten::_test_parallel_materialize.
-//
-//	_test_parallel_materialize(Tensor self, int num_parallel, bool skip_first=False) -> Tensor
-func TestParallelMaterialize(x torch.Tensor, numParallel int, opts ...TestParallelMaterializeOptions) torch.Tensor {
-	var o TestParallelMaterializeOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestParallelMaterialize)
-	putTensor(&c, x)
-	c.Int(numParallel)
-	c.Bool(o.SkipFirst)
-	return result1(&c)
-}
-
-// TestSerializationSubcmul calls aten::_test_serialization_subcmul. Optional: alpha (default 1).
-//
-//	_test_serialization_subcmul(Tensor self, Tensor other, Scalar alpha=1) -> Tensor
-func TestSerializationSubcmul(x, other torch.Tensor, alpha ...torch.Scalar) torch.Tensor {
-	atMost(len(alpha), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestSerializationSubcmul)
-	putTensor(&c, x)
-	putTensor(&c, other)
-	putScalar(&c, or(optional(alpha), 1))
-	return result1(&c)
-}
-
-// TestStringDefault calls aten::_test_string_default.
-//
-//	_test_string_default(Tensor dummy, str a="\"'\\", str b='"\'\\') -> Tensor
-func TestStringDefault(dummy torch.Tensor, opts ...TestStringDefaultOptions) torch.Tensor {
-	var o TestStringDefaultOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestStringDefault)
-	putTensor(&c, dummy)
-	c.Str(orStr(o.A, "\"'\\"))
-	c.Str(orStr(o.B, "\"'\\"))
-	return result1(&c)
-}
-
-// TestWarnInAutograd calls aten::_test_warn_in_autograd.
-//
-//	_test_warn_in_autograd(Tensor self) -> Tensor
-func TestWarnInAutograd(x torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAtenTestWarnInAutograd)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
 // THNNFusedGRUCell calls aten::_thnn_fused_gru_cell.
 //
 //	_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor)
@@ -4010,12 +3812,12 @@ func ToCopy(x torch.Tensor, nonBlocking bool, opts ...torch.TensorOptions) torch
 	return torch.RawFinish(o, result1(&c))
 }
 
-// ToCpu calls aten::_to_cpu.
+// ToCPU calls aten::_to_cpu.
 //
 //	_to_cpu(Tensor[] tensors) -> Tensor[]
-func ToCpu(tensors ...torch.Tensor) []torch.Tensor {
+func ToCPU(tensors ...torch.Tensor) []torch.Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenToCpu)
+	c.Begin(cgo.OpAtenToCPU)
 	putTensors(&c, tensors)
 	return resultList(&c)
 }
@@ -4124,12 +3926,12 @@ func ToSparseSemiStructured(dense torch.Tensor) (torch.Tensor, torch.Tensor) {
 	return result2(&c)
 }
 
-// TransformBiasRescaleQkv calls aten::_transform_bias_rescale_qkv.
+// TransformBiasRescaleQKV calls aten::_transform_bias_rescale_qkv.
 //
 //	_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)
-func TransformBiasRescaleQkv(qkv, qkvBias torch.Tensor, numHeads int) (torch.Tensor, torch.Tensor, torch.Tensor) {
+func TransformBiasRescaleQKV(qkv, qkvBias torch.Tensor, numHeads int) (torch.Tensor, torch.Tensor, torch.Tensor) {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenTransformBiasRescaleQkv)
+	c.Begin(cgo.OpAtenTransformBiasRescaleQKV)
 	putTensor(&c, qkv)
 	putTensor(&c, qkvBias)
 	c.Int(numHeads)
@@ -4314,16 +4116,16 @@ func UnsafeView(x torch.Tensor, size ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// UpsampleBicubic2dAa calls aten::_upsample_bicubic2d_aa.
+// UpsampleBicubic2dAA calls aten::_upsample_bicubic2d_aa.
 //
 //	_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleBicubic2dAa(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBicubic2dAaOptions) torch.Tensor {
-	var o UpsampleBicubic2dAaOptions
+func UpsampleBicubic2dAA(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBicubic2dAAOptions) torch.Tensor {
+	var o UpsampleBicubic2dAAOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenUpsampleBicubic2dAa)
+	c.Begin(cgo.OpAtenUpsampleBicubic2dAA)
 	putTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
@@ -4332,12 +4134,12 @@ func UpsampleBicubic2dAa(x torch.Tensor, outputSize []int, alignCorners bool, op
 	return result1(&c)
 }
 
-// UpsampleBicubic2dAaVec calls aten::_upsample_bicubic2d_aa.vec.
+// UpsampleBicubic2dAAVec calls aten::_upsample_bicubic2d_aa.vec.
 //
 //	_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
-func UpsampleBicubic2dAaVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
+func UpsampleBicubic2dAAVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenUpsampleBicubic2dAaVec)
+	c.Begin(cgo.OpAtenUpsampleBicubic2dAAVec)
 	putTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
@@ -4345,16 +4147,16 @@ func UpsampleBicubic2dAaVec(input torch.Tensor, outputSize []int, alignCorners b
 	return result1(&c)
 }
 
-// UpsampleBilinear2dAa calls aten::_upsample_bilinear2d_aa.
+// UpsampleBilinear2dAA calls aten::_upsample_bilinear2d_aa.
 //
 //	_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleBilinear2dAa(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBilinear2dAaOptions) torch.Tensor {
-	var o UpsampleBilinear2dAaOptions
+func UpsampleBilinear2dAA(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBilinear2dAAOptions) torch.Tensor {
+	var o UpsampleBilinear2dAAOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenUpsampleBilinear2dAa)
+	c.Begin(cgo.OpAtenUpsampleBilinear2dAA)
 	putTensor(&c, x)
 	c.Ints(outputSize)
 	c.Bool(alignCorners)
@@ -4363,12 +4165,12 @@ func UpsampleBilinear2dAa(x torch.Tensor, outputSize []int, alignCorners bool, o
 	return result1(&c)
 }
 
-// UpsampleBilinear2dAaVec calls aten::_upsample_bilinear2d_aa.vec.
+// UpsampleBilinear2dAAVec calls aten::_upsample_bilinear2d_aa.vec.
 //
 //	_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
-func UpsampleBilinear2dAaVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
+func UpsampleBilinear2dAAVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenUpsampleBilinear2dAaVec)
+	c.Begin(cgo.OpAtenUpsampleBilinear2dAAVec)
 	putTensor(&c, input)
 	c.OptInts(outputSize)
 	c.Bool(alignCorners)
@@ -4682,12 +4484,12 @@ func WeightInt4PackMM(x, mat2 torch.Tensor, qGroupSize int, qScaleAndZeros torch
 	return result1(&c)
 }
 
-// WeightInt4PackMMForCpu calls aten::_weight_int4pack_mm_for_cpu.
+// WeightInt4PackMMForCPU calls aten::_weight_int4pack_mm_for_cpu.
 //
 //	_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor
-func WeightInt4PackMMForCpu(x, mat2 torch.Tensor, qGroupSize int, qScaleAndZeros torch.Tensor) torch.Tensor {
+func WeightInt4PackMMForCPU(x, mat2 torch.Tensor, qGroupSize int, qScaleAndZeros torch.Tensor) torch.Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpAtenWeightInt4PackMMForCpu)
+	c.Begin(cgo.OpAtenWeightInt4PackMMForCPU)
 	putTensor(&c, x)
 	putTensor(&c, mat2)
 	c.Int(qGroupSize)
@@ -5276,19 +5078,6 @@ func FBGEMMLinearFP16Weight(input, packedWeight, bias torch.Tensor) torch.Tensor
 	return result1(&c)
 }
 
-// FBGEMMLinearFP16WeightOut calls aten::fbgemm_linear_fp16_weight.out.
-//
-//	fbgemm_linear_fp16_weight.out(Tensor input, Tensor packed_weight, Tensor bias, Tensor(a!) output) -> Tensor
-func FBGEMMLinearFP16WeightOut(input, packedWeight, bias, output torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpFBGEMMLinearFP16WeightOut)
-	putTensor(&c, input)
-	putTensor(&c, packedWeight)
-	putTensor(&c, bias)
-	putTensor(&c, output)
-	return result1(&c)
-}
-
 // FBGEMMLinearFP16WeightFP32Activation calls aten::fbgemm_linear_fp16_weight_fp32_activation.
 //
 //	fbgemm_linear_fp16_weight_fp32_activation(Tensor input, Tensor packed_weight, Tensor? bias) -> Tensor
@@ -5298,20 +5087,6 @@ func FBGEMMLinearFP16WeightFP32Activation(input, packedWeight, bias torch.Tensor
 	putTensor(&c, input)
 	putTensor(&c, packedWeight)
 	putTensor(&c, bias)
-	return result1(&c)
-}
-
-// FBGEMMLinearFP16WeightFP32ActivationOut calls
-// aten::fbgemm_linear_fp16_weight_fp32_activation.out.
-//
-//	fbgemm_linear_fp16_weight_fp32_activation.out(Tensor input, Tensor packed_weight, Tensor? bias, Tensor(a!) output) -> Tensor
-func FBGEMMLinearFP16WeightFP32ActivationOut(input, packedWeight, bias, output torch.Tensor) torch.Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpFBGEMMLinearFP16WeightFP32ActivationOut)
-	putTensor(&c, input)
-	putTensor(&c, packedWeight)
-	putTensor(&c, bias)
-	putTensor(&c, output)
 	return result1(&c)
 }
 

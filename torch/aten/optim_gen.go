@@ -1240,11 +1240,11 @@ func ForeachNegInPlace(x ...torch.Tensor) {
 	done(&c)
 }
 
-// ForeachNormScalar calls aten::_foreach_norm.Scalar.
+// ForeachNorm calls aten::_foreach_norm.Scalar.
 //
 //	_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]
-func ForeachNormScalar(x []torch.Tensor, opts ...ForeachNormScalarOptions) []torch.Tensor {
-	var o ForeachNormScalarOptions
+func ForeachNorm(x []torch.Tensor, opts ...ForeachNormOptions) []torch.Tensor {
+	var o ForeachNormOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -1333,11 +1333,11 @@ func ForeachPowScalarListInPlace(x []torch.Tensor, exponent []torch.Scalar) {
 	done(&c)
 }
 
-// ForeachPowsumScalar calls aten::_foreach_powsum.Scalar.
+// ForeachPowsum calls aten::_foreach_powsum.Scalar.
 //
 //	_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]
-func ForeachPowsumScalar(x []torch.Tensor, opts ...ForeachPowsumScalarOptions) []torch.Tensor {
-	var o ForeachPowsumScalarOptions
+func ForeachPowsum(x []torch.Tensor, opts ...ForeachPowsumOptions) []torch.Tensor {
+	var o ForeachPowsumOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -1679,16 +1679,16 @@ func FusedAdagradInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr, lrD
 	done(&c)
 }
 
-// FusedAdagradTensorLrInPlace calls aten::_fused_adagrad_.tensor_lr. It overwrites x.
+// FusedAdagradTensorLRInPlace calls aten::_fused_adagrad_.tensor_lr. It overwrites x.
 //
 //	_fused_adagrad_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] state_sums, Tensor[] state_steps, *, Tensor lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
-func FusedAdagradTensorLrInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr torch.Tensor, lrDecay, weightDecay, eps float64, maximize bool, opts ...FusedAdagradOptions) {
+func FusedAdagradTensorLRInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr torch.Tensor, lrDecay, weightDecay, eps float64, maximize bool, opts ...FusedAdagradOptions) {
 	var o FusedAdagradOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenFusedAdagradInPlaceTensorLr)
+	c.Begin(cgo.OpAtenFusedAdagradInPlaceTensorLR)
 	putTensors(&c, x)
 	putTensors(&c, grads)
 	putTensors(&c, stateSums)
@@ -1731,16 +1731,16 @@ func FusedAdamInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []t
 	done(&c)
 }
 
-// FusedAdamTensorLrInPlace calls aten::_fused_adam_.tensor_lr. It overwrites x.
+// FusedAdamTensorLRInPlace calls aten::_fused_adam_.tensor_lr. It overwrites x.
 //
 //	_fused_adam_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
-func FusedAdamTensorLrInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamOptions) {
+func FusedAdamTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamOptions) {
 	var o FusedAdamOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenFusedAdamInPlaceTensorLr)
+	c.Begin(cgo.OpAtenFusedAdamInPlaceTensorLR)
 	putTensors(&c, x)
 	putTensors(&c, grads)
 	putTensors(&c, expAvgs)
@@ -1787,16 +1787,16 @@ func FusedAdamWInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []
 	done(&c)
 }
 
-// FusedAdamWTensorLrInPlace calls aten::_fused_adamw_.tensor_lr. It overwrites x.
+// FusedAdamWTensorLRInPlace calls aten::_fused_adamw_.tensor_lr. It overwrites x.
 //
 //	_fused_adamw_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, Tensor lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
-func FusedAdamWTensorLrInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamWOptions) {
+func FusedAdamWTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []torch.Tensor, lr torch.Tensor, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, opts ...FusedAdamWOptions) {
 	var o FusedAdamWOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenFusedAdamWInPlaceTensorLr)
+	c.Begin(cgo.OpAtenFusedAdamWInPlaceTensorLR)
 	putTensors(&c, x)
 	putTensors(&c, grads)
 	putTensors(&c, expAvgs)
@@ -1828,16 +1828,16 @@ func FusedDropout(x torch.Tensor, p float64, generator ...*torch.Generator) (tor
 	return result2(&c)
 }
 
-// FusedMovingAvgObsFqHelper calls aten::_fused_moving_avg_obs_fq_helper.
+// FusedMovingAvgObsFQHelper calls aten::_fused_moving_avg_obs_fq_helper.
 //
 //	_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)
-func FusedMovingAvgObsFqHelper(x, observerOn, fakeQuantOn, runningMin, runningMax, scale, zeroPoint torch.Tensor, averagingConst float64, quantMin, quantMax, chAxis int, opts ...FusedMovingAvgObsFqHelperOptions) (output, mask torch.Tensor) {
-	var o FusedMovingAvgObsFqHelperOptions
+func FusedMovingAvgObsFQHelper(x, observerOn, fakeQuantOn, runningMin, runningMax, scale, zeroPoint torch.Tensor, averagingConst float64, quantMin, quantMax, chAxis int, opts ...FusedMovingAvgObsFQHelperOptions) (output, mask torch.Tensor) {
+	var o FusedMovingAvgObsFQHelperOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenFusedMovingAvgObsFqHelper)
+	c.Begin(cgo.OpAtenFusedMovingAvgObsFQHelper)
 	putTensor(&c, x)
 	putTensor(&c, observerOn)
 	putTensor(&c, fakeQuantOn)
@@ -1928,16 +1928,16 @@ func FusedSGDInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, m
 	done(&c)
 }
 
-// FusedSGDTensorLrInPlace calls aten::_fused_sgd_.tensor_lr. It overwrites x.
+// FusedSGDTensorLRInPlace calls aten::_fused_sgd_.tensor_lr. It overwrites x.
 //
 //	_fused_sgd_.tensor_lr(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, float weight_decay, float momentum, Tensor lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()
-func FusedSGDTensorLrInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, momentum float64, lr torch.Tensor, dampening float64, nesterov, maximize, isFirstStep bool, opts ...FusedSGDOptions) {
+func FusedSGDTensorLRInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, momentum float64, lr torch.Tensor, dampening float64, nesterov, maximize, isFirstStep bool, opts ...FusedSGDOptions) {
 	var o FusedSGDOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
-	c.Begin(cgo.OpAtenFusedSGDInPlaceTensorLr)
+	c.Begin(cgo.OpAtenFusedSGDInPlaceTensorLR)
 	putTensors(&c, x)
 	putTensors(&c, grads)
 	putTensors(&c, momentumBufferList)

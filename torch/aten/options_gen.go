@@ -97,7 +97,7 @@ type CSLtSparseMMOptions struct {
 	Alpha           torch.Tensor
 	OutDType        torch.DType
 	TransposeResult bool
-	AlgId           int  // default 0
+	AlgID           int  // default 0
 	SplitK          *int // default 1
 	SplitKMode      *int // default -1
 }
@@ -188,13 +188,6 @@ type FlashAttentionForwardOptions struct {
 	AlibiSlopes     torch.Tensor
 }
 
-// FoobarOptions are the optional arguments of [Foobar].
-type FoobarOptions struct {
-	NoArg1 bool // arg1=False; default true
-	NoArg2 bool // arg2=False; default true
-	NoArg3 bool // arg3=False; default true
-}
-
 // ForeachAddOptions are the optional arguments of [ForeachAdd], [ForeachAddTensor],
 // [ForeachAddInPlace] and [ForeachAddTensorInPlace].
 type ForeachAddOptions struct {
@@ -206,14 +199,14 @@ type ForeachCopyOptions struct {
 	NonBlocking bool
 }
 
-// ForeachNormScalarOptions are the optional arguments of [ForeachNormScalar].
-type ForeachNormScalarOptions struct {
+// ForeachNormOptions are the optional arguments of [ForeachNorm].
+type ForeachNormOptions struct {
 	Ord   torch.Scalar // default 2
 	Dtype torch.DType
 }
 
-// ForeachPowsumScalarOptions are the optional arguments of [ForeachPowsumScalar].
-type ForeachPowsumScalarOptions struct {
+// ForeachPowsumOptions are the optional arguments of [ForeachPowsum].
+type ForeachPowsumOptions struct {
 	Ord   torch.Scalar // default 2
 	Dtype torch.DType
 }
@@ -224,28 +217,28 @@ type ForeachSubOptions struct {
 }
 
 // FusedAdagradOptions are the optional arguments of [FusedAdagradInPlace] and
-// [FusedAdagradTensorLrInPlace].
+// [FusedAdagradTensorLRInPlace].
 type FusedAdagradOptions struct {
 	GradScale torch.Tensor
 	FoundInf  torch.Tensor
 }
 
 // FusedAdamOptions are the optional arguments of [FusedAdamInPlace] and
-// [FusedAdamTensorLrInPlace].
+// [FusedAdamTensorLRInPlace].
 type FusedAdamOptions struct {
 	GradScale torch.Tensor
 	FoundInf  torch.Tensor
 }
 
 // FusedAdamWOptions are the optional arguments of [FusedAdamWInPlace] and
-// [FusedAdamWTensorLrInPlace].
+// [FusedAdamWTensorLRInPlace].
 type FusedAdamWOptions struct {
 	GradScale torch.Tensor
 	FoundInf  torch.Tensor
 }
 
-// FusedMovingAvgObsFqHelperOptions are the optional arguments of [FusedMovingAvgObsFqHelper].
-type FusedMovingAvgObsFqHelperOptions struct {
+// FusedMovingAvgObsFQHelperOptions are the optional arguments of [FusedMovingAvgObsFQHelper].
+type FusedMovingAvgObsFQHelperOptions struct {
 	PerRowFakeQuant bool
 	SymmetricQuant  bool
 }
@@ -259,7 +252,7 @@ type FusedSDPChoiceOptions struct {
 	EnableGQA bool
 }
 
-// FusedSGDOptions are the optional arguments of [FusedSGDInPlace] and [FusedSGDTensorLrInPlace].
+// FusedSGDOptions are the optional arguments of [FusedSGDInPlace] and [FusedSGDTensorLRInPlace].
 type FusedSGDOptions struct {
 	GradScale torch.Tensor
 	FoundInf  torch.Tensor
@@ -453,18 +446,18 @@ type ScaledDotProductFlashAttentionBackwardOptions struct {
 	Scale *float64 // default: 1/sqrt(E)
 }
 
-// ScaledDotProductFlashAttentionForCpuOptions are the optional arguments of
-// [ScaledDotProductFlashAttentionForCpu].
-type ScaledDotProductFlashAttentionForCpuOptions struct {
+// ScaledDotProductFlashAttentionForCPUOptions are the optional arguments of
+// [ScaledDotProductFlashAttentionForCPU].
+type ScaledDotProductFlashAttentionForCPUOptions struct {
 	DropoutP float64 // default 0
 	IsCausal bool
 	AttnMask torch.Tensor // bool (true: attend) or added to the scores
 	Scale    *float64     // default: 1/sqrt(E)
 }
 
-// ScaledDotProductFlashAttentionForCpuBackwardOptions are the optional arguments of
-// [ScaledDotProductFlashAttentionForCpuBackward].
-type ScaledDotProductFlashAttentionForCpuBackwardOptions struct {
+// ScaledDotProductFlashAttentionForCPUBackwardOptions are the optional arguments of
+// [ScaledDotProductFlashAttentionForCPUBackward].
+type ScaledDotProductFlashAttentionForCPUBackwardOptions struct {
 	AttnMask torch.Tensor // bool (true: attend) or added to the scores
 	Scale    *float64     // default: 1/sqrt(E)
 }
@@ -573,23 +566,6 @@ type SpsolveOptions struct {
 	Right bool // left=False; default true
 }
 
-// TestAmbiguousDefaultsBOptions are the optional arguments of [TestAmbiguousDefaultsB].
-type TestAmbiguousDefaultsBOptions struct {
-	A *int   // default 2
-	B string // default "2"
-}
-
-// TestParallelMaterializeOptions are the optional arguments of [TestParallelMaterialize].
-type TestParallelMaterializeOptions struct {
-	SkipFirst bool
-}
-
-// TestStringDefaultOptions are the optional arguments of [TestStringDefault].
-type TestStringDefaultOptions struct {
-	A string // default "\"'\\"
-	B string // default "\"'\\"
-}
-
 // THNNFusedGRUCellOptions are the optional arguments of [THNNFusedGRUCell].
 type THNNFusedGRUCellOptions struct {
 	InputBias  torch.Tensor
@@ -632,27 +608,27 @@ type UnsafeIndexPutOptions struct {
 	Accumulate bool
 }
 
-// UpsampleBicubic2dAaOptions are the optional arguments of [UpsampleBicubic2dAa].
-type UpsampleBicubic2dAaOptions struct {
+// UpsampleBicubic2dAAOptions are the optional arguments of [UpsampleBicubic2dAA].
+type UpsampleBicubic2dAAOptions struct {
 	ScalesH *float64
 	ScalesW *float64
 }
 
-// UpsampleBicubic2dAaBackwardOptions are the optional arguments of [UpsampleBicubic2dAaBackward].
-type UpsampleBicubic2dAaBackwardOptions struct {
+// UpsampleBicubic2dAABackwardOptions are the optional arguments of [UpsampleBicubic2dAABackward].
+type UpsampleBicubic2dAABackwardOptions struct {
 	ScalesH *float64
 	ScalesW *float64
 }
 
-// UpsampleBilinear2dAaOptions are the optional arguments of [UpsampleBilinear2dAa].
-type UpsampleBilinear2dAaOptions struct {
+// UpsampleBilinear2dAAOptions are the optional arguments of [UpsampleBilinear2dAA].
+type UpsampleBilinear2dAAOptions struct {
 	ScalesH *float64
 	ScalesW *float64
 }
 
-// UpsampleBilinear2dAaBackwardOptions are the optional arguments of
-// [UpsampleBilinear2dAaBackward].
-type UpsampleBilinear2dAaBackwardOptions struct {
+// UpsampleBilinear2dAABackwardOptions are the optional arguments of
+// [UpsampleBilinear2dAABackward].
+type UpsampleBilinear2dAABackwardOptions struct {
 	ScalesH *float64
 	ScalesW *float64
 }
