@@ -83,7 +83,7 @@ func TestMistakes(t *testing.T) {
 
 func Example() {
 	r := rand.New(rand.NewPCG(1, 0))
-	images := torch.TensorOptions{DType: torch.Uint8}.RandInt(256, 8, 3, 32, 32)
+	images := torch.TensorOptions{DType: torch.Uint8}.RandIntN(256, 8, 3, 32, 32)
 	images = transforms.RandomHorizontalFlip(transforms.RandomCrop(images, 32, 4, r), r)
 	fmt.Println(images.Shape(), images.DType())
 	// Output: [8 3 32 32] uint8
