@@ -125,8 +125,19 @@ func CheckDevice(d Device) error {
 	return nil
 }
 
+// need panics where d is a CUDA device and CUDA was not loaded.
+func need(op string, d Device) {
+	if !d.IsCUDA() {
+		return
+	}
+	if err := cgo.CUDAError(); err != nil {
+		throw(op, KindNoCUDA, "%v: %v", ErrNoCUDA, err)
+	}
+}
+
 // Synchronize waits until all work submitted to the device is done.
 func Synchronize(d Device) {
+	need("synchronize", d)
 	var c cgo.Call
 	c.Begin(cgo.OpSynchronize)
 	c.Code(d.code())

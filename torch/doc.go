@@ -41,7 +41,7 @@
 // touches files, devices or the network returns an error in the usual way.
 //
 //	err := torch.Try(func() { x.MatMul(x) })
-//	// torch: mm: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (with float32[2, 3], float32[2, 3])
+//	// torch: matmul: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (with float32[2, 3], float32[2, 3])
 //
 // # Autograd
 //

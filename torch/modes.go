@@ -54,6 +54,7 @@ func WithAutocast(m AutocastMode, fn func()) {
 
 // WithDevice runs fn with d as the current device of its type.
 func WithDevice(d Device, fn func()) {
+	need("with_device", d)
 	within(fn, func(c *cgo.Call) {
 		c.Begin(cgo.OpEnterDevice)
 		c.Code(d.code())

@@ -13,10 +13,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
-
-func TestMain(m *testing.M) { torchtest.Main(m) }
 
 // The oracle is PyTorch itself, in a Python process on the same libtorch.
 

@@ -33,6 +33,7 @@ func NewGenerator(d Device) *Generator {
 func DefaultGenerator(d Device) *Generator { return generator(cgo.OpDefaultGenerator, d) }
 
 func generator(op cgo.Op, d Device) *Generator {
+	need(op.String(), d)
 	var c cgo.Call
 	c.Begin(op)
 	c.Code(d.code())

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/libtorch-go/libtorch/cgo"
@@ -104,20 +105,20 @@ func complete(shape []int, n int) []int {
 		case size == -1 && unknown < 0:
 			unknown = i
 		case size < 0:
-			throw("from_slice", KindValue, "shape %v has a negative size", shape)
+			throw("from_slice", KindValue, "shape %v has a negative size", slices.Clone(shape))
 		case size > 0 && known > math.MaxInt/size:
-			throw("from_slice", KindValue, "shape %v is too large", shape)
+			throw("from_slice", KindValue, "shape %v is too large", slices.Clone(shape))
 		default:
 			known *= size
 		}
 	}
 	if unknown >= 0 && known > 0 && n%known == 0 {
-		shape = append([]int(nil), shape...)
+		shape = slices.Clone(shape)
 		shape[unknown] = n / known
 		return shape
 	}
 	if unknown >= 0 || known != n {
-		throw("from_slice", KindValue, "%d values do not fill shape %v", n, shape)
+		throw("from_slice", KindValue, "%d values do not fill shape %v", n, slices.Clone(shape))
 	}
 	return shape
 }

@@ -1,0 +1,71 @@
+package cgo
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestHomesInOrder(t *testing.T) {
+	t.Setenv(EnvHome, "")
+	var why []string
+	for _, c := range homes() {
+		why = append(why, c.why)
+		assert.NotEmpty(t, c.dir)
+	}
+	assert.Equal(t, []string{"beside the executable", "the module's own", "the user's cache", "the system's"}, why)
+	t.Setenv(EnvHome, "/somewhere")
+	assert.Equal(t, []candidate{{"/somewhere", "$LIBTORCH_GO_HOME"}}, homes())
+}
+
+func TestTorchDir(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv(EnvTorch, "")
+	dir, why := torchDir(home)
+	assert.Equal(t, filepath.Join(home, "libtorch", "torch"), dir)
+	assert.Equal(t, "beside the shim", why)
+
+	note := filepath.Join(home, "lib", "torch.path")
+	require.NoError(t, os.Mkdir(filepath.Dir(note), 0o755))
+	require.NoError(t, os.WriteFile(note, []byte("/other/torch\n"), 0o644))
+	dir, why = torchDir(home)
+	assert.Equal(t, "/other/torch", dir)
+	assert.Equal(t, note, why)
+
+	t.Setenv(EnvTorch, "/third/torch")
+	dir, why = torchDir(home)
+	assert.Equal(t, "/third/torch", dir)
+	assert.Equal(t, "$LIBTORCH", why)
+}
+
+func TestShimsAreChecked(t *testing.T) {
+	require.NoError(t, Load())
+	fits := shimInfo{abi: abiVersion, opsHash: opsHash, torchVersion: loadedTorch() * 100}
+	assert.Positive(t, loadedTorch())
+	assert.NoError(t, fits.check("shim", "lib"))
+	for name, change := range map[string]func(*shimInfo){
+		"other ABI":       func(s *shimInfo) { s.abi++ },
+		"other operators": func(s *shimInfo) { s.opsHash++ },
+	} {
+		s := fits
+		change(&s)
+		assert.ErrorContains(t, s.check("shim", "lib"), "the shim shim was built from other sources than this program; run ./build.sh shim", name)
+	}
+	s := fits
+	s.torchVersion = 29900
+	err := s.check("shim", "lib")
+	assert.ErrorContains(t, err, "built for libtorch 2.99 but the libtorch in lib is 2.")
+	assert.ErrorContains(t, err, "$LIBTORCH")
+}
+
+func TestNames(t *testing.T) {
+	assert.Equal(t, "float32", DTypeName(codeFloat32))
+	assert.Equal(t, "dtype(99)", DTypeName(99))
+	assert.Equal(t, "dtype(-1)", DTypeName(-1))
+	for word, want := range map[uint64]string{0xff: "cpu", 0: "cpu", 0x1ff: "cuda", 0x100: "cuda:0", 0x107: "cuda:7", 14<<8 | 0xff: "meta", 99<<8 | 2: "device(99):2"} {
+		assert.Equal(t, want, DeviceName(word))
+	}
+}
