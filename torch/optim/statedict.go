@@ -158,7 +158,7 @@ func (b *base) adopt(p torch.Tensor, state map[string]any, kinds []string) error
 	torch.Unscoped(func() {
 		torch.NoGrad(func() {
 			for i, t := range list {
-				list[i] = t.To(stateDType(kinds[i], p), p.Device(), torch.Copy)
+				list[i] = inFormOf(p, kinds[i], t)
 			}
 		})
 	})
@@ -166,12 +166,13 @@ func (b *base) adopt(p torch.Tensor, state map[string]any, kinds []string) error
 	return nil
 }
 
-// stateDType is that of the parameter, but counts of steps stay float32.
-func stateDType(kind string, p torch.Tensor) torch.DType {
+// inFormOf is a copy of a state tensor: a count of steps as float32, all else with the dtype
+// and the strides of the parameter, whose elements the kernels visit in the order of memory.
+func inFormOf(p torch.Tensor, kind string, t torch.Tensor) torch.Tensor {
 	if kind == stepCount {
-		return torch.Float32
+		return t.To(torch.Float32, p.Device(), torch.Copy)
 	}
-	return p.DType()
+	return torch.EmptyLike(p).CopyInPlace(t)
 }
 
 // asDict reads any map, its keys as text.

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+)
+
+// A checkpoint is one safetensors file. Its tensors are those of the network and of the
+// optimizer and the states of the random generators; all else is JSON in its metadata.
+const (
+	modelPrefix     = "model."     // then PyTorch's name
+	optimizerPrefix = "optimizer." // then the parameter's number, a dot and the kind of state
+	rngPrefix       = "rng."       // then the device
+	metadataKey     = "resnet18"
+)
+
+// progress is what a checkpoint holds besides tensors.
+type progress struct {
+	Recipe   recipe           `json:"recipe"`
+	Images   int              `json:"images"` // to train on
+	Epoch    int              `json:"epoch"`  // where to go on
+	Batch    int              `json:"batch"`
+	Best     float64          `json:"best_acc1"` // in percent
+	Groups   []map[string]any `json:"param_groups"`
+	Schedule map[string]any   `json:"schedule"`
+	Scaler   map[string]any   `json:"scaler"`
+}
+
+// store writes the checkpoint, where one is wanted: whole or not at all.
+func (t *trainer) store() (err error) {
+	if t.save == "" {
+		return nil
+	}
+	optimizer := t.opt.StateDict()
+	text, err := json.Marshal(progress{
+		t.recipe, t.sets.train.len(), t.epoch, t.batch, t.best,
+		optimizer["param_groups"].([]map[string]any), t.sched.StateDict(), t.scaler.StateDict(),
+	})
+	if err != nil {
+		return err
+	}
+	torch.Scope(func() {
+		tensors := map[string]torch.Tensor{}
+		for name, tensor := range nn.StateDict(t.model) {
+			tensors[modelPrefix+name] = tensor
+		}
+		for i, kinds := range optimizer["state"].(map[int]map[string]any) {
+			for kind, tensor := range kinds {
+				tensors[fmt.Sprintf("%s%d.%s", optimizerPrefix, i, kind)] = tensor.(torch.Tensor)
+			}
+		}
+		for device, generator := range t.generators() {
+			tensors[rngPrefix+device] = generator.State()
+			generator.Close()
+		}
+		err = safetensors.Save(t.save, sorted(tensors), map[string]string{metadataKey: string(text)})
+	})
+	return err
+}
+
+// load reads a checkpoint and puts the run where it was; for -e the network will do.
+func (t *trainer) load(path string) error {
+	file, err := safetensors.Load(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if broken := torch.Try(func() { err = t.restore(file) }); broken != nil {
+		err = broken
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be resumed: %w", path, err)
+	}
+	return nil
+}
+
+func (t *trainer) restore(file *safetensors.File) error {
+	text, ok := file.Metadata[metadataKey]
+	if !ok {
+		return errors.New("it was not written by this program: use a file of -save")
+	}
+	var p progress
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return fmt.Errorf("its metadata are damaged: %w", err)
+	}
+	if err := nn.LoadStateDict(t.model, under(modelPrefix, file.Tensors), nil); err != nil {
+		return brief(err)
+	}
+	t.best = p.Best
+	if t.evaluate {
+		return nil
+	}
+	if err := t.sameRun(p); err != nil {
+		return err
+	}
+	t.epoch, t.batch = p.Epoch, p.Batch
+	optimizer := map[string]any{"state": byParameter(under(optimizerPrefix, file.Tensors)), "param_groups": p.Groups}
+	if err := errors.Join(t.opt.LoadStateDict(optimizer), t.sched.LoadStateDict(p.Schedule)); err != nil {
+		return err
+	}
+	for device, generator := range t.generators() {
+		if state, ok := file.Tensors[rngPrefix+device]; ok {
+			generator.SetState(state)
+		}
+		generator.Close()
+	}
+	if len(p.Scaler) == 0 {
+		return nil // it was not needed then
+	}
+	return t.scaler.LoadStateDict(p.Scaler)
+}
+
+// sameRun wants this run to be a continuation of the one that was stored.
+func (t *trainer) sameRun(p progress) error {
+	if p.Recipe != t.recipe {
+		return fmt.Errorf("it is of a run with %v, this one has %v; give the same flags, or -e to validate only", p.Recipe, t.recipe)
+	}
+	if n := t.sets.train.len(); p.Images != n {
+		return fmt.Errorf("it is of a run on %d images, this one has %d; give the same -limit and -data, or -e to validate only", p.Images, n)
+	}
+	if p.Epoch < 0 || p.Epoch > t.Epochs || p.Batch < 0 || p.Batch > t.train.Len() {
+		return fmt.Errorf("it would go on with epoch %d, batch %d, which this run has not", p.Epoch, p.Batch)
+	}
+	return nil
+}
+
+// String is the recipe as flags.
+func (r recipe) String() string {
+	return fmt.Sprintf("-epochs %d -b %d -lr %v -momentum %v -wd %v -seed %d", r.Epochs, r.Batch, r.LR, r.Momentum, r.WeightDecay, r.Seed)
+}
+
+// generators are the sources of random numbers that a run may use.
+func (t *trainer) generators() map[string]*torch.Generator {
+	list := map[string]*torch.Generator{torch.CPU.String(): torch.DefaultGenerator(torch.CPU)}
+	if !t.device.IsCPU() {
+		list[t.device.String()] = torch.DefaultGenerator(t.device)
+	}
+	return list
+}
+
+// under are the tensors whose names begin with prefix, without it.
+func under(prefix string, tensors map[string]torch.Tensor) map[string]torch.Tensor {
+	list := map[string]torch.Tensor{}
+	for name, tensor := range tensors {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			list[rest] = tensor
+		}
+	}
+	return list
+}
+
+// byParameter undoes the names of optimizer tensors.
+func byParameter(tensors map[string]torch.Tensor) map[int]map[string]any {
+	state := map[int]map[string]any{}
+	for name, tensor := range tensors {
+		number, kind, _ := strings.Cut(name, ".")
+		i, err := strconv.Atoi(number)
+		if err != nil {
+			continue // not of ours
+		}
+		if state[i] == nil {
+			state[i] = map[string]any{}
+		}
+		state[i][kind] = tensor
+	}
+	return state
+}
+
+// sorted visits the tensors in the order of their names, so that equal runs write equal
+// files.
+func sorted(tensors map[string]torch.Tensor) iter.Seq2[string, torch.Tensor] {
+	return func(yield func(string, torch.Tensor) bool) {
+		for _, name := range slices.Sorted(maps.Keys(tensors)) {
+			if !yield(name, tensors[name]) {
+				return
+			}
+		}
+	}
+}
+
+// brief tells of a state dict that does not fit how badly it does so, and not every name.
+func brief(err error) error {
+	var wrong *nn.StateDictError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	var parts []string
+	if n := len(wrong.Missing); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d tensors are missing, %s among them", n, wrong.Missing[0]))
+	}
+	if n := len(wrong.Unexpected); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d are not of this network, %s among them", n, wrong.Unexpected[0]))
+	}
+	for _, m := range wrong.Mismatched {
+		parts = append(parts, fmt.Sprintf("%s has shape %v where %v is expected", m.Name, m.Got, m.Want))
+		break
+	}
+	return fmt.Errorf("its network is another one: %s", strings.Join(parts, "; "))
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/vision/datasets"
+	"github.com/libtorch-go/libtorch/vision/transforms"
+)
+
+const (
+	classes = 10
+	side    = 32
+	// validation images for one to train on: the proportion of CIFAR-10
+	perFold = 5
+)
+
+// A half is the training or the validation images.
+type half struct {
+	images torch.Tensor // uint8 [N, 3, 32, 32]
+	labels torch.Tensor // int64 [N]
+	of     int          // how many there would be
+}
+
+func (h half) len() int { return h.images.Size(0) }
+
+// imageSets is what a run learns from and is measured by.
+type imageSets struct {
+	train, val half
+	source     string // where they come from
+}
+
+// Close frees the images.
+func (s *imageSets) Close() { torch.Close(s.train.images, s.train.labels, s.val.images, s.val.labels) }
+
+// openImages obtains the images, as many as the flags ask for. What that takes is told to
+// out.
+func openImages(ctx context.Context, c *config, out io.Writer) (*imageSets, error) {
+	if c.synthetic {
+		return syntheticImages(c), nil
+	}
+	train, val, err := loadCIFAR10(ctx, c.dataDir, out)
+	if err != nil {
+		return nil, err
+	}
+	sets := &imageSets{source: "CIFAR-10"}
+	if train.Fallback {
+		sets.source = "the slice of CIFAR-10 in this program"
+	}
+	sets.train = takeHalf(train, c.trainImages(train.Len()))
+	sets.val = takeHalf(val, c.valImages(val.Len()))
+	return sets, nil
+}
+
+// trainImages is how many of n images to train on.
+func (c *config) trainImages(n int) int {
+	if c.limit == 0 {
+		return n
+	}
+	return min(c.limit, n)
+}
+
+// valImages is how many of n images to validate on: a limit keeps the proportion.
+func (c *config) valImages(n int) int {
+	if c.limit == 0 {
+		return n
+	}
+	return min(max(1, c.limit/perFold), n)
+}
+
+// sliceName, as -data, stands for the images that are compiled into the program.
+const sliceName = "slice"
+
+func loadCIFAR10(ctx context.Context, root string, out io.Writer) (train, val *datasets.CIFAR10, err error) {
+	if root != sliceName {
+		options := &datasets.CIFAR10Options{Logf: func(format string, args ...any) {
+			fmt.Fprintf(out, format+"\n", args...)
+		}}
+		train, err = datasets.LoadCIFAR10(ctx, root, true, options)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !train.Fallback {
+			val, err = datasets.LoadCIFAR10(ctx, root, false, options)
+			return train, val, err
+		}
+	}
+	return datasets.CIFAR10Slice(true), datasets.CIFAR10Slice(false), nil
+}
+
+func takeHalf(set *datasets.CIFAR10, n int) half {
+	images, labels := set.Head(n).Tensors()
+	return half{images, labels, set.Len()}
+}
+
+// syntheticImages are random, and as many as CIFAR-10 has.
+func syntheticImages(c *config) *imageSets {
+	random := func(n, of int) half {
+		pixels, class := torch.TensorOptions{DType: torch.Uint8}, torch.TensorOptions{DType: torch.Int64}
+		return half{pixels.RandIntN(256, n, 3, side, side), class.RandIntN(classes, n), of}
+	}
+	const train, val = 50_000, 50_000 / perFold
+	return &imageSets{random(c.trainImages(train), train), random(c.valImages(val), val), "random images"}
+}
+
+// newLoaders makes the loader of each half; that of the training images shuffles and
+// augments them.
+func newLoaders(c *config, sets *imageSets) (train, val *data.Loader[data.Batch], err error) {
+	options := data.LoaderOptions{BatchSize: c.Batch, Seed: c.Seed, Workers: c.workers, PinMemory: c.device.IsCUDA()}
+	val, err = data.NewLoader(data.NewTensorDataset(sets.val.images, sets.val.labels), &options)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Shuffle = true
+	augmented := data.Map(data.NewTensorDataset(sets.train.images, sets.train.labels), augment)
+	train, err = data.NewLoader(augmented, &options)
+	return train, val, err
+}
+
+// augment cuts each image out of a frame of 4 black pixels at a random place, and mirrors
+// half of them.
+func augment(b data.Batch, r *rand.Rand) data.Batch {
+	b.Input = transforms.RandomHorizontalFlip(transforms.RandomCrop(b.Input, side, 4, r), r)
+	return b
+}

@@ -1,0 +1,112 @@
+// Resnet18 trains ResNet-18 on the real images of CIFAR-10, on a card or a CPU, in mixed
+// precision or not, and says how well it does.
+//
+//	go run ./examples/resnet18 -amp
+//
+// The flags are those of PyTorch's ImageNet example; -h lists them. The program is cut by
+// subject: flags.go reads the command line, images.go brings the data, train.go and eval.go
+// are the two loops, checkpoint.go writes and reads the state of a run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	err := command(ctx, os.Args[1:], os.Stdout)
+	code := exitCode(err)
+	if code != 0 {
+		fmt.Fprintln(os.Stderr, "resnet18:", err)
+	}
+	os.Exit(code)
+}
+
+// exitCode is 2 for mistakes in the command line, 130 after an interrupt, as shells have it,
+// and 1 for all other errors.
+func exitCode(err error) int {
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, new(usageError)):
+		return 2
+	case errors.Is(err, context.Canceled):
+		return 130
+	}
+	return 1
+}
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	c, err := parseFlags(args, out)
+	if err != nil {
+		return err
+	}
+	if err := setUp(c); err != nil {
+		return err
+	}
+	sets, err := openImages(ctx, c, out)
+	if err != nil {
+		return err
+	}
+	defer sets.Close()
+	broken := torch.Try(func() { err = execute(ctx, c, sets, out) })
+	return errors.Join(broken, err)
+}
+
+func execute(ctx context.Context, c *config, sets *imageSets, out io.Writer) error {
+	t, err := newTrainer(c, sets, out)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	t.header()
+	return t.run(ctx)
+}
+
+// setUp opens libtorch and puts its switches as the flags say.
+func setUp(c *config) error {
+	if c.deterministic {
+		// cuBLAS reads it when it is loaded; PyTorch's documentation asks for it.
+		if err := os.Setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8"); err != nil {
+			return err
+		}
+	}
+	if err := torch.Load(); err != nil {
+		return err
+	}
+	if !c.given["device"] {
+		c.device = torch.DefaultDevice()
+	}
+	if err := torch.CheckDevice(c.device); err != nil {
+		return err
+	}
+	c.settle()
+	if c.threads > 0 {
+		torch.SetNumThreads(c.threads)
+	}
+	settings := cuda.Settings{Benchmark: toggle(c.benchmark), Deterministic: toggle(c.deterministic)}
+	if c.deterministic {
+		settings.DeterministicAlgorithms = cuda.On
+	}
+	cuda.Set(settings)
+	torch.ManualSeed(c.Seed)
+	return nil
+}
+
+func toggle(on bool) cuda.Switch {
+	if on {
+		return cuda.On
+	}
+	return cuda.Off
+}
