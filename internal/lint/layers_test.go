@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"cgo", "cgo/gen", "internal/lint"},
 	{"torch"},
 	{"torch/aten"},
-	{"torch/cuda", "torch/torchtest"},
+	{"torch/cuda", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/optim", "torch/data", "torch/safetensors", "torch/jit", "torch/export", "torch/dist"},
 	{"torch/nn", "torch/optim/lr", "torch/checkpoint"},
 	{"amp", "vision", "vision/imageio", "vision/models"},
