@@ -53,7 +53,7 @@ func main() {
 
 func parse() (o options, err error) {
 	only := flag.String("run", "", "measure only the cases whose names match this regular expression")
-	rounds := flag.Int("rounds", 30, "rounds of every case; training steps make half as many")
+	rounds := flag.Int("rounds", 30, "rounds of every case; training steps make a third")
 	quick := flag.Bool("quick", false, "a few rounds, to see that it works")
 	threads := flag.String("threads", "1,2", "numbers of threads for the training steps")
 	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
@@ -141,7 +141,7 @@ func (c *crew) times(r *report, o options) error {
 	for _, g := range []group{tinyGroup, optimizerGroup, trainingGroup} {
 		threads, rounds := []int{1}, o.rounds
 		if g == trainingGroup {
-			threads, rounds = o.threads, max(2, o.rounds/2)
+			threads, rounds = o.threads, max(2, o.rounds/3)
 		}
 		var tasks []*task
 		for _, b := range catalogue {

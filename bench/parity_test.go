@@ -15,8 +15,6 @@ import (
 	"github.com/libtorch-go/libtorch/vision/datasets"
 )
 
-func TestMain(m *testing.M) { torchtest.Main(m) }
-
 // Fifty steps from the same weights and the same CIFAR-10 images: every loss, and all
 // weights and buffers after the last step, have Python's bits. One difference in the last
 // bit of one gradient would have grown into all of them by then.

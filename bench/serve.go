@@ -18,10 +18,10 @@ import (
 // request is a command to a side; python/peer.py lists them.
 type request struct {
 	Cmd     string `json:"cmd"`
-	Case    string `json:"case,omitempty"`
-	Threads int    `json:"threads,omitempty"`
-	N       int    `json:"n,omitempty"`
-	File    string `json:"file,omitempty"`
+	Case    string `json:"case"`
+	Threads int    `json:"threads"`
+	N       int    `json:"n"`
+	File    string `json:"file"`
 }
 
 // reply is a side's answer; which fields it fills depends on the command.
