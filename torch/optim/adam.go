@@ -80,16 +80,21 @@ type AdamW struct{ Adam }
 
 // NewAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3.
 func NewAdam(params []torch.Tensor, lr float64, o *AdamOptions) *Adam {
-	a := &Adam{base: newBase("adam")}
+	a := newAdam("adam", false)
 	a.AddGroup(params, lr, o)
 	return a
 }
 
 // NewAdamW makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3.
 func NewAdamW(params []torch.Tensor, lr float64, o *AdamOptions) *AdamW {
-	a := &AdamW{Adam{base: newBase("adamw"), decoupled: true}}
+	a := &AdamW{*newAdam("adamw", true)}
 	a.AddGroup(params, lr, o)
 	return a
+}
+
+func newAdam(name string, decoupled bool) *Adam {
+	fixed := map[string]any{"foreach": nil, "capturable": false, "differentiable": false, "fused": true, "decoupled_weight_decay": decoupled}
+	return &Adam{newBase(name, fixed), decoupled}
 }
 
 // AddGroup adds parameters with settings of their own.

@@ -67,13 +67,14 @@ type batch struct {
 // base is what all optimizers have in common.
 type base struct {
 	name   string
+	fixed  map[string]any // what a state dict says of every group besides its settings
 	groups []*Group
 	state  map[torch.Tensor][]torch.Tensor // of each parameter, one for each kind
 	all    []torch.Tensor
 }
 
-func newBase(name string) base {
-	return base{name: name, state: map[torch.Tensor][]torch.Tensor{}}
+func newBase(name string, fixed map[string]any) base {
+	return base{name: name, fixed: fixed, state: map[torch.Tensor][]torch.Tensor{}}
 }
 
 func (b *base) addGroup(params []torch.Tensor, lr float64, options settings) {

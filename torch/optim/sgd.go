@@ -50,7 +50,7 @@ type SGD struct{ base }
 
 // NewSGD makes an optimizer for the parameters.
 func NewSGD(params []torch.Tensor, lr float64, o *SGDOptions) *SGD {
-	s := &SGD{newBase("sgd")}
+	s := &SGD{newBase("sgd", map[string]any{"foreach": nil, "differentiable": false, "fused": true})}
 	s.AddGroup(params, lr, o)
 	return s
 }

@@ -2,6 +2,7 @@ package optim
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -52,7 +53,8 @@ func (b *base) StateDict() StateDict {
 	var groups []map[string]any
 	n := 0
 	for _, g := range b.groups {
-		group := map[string]any{"lr": g.LR, "foreach": nil, "capturable": false, "differentiable": false, "fused": true}
+		group := maps.Clone(b.fixed)
+		group["lr"] = g.LR
 		if g.InitialLR != 0 {
 			group["initial_lr"] = g.InitialLR
 		}
@@ -93,7 +95,7 @@ func (b *base) LoadStateDict(d StateDict) error {
 
 // parse reads a state dict into an optimizer of its own, and changes nothing.
 func (b *base) parse(d StateDict) (loaded base, err error) {
-	loaded = newBase(b.name)
+	loaded = newBase(b.name, b.fixed)
 	groups, ok := asList(d["param_groups"])
 	if !ok || len(groups) != len(b.groups) {
 		return loaded, fmt.Errorf("expected %d param_groups, got %d", len(b.groups), len(groups))
