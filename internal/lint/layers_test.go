@@ -16,7 +16,7 @@ var layers = [][]string{
 	{"torch/aten"},
 	{"torch/cuda", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/optim", "torch/data", "torch/safetensors", "torch/jit", "torch/export", "torch/dist"},
-	{"torch/nn", "torch/optim/lr", "torch/checkpoint"},
+	{"torch/nn", "torch/optim/lr", "torch/checkpoint", "internal/peer"},
 	{"amp", "vision", "vision/imageio", "vision/models"},
 	{"vision/transforms"},
 	{"vision/datasets"},
