@@ -52,7 +52,7 @@ bench() { go run ./bench "$@"; }
 gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
 
 clean() {
-	rm -rf dist third_party/{libtorch,lib,lib-asan,peer,obj,obj-asan,tools}{,.partial,.old}
+	rm -rf dist third_party/{libtorch,headers,lib,lib-asan,peer,obj,obj-asan,tools}{,.partial,.old}
 	rm -rf third_party/[0-9]*.[0-9]*.[0-9]*/
 }
 

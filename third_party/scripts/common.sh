@@ -28,13 +28,15 @@ home=$PWD/third_party
 [[ $version == "$LIBTORCH_DEFAULT" ]] || home+=/$version
 export LIBTORCH_GO_HOME=$home
 
-# pins KIND: the list of that kind for this libtorch version, from versions.env.
+# pins KIND [VERSION]: the list of that kind for a libtorch version, from versions.env.
 pins() {
-	local name=$1_${version//./_}
+	local known=${2:-$version}
+	[[ " $LIBTORCH_KNOWN " == *" $known "* ]] || known=$version
+	local name=$1_${known//./_}
 	echo "${!name}"
 }
 
-# install DEST [OPTION]... SPEC...: the wheels of these pins, unpacked; see wheels.py.
+# install DEST [OPTION]... PINS: the wheels of these pins, unpacked; see wheels.py.
 install() {
 	has "$python" || die "there is no $python: install Python 3.10 or later (Debian, Ubuntu: apt install python3 python3-pip), or set PYTHON"
 	[[ $(uname -sm) == "Linux x86_64" ]] || die "the wheels are for Linux x86_64, this is $(uname -sm): set LIBTORCH to a libtorch of your own"

@@ -7,8 +7,6 @@ has_driver() {
 
 want_cuda() { [[ $cuda == cuda ]] || { [[ $cuda == auto ]] && has_driver; }; }
 
-has_cuda_sources() { compgen -G 'cgo/shim/cuda/*.cc' >/dev/null; }
-
 deps() {
 	if [[ -n ${LIBTORCH:-} ]]; then
 		check_libtorch "$LIBTORCH"
@@ -18,10 +16,8 @@ deps() {
 	local specs exact=()
 	specs=$(pins CPU)
 	! want_cuda || specs+=" $(pins CUDA)"
-	! has_cuda_sources || specs+=" $(pins HEADERS)"
 	[[ $cuda != cpu ]] || exact=(--exact)
-	# shellcheck disable=SC2086 # a list of words
-	install "$home/libtorch" "${exact[@]}" "${for_peer[@]}" $specs
+	install "$home/libtorch" "${exact[@]}" "${for_peer[@]}" "$specs"
 	echo "    libtorch $version in ${home#"$root"/}/libtorch, $(cuda_state)"
 }
 
@@ -42,7 +38,7 @@ operator_list() { echo "$(torch_dir)/../torchgen/packaged/ATen/native/native_fun
 
 # version_of DIR: the version of the libtorch there, from its headers.
 version_of() {
-	cat "$1"/include/torch/headeronly/version.h "$1"/include/torch/csrc/api/include/torch/version.h 2>/dev/null |
+	{ cat "$1"/include/torch/headeronly/version.h "$1"/include/torch/csrc/api/include/torch/version.h 2>/dev/null || true; } |
 		awk '$2 == "TORCH_VERSION_MAJOR" && !a { a = $3 } $2 == "TORCH_VERSION_MINOR" && !b { b = $3 }
 			$2 == "TORCH_VERSION_PATCH" && !c { c = $3 } END { if (a) print a "." b "." c+0 }'
 }
@@ -59,7 +55,7 @@ check_libtorch() {
 }
 
 shim() {
-	local torch found suffix=''
+	local torch found headers='' suffix=''
 	torch=$(torch_dir)
 	[[ -e $torch/lib/libtorch_cpu.so || -n ${LIBTORCH:-} ]] || die "there is no libtorch in $torch: run ./build.sh deps"
 	check_libtorch "$torch"
@@ -67,9 +63,10 @@ shim() {
 	[[ -z ${ASAN:-} ]] || suffix=-asan
 	local lib=$home/lib$suffix obj=$home/obj$suffix
 	tools
+	! cuda_shim_wanted "$torch" "$found" || headers=$home/headers/nvidia/cu13/include
 	mkdir -p "$lib"
 	configure "$obj" -DLIBTORCH="$torch" -DTG_TORCH_VERSION="$(number_of "$found")" -DOUT="$lib" \
-		-DCMAKE_CXX_COMPILER="$compiler" -DASAN="${ASAN:-0}"
+		-DCMAKE_CXX_COMPILER="$compiler" -DCUDA_HEADERS="$headers" -DASAN="${ASAN:-0}"
 	compile "$obj"
 	echo "$found" | replace "$lib/version.txt"
 	if [[ -n ${LIBTORCH:-} ]]; then
@@ -77,8 +74,23 @@ shim() {
 	else
 		rm -f "$lib/torch.path"
 	fi
-	has_cuda_sources || echo "    libtorchgo_cuda.so: no sources in cgo/shim/cuda, left out"
-	echo "    ${lib#"$root"/}/libtorchgo.so for libtorch $found"
+	[[ -n $headers ]] || rm -f "$lib/libtorchgo_cuda.so"
+	echo "    ${lib#"$root"/}/libtorchgo${headers:+{,_cuda\}}.so for libtorch $found"
+}
+
+# cuda_shim_wanted TORCH VERSION: whether the CUDA shim can be built, too. It takes no GPU
+# and no CUDA toolkit, but headers, which come with wheels.
+cuda_shim_wanted() {
+	if ! compgen -G 'cgo/shim/cuda/*.cc' >/dev/null; then
+		echo "    no CUDA shim: there are no sources in cgo/shim/cuda"
+	elif [[ ! -e $1/lib/libtorch_cuda.so ]]; then
+		echo "    no CUDA shim: this libtorch is for the CPU alone"
+	elif ! (install "$home/headers" "$(pins HEADERS "$2")"); then
+		echo "    no CUDA shim: its headers could not be fetched"
+	else
+		return 0
+	fi
+	return 1
 }
 
 # number_of 2.11.0: 21100
@@ -104,8 +116,7 @@ tools() {
 	if has cmake && has ninja; then
 		return
 	fi
-	# shellcheck disable=SC2086 # a list of words
-	install "$PWD/third_party/tools" $TOOLS
+	install "$PWD/third_party/tools" "$TOOLS"
 	PATH=$PWD/third_party/tools/bin:$PWD/third_party/tools/cmake/data/bin:$PATH
 }
 
@@ -116,8 +127,8 @@ configure() {
 	if [[ -e $dir/build.ninja && -e $dir/options && $(<"$dir/options") == "$*" ]]; then
 		return
 	fi
-	rm -rf "$dir"
 	mkdir -p "$dir"
+	rm -f "$dir/CMakeCache.txt"
 	cmake -S cgo/shim -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" >"$dir/configure.log" 2>&1 ||
 		die "CMake failed: $(grep -m1 -A2 'CMake Error' "$dir/configure.log" | tr '\n' ' ')(all of it: $dir/configure.log)"
 	echo "$*" >"$dir/options"

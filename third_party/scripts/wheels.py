@@ -210,14 +210,15 @@ def install(args):
             shutil.rmtree(old, ignore_errors=True)
         missing = [f for f in files if not (args.cache / f).exists()]
         if missing:
-            need_space(args.cache, sum(map(guess, missing)), "downloading")
+            sizes = [guess(f) for f in missing]
+            need_space(args.cache, sum(sizes) + max(sizes), "downloading")  # pip has each twice for a moment
         unpack([fetch(f, sums[f], args.cache) for f in files], args.dest)
 
 
 def guess(file):
     """About how large a download is, before it is known: to fail early on a full disk."""
     if file.startswith("torch-"):
-        return 700 << 20
+        return 560 << 20
     large = ("nvidia_cublas-", "nvidia_cudnn", "nvidia_cufft-", "nvidia_cusolver-", "nvidia_cusparse", "nvidia_nccl")
     return (500 if file.startswith(large) else 20) << 20
 
@@ -230,6 +231,7 @@ def main():
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--same-python", action="store_true")
     args = parser.parse_intermixed_args()
+    args.specs = " ".join(args.specs).split()  # a whole list may come as one argument
     try:
         install(args)
     except Failure as e:
