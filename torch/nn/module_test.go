@@ -115,18 +115,18 @@ func TestDeclarationsThatMakeNoSense(t *testing.T) {
 	}{
 		{"unknown option", &struct {
 			A torch.Tensor `torch:"a,bufer"`
-		}{tensor}, `nn: field struct { A torch.Tensor "torch:\"a,bufer\"" }.A has a tag "a,bufer"; expected buffer, transient or optional after the name`},
+		}{tensor}, `torch: module: field struct { A torch.Tensor "torch:\"a,bufer\"" }.A has a tag "a,bufer"; expected buffer, transient or optional after the name`},
 		{"one name twice", &struct {
 			RunningMean torch.Tensor
 			Mean        torch.Tensor `torch:"running_mean"`
-		}{tensor, tensor}, `nn: struct { RunningMean torch.Tensor; Mean torch.Tensor "torch:\"running_mean\"" } has two parts of the name "running_mean"`},
+		}{tensor, tensor}, `torch: module: struct { RunningMean torch.Tensor; Mean torch.Tensor "torch:\"running_mean\"" } has two parts of the name "running_mean"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.PanicsWithValue(t, c.want, func() { nn.Parameters(c.module) })
+			require.EqualError(t, torch.Try(func() { nn.Parameters(c.module) }), c.want)
 		})
 	}
 	byValue := nn.Sequential{valueDropout{}}
-	require.PanicsWithValue(t, `nn: the mode of module "0" (nn_test.valueDropout) cannot be set: hold the module by a pointer`, func() { nn.Eval(byValue) })
+	require.EqualError(t, torch.Try(func() { nn.Eval(byValue) }), `torch: module: the mode of "0" (nn_test.valueDropout) cannot be set: hold the module by a pointer`)
 }
 
 type valueDropout struct{ Mode nn.Mode }

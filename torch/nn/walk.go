@@ -170,7 +170,7 @@ func (n node) modes() (list []*Mode) {
 			continue
 		}
 		if !p.value.CanAddr() {
-			panic(fmt.Sprintf("nn: the mode of module %q (%v) cannot be set: hold the module by a pointer", n.path, n.value.Type()))
+			torch.Throw("module", torch.KindType, "the mode of %q (%v) cannot be set: hold the module by a pointer", n.path, n.value.Type())
 		}
 		list = append(list, p.value.Addr().Interface().(*Mode))
 	}
@@ -207,7 +207,7 @@ func fieldsOf(t reflect.Type) []field {
 		}
 		parsed := parseTag(t, f.Name, text)
 		if names[parsed.name] {
-			panic(fmt.Sprintf("nn: %v has two parts of the name %q", t, parsed.name))
+			torch.Throw("module", torch.KindValue, "%v has two parts of the name %q", t, parsed.name)
 		}
 		names[parsed.name] = true
 		list = append(list, field{parsed, f.Index})
@@ -251,7 +251,7 @@ func parseTag(t reflect.Type, fieldName, text string) tag {
 		case "optional":
 			parsed.optional = true
 		default:
-			panic(fmt.Sprintf("nn: field %v.%s has a tag %q; expected buffer, transient or optional after the name", t, fieldName, text))
+			torch.Throw("module", torch.KindValue, "field %v.%s has a tag %q; expected buffer, transient or optional after the name", t, fieldName, text)
 		}
 	}
 	return parsed
