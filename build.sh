@@ -77,6 +77,7 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
+	[[ " gen test bench bundle " != *" $verb "* ]] || need_go
 	[[ $# -eq 0 || " gen test bench " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"

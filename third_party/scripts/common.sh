@@ -17,6 +17,8 @@ step() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
+need_go() { has go || die "there is no go: install Go 1.26 or later"; }
+
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/libtorch-go
 python=${PYTHON:-python3}
 cuda=auto # or cpu, cuda: the option given
