@@ -49,7 +49,7 @@ func TestSidesAgree(t *testing.T) {
 		require.NoError(t, err)
 		tasks = append(tasks, task)
 	}
-	require.NoError(t, measure(tasks, 2))
+	require.NoError(t, measure(tasks, 2, func(string) {}))
 
 	r := newReport("2.11.0", 2)
 	for _, task := range tasks {

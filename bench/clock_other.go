@@ -4,7 +4,7 @@ package main
 
 import "time"
 
-var start = time.Now()
+var began = time.Now()
 
 // threadTime is the time that has passed, where the system has no clock for a thread.
-func threadTime() time.Duration { return time.Since(start) }
+func threadTime() time.Duration { return time.Since(began) }

@@ -102,6 +102,7 @@ func run(o options) (err error) {
 	if err != nil {
 		return errors.Join(err, c.close())
 	}
+	progress("")
 	r.print(os.Stdout)
 	if o.results == "" {
 		return nil
@@ -156,7 +157,7 @@ func (c *crew) times(r *report, o options) error {
 				tasks = append(tasks, t)
 			}
 		}
-		if err := measure(tasks, rounds); err != nil {
+		if err := measure(tasks, rounds, progress); err != nil {
 			return err
 		}
 		for _, t := range tasks {
@@ -166,31 +167,5 @@ func (c *crew) times(r *report, o options) error {
 	return nil
 }
 
-// rest compares the start and the memory, for which every measurement is a process.
-func (c *crew) rest(r *report, o options) error {
-	const startName, memoryName = "start", "memory"
-	if o.only.MatchString(startName) {
-		ours, theirs, err := c.starts(max(2, o.rounds/5))
-		if err != nil {
-			return err
-		}
-		r.addStart(ours, theirs)
-	}
-	for _, b := range catalogue {
-		if b.group != trainingGroup || !o.only.MatchString(b.name+" "+memoryName) {
-			continue
-		}
-		for _, p := range pairings {
-			ours, err := c.footprint(c.ours, p.ours, b.name)
-			if err != nil {
-				return err
-			}
-			theirs, err := c.footprint(c.theirs, p.theirs, b.name)
-			if err != nil {
-				return err
-			}
-			r.addMemory(b.name, p.name, ours, theirs)
-		}
-	}
-	return nil
-}
+// progress shows what is being done, in one line of the terminal.
+func progress(text string) { fmt.Fprintf(os.Stderr, "\r\033[K%s\r", text) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 // keptMalloc makes glibc keep large blocks in Python's process as our shim does in ours.
@@ -142,8 +141,10 @@ func (t *task) round(i int) error {
 }
 
 // measure runs all tasks, round by round: whatever else the machine does meets all alike.
-func measure(tasks []*task, rounds int) error {
+// Where it has got to is told to progress.
+func measure(tasks []*task, rounds int, progress func(string)) error {
 	for _, t := range tasks {
+		progress("comparing the results of " + t.name)
 		if err := t.check(); err != nil {
 			return err
 		}
@@ -151,6 +152,7 @@ func measure(tasks []*task, rounds int) error {
 	const warmup = 1
 	for i := -warmup; i < rounds; i++ {
 		for _, t := range tasks {
+			progress(fmt.Sprintf("%s, round %d of %d", t.name, max(0, i+1), rounds))
 			if err := t.round(i); err != nil {
 				return err
 			}
@@ -170,47 +172,4 @@ func geomean(list []float64) float64 {
 		sum += math.Log(v)
 	}
 	return math.Exp(sum / float64(len(list)))
-}
-
-// starts measures how long either side takes from nothing to a first result.
-func (m *maker) starts(rounds int) (ours, theirs []float64, err error) {
-	for range rounds {
-		for _, s := range []struct {
-			begin func(...string) (*side, error)
-			taken *[]float64
-		}{{m.ours, &ours}, {m.theirs, &theirs}} {
-			took, err := timedStart(s.begin)
-			if err != nil {
-				return nil, nil, err
-			}
-			*s.taken = append(*s.taken, float64(took/time.Nanosecond))
-		}
-	}
-	return ours, theirs, nil
-}
-
-// footprint is the memory of a fresh process that makes three training steps.
-type footprint struct{ idle, peak int64 }
-
-func (c *crew) footprint(begin func(...string) (*side, error), env []string, name string) (f footprint, err error) {
-	s, err := begin(env...)
-	if err != nil {
-		return f, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	var replies []reply
-	for _, q := range []request{
-		{Cmd: "check", Case: "add"},
-		{Cmd: "memory"},
-		{Cmd: "load", File: c.file},
-		{Cmd: "run", Case: name, Threads: 1, N: 3},
-		{Cmd: "memory"},
-	} {
-		r, err := s.ask(q)
-		if err != nil {
-			return f, err
-		}
-		replies = append(replies, r)
-	}
-	return footprint{idle: replies[1].RSS, peak: replies[4].Peak}, nil
 }

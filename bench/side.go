@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"time"
 )
 
 //go:embed python/*.py
@@ -97,16 +96,4 @@ func (s *side) ask(q request) (r reply, err error) {
 // close ends the process.
 func (s *side) close() error {
 	return errors.Join(s.in.Close(), s.cmd.Wait())
-}
-
-// timedStart measures how long a side takes from its start to its first result.
-func timedStart(begin func(...string) (*side, error)) (took time.Duration, err error) {
-	began := time.Now()
-	s, err := begin()
-	if err != nil {
-		return 0, err
-	}
-	_, err = s.ask(request{Cmd: "check", Case: "add"})
-	took = time.Since(began)
-	return took, errors.Join(err, s.close())
 }
