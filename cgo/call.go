@@ -316,6 +316,9 @@ func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
 	return nil
 }
 
+// Abandon lets go of the arguments of a call that will not be run.
+func (c *Call) Abandon() { c.unpin() }
+
 func (c *Call) unpin() {
 	for i := range c.pins {
 		c.pinned[i].unpin()

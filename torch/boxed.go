@@ -110,6 +110,7 @@ func box(c *cgo.Call, v any) {
 	case []any:
 		boxList(c, v)
 	default:
+		c.Abandon()
 		throw("call", KindType, "a value of type %T cannot be passed to an operator", v)
 	}
 }

@@ -74,6 +74,7 @@ func putRareScalar(c *cgo.Call, v Scalar) {
 	case BF16:
 		c.ScalarFloat(float64(v.Float32()))
 	default:
+		c.Abandon()
 		throw("scalar", KindType, "expected a number or a bool, got %T", v)
 	}
 }

@@ -172,8 +172,9 @@ void list_operators(Args&, Results& r) {
 	std::string joined;
 	for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
 		joined += name.name;
-		joined += '.';
-		joined += name.overload_name;
+		if (!name.overload_name.empty()) {
+			joined += '.' + name.overload_name;
+		}
 		joined += '\n';
 	}
 	r.string(joined);
