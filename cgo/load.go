@@ -51,7 +51,7 @@ func Load() error {
 		return err
 	}
 	loaded.Store(true)
-	setLimit(initialLimit)
+	setLimit(headroom)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package cgo
 import (
 	"log/slog"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,9 +14,8 @@ import (
 // counts libtorch's live bytes, and when they pass a mark, calls come home with a flag:
 // then the garbage is collected and the mark set a little above what is really in use.
 const (
-	initialLimit = 64 << 20
-	headroom     = 32 << 20
-	growth       = 8 // the mark lies headroom, or an 8th if that is more, above live bytes
+	headroom = 32 << 20
+	growth   = 8 // the mark lies headroom, or an 8th if that is more, above live bytes
 )
 
 // garbage holds objects whose handles the collector found dead. Cleanups run on threads
@@ -26,6 +26,7 @@ type trash struct {
 	pending atomic.Bool
 	mu      sync.Mutex
 	impls   []uint64
+	freed   atomic.Int64 // bytes since the last trim, roughly
 }
 
 func (g *trash) add(impl uintptr) {
@@ -48,27 +49,34 @@ func (g *trash) drain() {
 	g.impls = nil
 	g.pending.Store(false)
 	g.mu.Unlock()
+	const object = 1 << 10 // about what libtorch keeps of a tensor besides its elements
+	before := HostBytes()
 	freeWords(impls)
+	if g.freed.Add(before-HostBytes()+int64(len(impls))*object) > headroom {
+		g.freed.Store(0)
+		trim()
+	}
 }
 
 // Collect runs the garbage collector, waits for the cleanups it queued, and frees what
 // they left.
 func Collect() {
-	const patience = 100 * time.Millisecond
-	done := make(chan struct{})
-	runtime.AddCleanup(new(sentinel), func(done chan struct{}) { close(done) }, done)
 	runtime.GC()
-	select {
-	case <-done:
-	case <-time.After(patience):
-	}
+	awaitCleanups()
 	garbage.drain()
 }
 
-// sentinel is garbage from birth: when its cleanup runs, the collector's round is over.
-type sentinel struct {
-	_ *byte
-	_ [2]uint64
+// awaitCleanups lets the runtime's goroutines run the cleanups that the collector has
+// queued. A program's own may take forever; ours do not need that long.
+func awaitCleanups() {
+	const patience, nap = 100 * time.Millisecond, 20 * time.Microsecond
+	counts := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
+	metrics.Read(counts)
+	queued, deadline := counts[0].Value.Uint64(), time.Now().Add(patience)
+	for counts[1].Value.Uint64() < queued && time.Now().Before(deadline) {
+		time.Sleep(nap)
+		metrics.Read(counts)
+	}
 }
 
 var pressure struct {
@@ -89,6 +97,16 @@ func relieve() {
 	}
 	live := HostBytes()
 	setLimit(live + max(headroom, live/growth))
+}
+
+// trim gives freed memory back to the kernel. glibc keeps it for the thread that allocated
+// it, and goroutines change threads: each thread of the process would come to hold as much
+// as is ever waiting to be collected.
+func trim() {
+	var c Call
+	c.Begin(OpEmptyCache)
+	c.Code(0) // the CPU
+	door(c.op, &c.words[0], &c.frame)
 }
 
 func setLimit(bytes int64) {
