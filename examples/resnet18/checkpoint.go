@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
+	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 )
 
@@ -34,6 +37,7 @@ type progress struct {
 	Groups   []map[string]any `json:"param_groups"`
 	Schedule map[string]any   `json:"schedule"`
 	Scaler   map[string]any   `json:"scaler"`
+	Tensors  int              `json:"tensors"` // how many the file has
 }
 
 // store writes the checkpoint, where one is wanted: whole or not at all.
@@ -41,31 +45,49 @@ func (t *trainer) store() (err error) {
 	if t.save == "" {
 		return nil
 	}
-	optimizer := t.opt.StateDict()
-	text, err := json.Marshal(progress{
-		t.recipe, t.sets.train.len(), t.epoch, t.batch, t.best,
-		optimizer["param_groups"].([]map[string]any), t.sched.StateDict(), t.scaler.StateDict(),
-	})
-	if err != nil {
-		return err
-	}
 	torch.Scope(func() {
-		tensors := map[string]torch.Tensor{}
-		for name, tensor := range nn.StateDict(t.model) {
-			tensors[modelPrefix+name] = tensor
+		optimizer := t.opt.StateDict()
+		tensors := t.tensors(optimizer)
+		var text []byte
+		text, err = json.Marshal(progress{
+			t.recipe, t.sets.train.len(), t.epoch, t.batch, t.best,
+			optimizer["param_groups"].([]map[string]any), t.sched.StateDict(), t.scaler.StateDict(), len(tensors),
+		})
+		if err == nil {
+			err = safetensors.Save(t.save, sorted(tensors), map[string]string{metadataKey: string(text)})
 		}
-		for i, kinds := range optimizer["state"].(map[int]map[string]any) {
-			for kind, tensor := range kinds {
-				tensors[fmt.Sprintf("%s%d.%s", optimizerPrefix, i, kind)] = tensor.(torch.Tensor)
-			}
-		}
-		for device, generator := range t.generators() {
-			tensors[rngPrefix+device] = generator.State()
-			generator.Close()
-		}
-		err = safetensors.Save(t.save, sorted(tensors), map[string]string{metadataKey: string(text)})
 	})
 	return err
+}
+
+// tensors are those of a checkpoint.
+func (t *trainer) tensors(optimizer optim.StateDict) map[string]torch.Tensor {
+	list := map[string]torch.Tensor{}
+	for name, tensor := range nn.StateDict(t.model) {
+		list[modelPrefix+name] = tensor
+	}
+	for i, kinds := range optimizer["state"].(map[int]map[string]any) {
+		for kind, tensor := range kinds {
+			list[fmt.Sprintf("%s%d.%s", optimizerPrefix, i, kind)] = tensor.(torch.Tensor)
+		}
+	}
+	for device, generator := range t.generators() {
+		list[rngPrefix+device] = generator.State()
+		generator.Close()
+	}
+	return list
+}
+
+// checkSave finds out before the training whether a checkpoint can be written.
+func checkSave(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".resnet18-*")
+	if err != nil {
+		return fmt.Errorf("no checkpoint can be written to %s: %w", path, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // load reads a checkpoint and puts the run where it was; for -e the network will do.
@@ -103,8 +125,13 @@ func (t *trainer) restore(file *safetensors.File) error {
 	if err := t.sameRun(p); err != nil {
 		return err
 	}
+	if len(file.Tensors) != p.Tensors {
+		return fmt.Errorf("it has %d tensors where %d were stored", len(file.Tensors), p.Tensors)
+	}
 	t.epoch, t.batch = p.Epoch, p.Batch
-	optimizer := map[string]any{"state": byParameter(under(optimizerPrefix, file.Tensors)), "param_groups": p.Groups}
+	optimizer := map[string]any{
+		"state": byParameter(under(optimizerPrefix, file.Tensors)), "param_groups": p.Groups,
+	}
 	if err := errors.Join(t.opt.LoadStateDict(optimizer), t.sched.LoadStateDict(p.Schedule)); err != nil {
 		return err
 	}

@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,7 +22,7 @@ import (
 
 // A trigger is a writer that calls fire when a line with text goes through.
 type trigger struct {
-	bytes.Buffer
+	seen bytes.Buffer
 	text string
 	fire func()
 }
@@ -27,7 +31,7 @@ func (w *trigger) Write(p []byte) (int, error) {
 	if strings.Contains(string(p), w.text) {
 		w.fire()
 	}
-	return w.Buffer.Write(p)
+	return w.seen.Write(p)
 }
 
 // A run that is interrupted and resumed writes the very file of one that is not: weights,
@@ -45,7 +49,7 @@ func TestResumedRunsAreEqualToTheBit(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		out := &trigger{text: where, fire: cancel}
 		err := command(ctx, flags("resumed"), out)
-		require.Equal(t, 130, exitCode(err), "%v\n%s", err, out)
+		require.Equal(t, 130, exitCode(err), "%v\n%s", err, &out.seen)
 		require.Contains(t, err.Error(), "-resume "+filepath.Join(dir, "resumed")+" goes on from there")
 		run(t, flags("resumed", "-resume", filepath.Join(dir, "resumed"))...)
 		got, err := os.ReadFile(filepath.Join(dir, "resumed"))
@@ -60,10 +64,10 @@ func TestResumedRunsAreEqualToTheBit(t *testing.T) {
 func TestSignalStopsCleanly(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		path := filepath.Join(t.TempDir(), "run.safetensors")
-		cmd, stdout, stderr := program(t, tiny("-limit", "800", "-epochs", "1", "-save", path)...)
-		cmd.Stdout = &trigger{text: "Epoch: [0][2/", fire: func() { cmd.Process.Signal(signal) }}
+		cmd, _, stderr := program(t, tiny("-limit", "800", "-epochs", "1", "-save", path)...)
+		cmd.Stdout = &trigger{text: "Epoch: [0][  2/", fire: func() { cmd.Process.Signal(signal) }}
 		cmd.Run()
-		require.Equal(t, 130, cmd.ProcessState.ExitCode(), "%s%s", stdout, stderr)
+		require.Equal(t, 130, cmd.ProcessState.ExitCode(), stderr.String())
 		require.Regexp(t, `^resnet18: interrupted in epoch 0 after batch \d+ of 100; -resume .* goes on from there\n$`, stderr.String())
 		file, err := safetensors.Load(path)
 		require.NoError(t, err)
@@ -89,59 +93,90 @@ func accuracyLine(out string) string {
 	return "no line with the accuracy in: " + out
 }
 
-func TestCheckpointsThatDoNotFit(t *testing.T) {
+func TestCheckpointFilesThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
-	good := filepath.Join(dir, "good.safetensors")
-	run(t, tiny("-limit", "8", "-epochs", "1", "-save", good)...)
-	raw, err := os.ReadFile(good)
-	require.NoError(t, err)
-	file, err := safetensors.Load(good)
-	require.NoError(t, err)
-	defer file.Close()
-
-	written := func(data []byte) string {
-		path := filepath.Join(dir, "raw.safetensors")
+	file := func(name string, data []byte) string {
+		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, data, 0o644))
 		return path
 	}
-	changed := func(change func(tensors map[string]torch.Tensor, metadata map[string]string)) string {
-		path := filepath.Join(dir, "changed.safetensors")
-		torch.Scope(func() {
-			tensors, metadata := map[string]torch.Tensor{}, map[string]string{}
-			for name, tensor := range file.Tensors {
-				tensors[name] = tensor
-			}
-			for name, text := range file.Metadata {
-				metadata[name] = text
-			}
-			change(tensors, metadata)
-			require.NoError(t, safetensors.Save(path, sorted(tensors), metadata))
-		})
-		return path
+	foreign := filepath.Join(dir, "foreign")
+	torch.Scope(func() {
+		require.NoError(t, safetensors.Save(foreign, maps.All(map[string]torch.Tensor{"fc.bias": torch.Zeros(10)}), nil))
+	})
+	whole, err := os.ReadFile(foreign)
+	require.NoError(t, err)
+	for path, want := range map[string]string{
+		filepath.Join(dir, "absent"):      "no such file",
+		dir:                               "expected a file",
+		file("empty", nil):                "not a sound safetensors file",
+		file("cut", whole[:len(whole)-1]): "not a sound safetensors file",
+		file("text", bytes.Repeat([]byte("some text "), 100)): "not a sound safetensors file",
+		foreign: "was not written by this program",
+	} {
+		requireFails(t, 1, want, tiny("-limit", "8", "-epochs", "1", "-resume", path)...)
 	}
+}
+
+// untrained is the trainer of a run that has not begun.
+func untrained(t *testing.T, flags []string) *trainer {
+	t.Helper()
+	c, err := parseFlags(flags, io.Discard)
+	require.NoError(t, err)
+	require.NoError(t, setUp(c))
+	sets, err := openImages(t.Context(), c, io.Discard)
+	require.NoError(t, err)
+	tr, err := newTrainer(c, sets, io.Discard)
+	require.NoError(t, err)
+	return tr
+}
+
+func TestCheckpointsThatDoNotFit(t *testing.T) {
+	torchtest.NoLeaks(t)
+	dir := t.TempDir()
+	flags := tiny("-limit", "8", "-epochs", "1")
+	path := filepath.Join(dir, "run.safetensors")
+	run(t, append(flags, "-save", path)...)
+
 	type (
 		tensors  = map[string]torch.Tensor
 		metadata = map[string]string
 	)
-	same := tiny("-limit", "8", "-epochs", "1")
 	for _, test := range []struct {
-		path, want string
-		flags      []string
+		change func(tensors, metadata)
+		want   string
+		flags  []string
 	}{
-		{filepath.Join(dir, "absent"), "no such file", same},
-		{dir, "expected a file", same},
-		{written(nil), "not a sound safetensors file", same},
+		{want: "it is of a run with -epochs 1 -b 8", flags: []string{"-epochs", "2"}},
+		{want: "it is of a run with -epochs 1 -b 8", flags: []string{"-b", "4"}},
+		{want: "it is of a run on 8 images, this one has 9", flags: []string{"-limit", "9"}},
+		{want: "its metadata are damaged", change: func(_ tensors, m metadata) { m[metadataKey] = "{" }},
+		{want: "epoch 7", change: func(_ tensors, m metadata) {
+			m[metadataKey] = strings.Replace(m[metadataKey], `"epoch":1`, `"epoch":7`, 1)
+		}},
+		{want: "last_epoch", change: func(_ tensors, m metadata) {
+			m[metadataKey] = strings.Replace(m[metadataKey], `"last_epoch":1`, `"last_epoch":-1`, 1)
+		}},
+		{want: "1 tensors are missing, fc.weight among them", change: func(s tensors, _ metadata) { delete(s, "model.fc.weight") }},
+		{want: "1 are not of this network, layer9.weight among them", change: func(s tensors, _ metadata) { s["model.layer9.weight"] = torch.Zeros(1) }},
+		{want: "fc.weight has shape [100 512] where [10 512] is expected", change: func(s tensors, _ metadata) { s["model.fc.weight"] = torch.Zeros(100, 512) }},
+		{want: "184 tensors where 185 were stored", change: func(s tensors, _ metadata) { delete(s, "optimizer.3.momentum_buffer") }},
+		{want: "momentum_buffer has shape", change: func(s tensors, _ metadata) { s["optimizer.0.momentum_buffer"] = torch.Zeros(1, 2) }},
+		{want: "RNG", change: func(s tensors, _ metadata) { s["rng.cpu"] = torch.Zeros(3) }},
 	} {
-		requireFails(t, 1, test.want, append(test.flags, "-resume", test.path)...)
+		torch.Scope(func() {
+			file, err := safetensors.Load(path)
+			require.NoError(t, err)
+			defer file.Close()
+			before := maps.Clone(file.Tensors)
+			if test.change != nil {
+				test.change(file.Tensors, file.Metadata)
+			}
+			tr := untrained(t, append(flags, test.flags...))
+			defer tr.Close()
+			broken := torch.Try(func() { err = tr.restore(file) })
+			require.ErrorContains(t, errors.Join(broken, err), test.want)
+			torch.Close(slices.Collect(maps.Values(before))...)
+		})
 	}
-	requireFails(t, 1, "not a sound safetensors file", append(same, "-resume", written(raw[:len(raw)/2]))...)
-	requireFails(t, 1, "not a sound safetensors file", append(same, "-resume", written(bytes.Repeat([]byte("text"), 100)))...)
-	requireFails(t, 1, "it was not written by this program", append(same, "-resume", changed(func(_ tensors, m metadata) { delete(m, metadataKey) }))...)
-	requireFails(t, 1, "its metadata are damaged", append(same, "-resume", changed(func(_ tensors, m metadata) { m[metadataKey] = "{" }))...)
-	requireFails(t, 1, "1 tensors are missing, fc.weight", append(same, "-resume", changed(func(s tensors, _ metadata) { delete(s, "model.fc.weight") }))...)
-	requireFails(t, 1, "layer9.weight", append(same, "-resume", changed(func(s tensors, _ metadata) { s["model.layer9.weight"] = torch.Zeros(1) }))...)
-	requireFails(t, 1, "fc.weight has shape [100 512] where [10 512] is expected", append(same, "-resume", changed(func(s tensors, _ metadata) { s["model.fc.weight"] = torch.Zeros(100, 512) }))...)
-	requireFails(t, 1, "momentum_buffer", append(same, "-resume", changed(func(s tensors, _ metadata) { s["optimizer.0.momentum_buffer"] = torch.Zeros(1, 2) }))...)
-	requireFails(t, 1, "-epochs 1", tiny("-limit", "8", "-epochs", "2", "-resume", good)...)
-	requireFails(t, 1, "it is of a run on 8 images", tiny("-limit", "9", "-epochs", "1", "-resume", good)...)
 }

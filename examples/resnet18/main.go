@@ -55,6 +55,9 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err := setUp(c); err != nil {
 		return err
 	}
+	if err := checkSave(c.save); err != nil {
+		return err
+	}
 	sets, err := openImages(ctx, c, out)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (t *trainer) header() {
 		thousands(t.sets.train.len()), thousands(t.sets.train.of), thousands(t.sets.val.len()), thousands(t.sets.val.of))
 	t.printf("model: ResNet-18 with a stem for 32x32 images, %s parameters", thousands(nn.NumParameters(t.model)))
 	if !t.evaluate {
-		t.printf("plan: %d epochs of %d batches of %d, SGD with momentum %v and weight decay %v, one-cycle learning rate up to %v",
+		t.printf("plan: %d x %d batches of %d, SGD with momentum %v and weight decay %v, one-cycle learning rate up to %v",
 			t.Epochs, t.train.Len(), t.Batch, t.Momentum, t.WeightDecay, t.LR)
 	}
 	if !t.given["limit"] && t.sets.train.len() < t.sets.train.of {

@@ -132,6 +132,7 @@ func (t *trainer) trainEpoch(ctx context.Context) error {
 		t.batch++
 		p.add(loss, scores, labels)
 	}
+	torch.Synchronize(t.device)
 	t.trained += p.images
 	t.busy += time.Since(p.start)
 	return nil
