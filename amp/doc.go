@@ -24,8 +24,10 @@
 //
 // # Clipping, accumulation, several optimizers
 //
-//	scaler.Unscale(opt)                   // between Backward and Step: the true gradients
-//	utils.ClipGradNorm(params, 1)
+//	scaler.Unscale(opt)               // between Backward and Step: the true gradients
+//	for _, g := range torch.Grads(params) {
+//		g.ClampInPlace(-1, 1)
+//	}
 //	scaler.Step(opt)
 //
 // Gradients of several scaled losses may be summed up before the Step. Optimizers that share

@@ -49,13 +49,13 @@ func setMode[M any](m M, mode Mode) M {
 }
 
 // NamedModules are m, under the name "", and all modules in it with their names: pointers
-// to structs, and slices and structs that are held by value. A module that occurs twice
-// comes once.
+// to structs, and slices and structs that are held by value, as far as they are a [Layer] or
+// have tensors or a [Mode] somewhere. A module that occurs twice comes once.
 func NamedModules(m any) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		seen := map[any]bool{}
 		for n := range walk(m) {
-			if n.pointer != nil && seen[n.pointer] {
+			if n.pointer != nil && seen[n.pointer] || n.path != "" && !n.isModule() {
 				continue
 			}
 			seen[n.pointer] = true

@@ -148,6 +148,24 @@ func TestModes(t *testing.T) {
 	require.Equal(t, "training evaluating", fmt.Sprint(nn.Training, " ", nn.Evaluating))
 }
 
+// Structs of options are no modules.
+func TestNamedModules(t *testing.T) {
+	torchtest.NoLeaks(t)
+	net := &struct {
+		Body    nn.Sequential
+		Blocks  []nn.Layer
+		Config  struct{ Depth []int }
+		Heads   struct{ A *nn.Linear }
+		NoHeads []*nn.Linear
+	}{Body: nn.Sequential{nn.NewConv2d(1, 1, 1, nil), nn.ReLU{}}, Blocks: []nn.Layer{nn.NewDropout(0.5)}}
+	net.Heads.A = nn.NewLinear(1, 1, nil)
+	var names []string
+	for name := range nn.NamedModules(net) {
+		names = append(names, name)
+	}
+	require.Equal(t, []string{"", "body", "body.0", "body.1", "blocks", "blocks.0", "heads", "heads.a"}, names)
+}
+
 func TestApplyGoesFromTheInside(t *testing.T) {
 	torchtest.NoLeaks(t)
 	net := &struct{ Body nn.Sequential }{nn.Sequential{nn.NewLinear(2, 2, nil), nn.NewLinear(2, 1, nil)}}

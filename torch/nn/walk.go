@@ -36,6 +36,21 @@ func (n node) module() any {
 	return n.value.Interface()
 }
 
+// isModule tells a module from a struct of options.
+func (n node) isModule() bool {
+	for inner := range walk(n.module()) {
+		if _, layer := inner.module().(Layer); layer {
+			return true
+		}
+		for p := range inner.parts() {
+			if t := p.value.Type(); t == tensorType || t == modeType {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // walk visits m and all modules in it, each before those within it.
 func walk(m any) iter.Seq[node] {
 	return func(yield func(node) bool) {
