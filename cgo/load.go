@@ -52,6 +52,7 @@ func Load() error {
 	}
 	loaded.Store(true)
 	setLimit(headroom)
+	garbage.kept.Store(resident())
 	return nil
 }
 

@@ -2,8 +2,10 @@ package cgo
 
 import (
 	"log/slog"
+	"os"
 	"runtime"
 	"runtime/metrics"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +28,7 @@ type trash struct {
 	pending atomic.Bool
 	mu      sync.Mutex
 	impls   []uint64
-	freed   atomic.Int64 // bytes since the last trim, roughly
+	kept    atomic.Int64 // bytes resident beyond libtorch's live ones, after the last trim
 }
 
 func (g *trash) add(impl uintptr) {
@@ -49,18 +51,39 @@ func (g *trash) drain() {
 	g.impls = nil
 	g.pending.Store(false)
 	g.mu.Unlock()
-	const object = 1 << 10 // about what libtorch keeps of a tensor besides its elements
-	before := HostBytes()
 	freeWords(impls)
-	if g.freed.Add(before-HostBytes()+int64(len(impls))*object) > headroom {
-		g.freed.Store(0)
-		trim()
+	g.trim()
+}
+
+// trim gives freed memory back to the kernel. glibc keeps it for the thread that allocated
+// it, which costs no more than one round of garbage on one thread; but goroutines change
+// threads, and each thread of the process would come to hold as much.
+func (g *trash) trim() {
+	const round = headroom + headroom/2 // elements, and what libtorch keeps besides
+	if resident()-HostBytes() < g.kept.Load()+round {
+		return
 	}
+	var c Call
+	c.Begin(OpEmptyCache)
+	c.Code(0) // the CPU
+	door(c.op, &c.words[0], &c.frame)
+	g.kept.Store(resident() - HostBytes())
+}
+
+// resident counts the process's bytes of memory; 0 where the system does not tell.
+func resident() (bytes int64) {
+	text, _ := os.ReadFile("/proc/self/statm")
+	if fields := strings.Fields(string(text)); len(fields) > 1 {
+		bytes, _ = strconv.ParseInt(fields[1], 10, 64)
+	}
+	return bytes * int64(os.Getpagesize())
 }
 
 // Collect runs the garbage collector, waits for the cleanups it queued, and frees what
-// they left.
+// they left. The goroutine stays on its thread, whose free memory it will want again.
 func Collect() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	runtime.GC()
 	awaitCleanups()
 	garbage.drain()
@@ -97,16 +120,6 @@ func relieve() {
 	}
 	live := HostBytes()
 	setLimit(live + max(headroom, live/growth))
-}
-
-// trim gives freed memory back to the kernel. glibc keeps it for the thread that allocated
-// it, and goroutines change threads: each thread of the process would come to hold as much
-// as is ever waiting to be collected.
-func trim() {
-	var c Call
-	c.Begin(OpEmptyCache)
-	c.Code(0) // the CPU
-	door(c.op, &c.words[0], &c.frame)
 }
 
 func setLimit(bytes int64) {
