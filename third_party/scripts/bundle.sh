@@ -10,25 +10,27 @@ bundle() {
 	mkdir -p "$to/bin" "$to/lib" "$to/tests"
 	cp third_party/scripts/bundle/* "$to"
 	cp "$home"/lib/*.so "$home/lib/version.txt" "$to/lib"
-	# -trimpath: no path of this machine, neither in a message nor in the search for libtorch.
 	programs=$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./examples/... ./bench)
 	# shellcheck disable=SC2086 # a list of words
-	go build -trimpath -ldflags='-s -w' -o "$to/bin" $programs
+	go build -ldflags='-s -w' -o "$to/bin" $programs
 	bundle_tests "$to/tests"
-	echo "    $to: $(find "$to/tests" -name '*.gz' | wc -l) test programs, $(du -sm "$to" | cut -f1) MB"
+	# Packed together: the programs have most of their code in common.
+	tar -C "$to" -cf - tests | xz -T0 >"$to/tests.tar.xz"
+	echo "    $to: $(find "$to/tests" -name test | wc -l) test programs, $(du -sm --exclude=tests "$to" | cut -f1) MB"
+	rm -rf "$to/tests"
 }
 
-# bundle_tests DIR: the compiled tests of every package, packed, in a folder of its name
-# with its testdata, so that they find there what they find in the source tree.
+# bundle_tests DIR: the compiled tests of every package, in a folder of its name with its
+# testdata, so that they find there what they find in the source tree.
 bundle_tests() {
 	local folder folders
+	install -D -m 644 cgo/shim/torchgo.h "$1/cgo/shim/torchgo.h" # some tests compile a shim of their own
 	folders=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...)
 	for folder in $folders; do
 		folder=${folder#"$root"/}
 		[[ " $SOURCE_TESTS " != *" $folder "* ]] || continue
 		mkdir -p "$1/$folder"
-		go test -c -trimpath -ldflags='-s -w' -o "$1/$folder/test" "./$folder"
-		gzip -9 "$1/$folder/test"
+		go test -c -ldflags='-s -w' -o "$1/$folder/test" "./$folder"
 		[[ ! -d $folder/testdata ]] || cp -r "$folder/testdata" "$1/$folder"
 	done
 }

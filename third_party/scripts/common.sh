@@ -38,8 +38,8 @@ pins() {
 	echo "${!name}"
 }
 
-# install DEST [OPTION]... PINS: the wheels of these pins, unpacked; see wheels.py.
-install() {
+# wheels DEST [OPTION]... PINS: the wheels of these pins, unpacked; see wheels.py.
+wheels() {
 	has "$python" || die "there is no $python: install Python 3.10 or later (Debian, Ubuntu: apt install python3 python3-pip), or set PYTHON"
 	[[ $(uname -sm) == "Linux x86_64" ]] || die "the wheels are for Linux x86_64, this is $(uname -sm): set LIBTORCH to a libtorch of your own"
 	"$python" third_party/scripts/wheels.py "$cache/wheels" "$@"

@@ -17,7 +17,7 @@ deps() {
 	specs=$(pins CPU)
 	! want_cuda || specs+=" $(pins CUDA)"
 	[[ $cuda != cpu ]] || exact=(--exact)
-	install "$home/libtorch" "${exact[@]}" "${for_peer[@]}" "$specs"
+	wheels "$home/libtorch" "${exact[@]}" "${for_peer[@]}" "$specs"
 	echo "    libtorch $version in ${home#"$root"/}/libtorch, $(cuda_state)"
 }
 
@@ -85,7 +85,7 @@ cuda_shim_wanted() {
 		echo "    no CUDA shim: there are no sources in cgo/shim/cuda"
 	elif [[ ! -e $1/lib/libtorch_cuda.so ]]; then
 		echo "    no CUDA shim: this libtorch is for the CPU alone"
-	elif ! (install "$home/headers" "$(pins HEADERS "$2")"); then
+	elif ! (wheels "$home/headers" "$(pins HEADERS "$2")"); then
 		echo "    no CUDA shim: its headers could not be fetched"
 	else
 		return 0
@@ -116,7 +116,7 @@ tools() {
 	if has cmake && has ninja; then
 		return
 	fi
-	install "$PWD/third_party/tools" "$TOOLS"
+	wheels "$PWD/third_party/tools" "$TOOLS"
 	PATH=$PWD/third_party/tools/bin:$PWD/third_party/tools/cmake/data/bin:$PATH
 }
 

@@ -14,7 +14,7 @@ peer() {
 		die "the libtorch in $torch has no module for $python ($tag): set PYTHON to another Python"
 	numpy=NUMPY_$tag
 	specs="$PEER ${!numpy:-$NUMPY} $(pins VISION)"
-	install "$dir/site" --same-python "$specs"
+	wheels "$dir/site" --same-python "$specs"
 	stubs "$dir/stubs" "$torch"
 	sitecustomize | replace "$dir/site/sitecustomize.py"
 	wrapper "$torch" | replace "$dir/python"
