@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,8 +155,12 @@ func measure(t *testing.T, name string) (u usage) {
 
 func TestTrainingTakesConstantMemory(t *testing.T) {
 	t.Parallel()
+	slack := 4 * megabyte
+	if build, _ := debug.ReadBuildInfo(); slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		slack *= 4 // the race detector keeps records of its own
+	}
 	scopes := measure(t, "scopes")
-	assert.LessOrEqual(t, scopes.High-scopes.Low, 4*megabyte)
+	assert.LessOrEqual(t, scopes.High-scopes.Low, slack)
 	assert.True(t, scopes.StillTrains)
 
 	garbage := measure(t, "garbage")

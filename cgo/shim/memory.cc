@@ -80,7 +80,7 @@ struct CountingAllocator final : c10::Allocator {
 	c10::DataPtr allocate(size_t n) override {
 		void* data = n == 0 ? nullptr : block(n);
 		if (data != nullptr) {
-			host_bytes.fetch_add(static_cast<int64_t>(malloc_usable_size(data)), std::memory_order_relaxed);
+			host_bytes.fetch_add(counted(malloc_usable_size(data)), std::memory_order_relaxed);
 			c10::profiledCPUMemoryReporter().New(data, n);
 		}
 		return {data, data, &release, at::Device(at::DeviceType::CPU)};
@@ -90,7 +90,7 @@ struct CountingAllocator final : c10::Allocator {
 			return;
 		}
 		size_t usable = malloc_usable_size(data);
-		host_bytes.fetch_sub(static_cast<int64_t>(usable), std::memory_order_relaxed);
+		host_bytes.fetch_sub(counted(usable), std::memory_order_relaxed);
 		c10::profiledCPUMemoryReporter().Delete(data);
 		if (!small_blocks.keep(data, usable)) {
 			c10::free_cpu(data);
@@ -100,6 +100,12 @@ struct CountingAllocator final : c10::Allocator {
 	void copy_data(void* dest, const void* src, std::size_t n) const override { default_copy_data(dest, src, n); }
 
  private:
+	// glibc adds more to one block than to the next: only whole steps count, so that the same
+	// tensors are the same bytes every time.
+	static int64_t counted(size_t usable) {
+		constexpr size_t step = c10::gAlignment;
+		return static_cast<int64_t>(usable / step * step);
+	}
 	static void* block(size_t n) {
 		if (n > SmallBlocks::kLargest) {
 			return c10::alloc_cpu(n);

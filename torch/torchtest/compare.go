@@ -109,7 +109,7 @@ func distant(got, want torch.Tensor, limit Tolerance) string {
 	var absolute, ratio float64
 	for i := range a {
 		d := distance(a[i], b[i], limit.EqualNaN)
-		if d <= limit.Absolute+limit.Relative*cmplx.Abs(b[i]) {
+		if d == 0 || d <= limit.Absolute+limit.Relative*cmplx.Abs(b[i]) {
 			continue
 		}
 		if count++; count == 1 || d > absolute || math.IsNaN(d) {
