@@ -25,7 +25,7 @@ var layers = [][]string{
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.
-var doorKeepers = []string{"torch", "torch/aten", "torch/cuda", "torch/optim", "torch/data", "torch/jit", "torch/export", "torch/dist", "amp"}
+var doorKeepers = []string{"torch", "torch/aten", "torch/cuda", "torch/optim", "torch/optim/lr", "torch/data", "torch/jit", "torch/export", "torch/dist", "amp"}
 
 func layer(path string) int {
 	for i, row := range layers {
