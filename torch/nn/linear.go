@@ -41,7 +41,7 @@ func newBias(n int, weight torch.Tensor) torch.Tensor {
 	if in, _ := nninit.Fans(weight); in > 0 {
 		bound = 1 / math.Sqrt(float64(in))
 	}
-	return nninit.Uniform(torch.Empty(n), -bound, bound, nil).SetRequiresGrad(true)
+	return nninit.Uniform(torch.Empty(n), 0-bound, bound, nil).SetRequiresGrad(true) // never from -0
 }
 
 // Forward maps [..., in] to [..., out].

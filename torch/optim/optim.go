@@ -221,6 +221,14 @@ func (b *base) stateOf(g *Group, param, grad torch.Tensor, born birth) (state []
 	return state, true
 }
 
+// unmake takes back the state that was made for a batch.
+func (b *base) unmake(fresh *batch) {
+	for _, p := range fresh.params {
+		torch.Close(b.state[p]...)
+		delete(b.state, p)
+	}
+}
+
 // on is t on the batch's device.
 func (b *batch) on(t torch.Tensor) torch.Tensor {
 	if !t.Defined() || t.Device() == b.device {

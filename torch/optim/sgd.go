@@ -68,10 +68,11 @@ func (s *SGD) Step() { s.StepScaled(torch.Tensor{}, torch.Tensor{}) }
 
 // StepScaled implements [Scaled].
 func (s *SGD) StepScaled(scale, foundInf torch.Tensor) {
-	if foundInf.Defined() && len(s.state) == 0 && foundInf.Float64() != 0 {
-		return // the kernel would leave the new momentum without values
-	}
 	s.step(newMomentum, func(g *Group, b *batch) {
+		if b.fresh && foundInf.Defined() && foundInf.Float64() != 0 {
+			s.unmake(b) // the kernel would leave the new momentum without values
+			return
+		}
 		o := g.Options.(*SGDOptions)
 		var momentum []torch.Tensor
 		if len(b.state) > 0 {

@@ -5,5 +5,5 @@
 //	nninit.Constant(bn.Weight, 1)
 //
 // Every function overwrites its tensor without recording it for autograd, and returns it.
-// After the same seed the numbers are those that PyTorch draws.
+// After the same seed the numbers are those that PyTorch 2.11 draws.
 package nninit

@@ -34,7 +34,8 @@ func Normal(t torch.Tensor, mean, std float64, o *Options) torch.Tensor {
 	return fill(t, func() { t.NormalInPlace(mean, std, o.generator()) })
 }
 
-// TruncNormal draws from the normal distribution, cut off below a and above b.
+// TruncNormal draws from the normal distribution, cut off below a and above b. It does so as
+// PyTorch 2.11; later versions of it reject numbers out of bounds and draw others.
 func TruncNormal(t torch.Tensor, mean, std, a, b float64, o *Options) torch.Tensor {
 	below := func(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 	return fill(t, func() {

@@ -3,6 +3,7 @@ package nninit_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,6 +57,9 @@ func TestNumbersEqualPython(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "trunc_normal" && !strings.HasPrefix(torch.Version(), "2.11.") {
+				t.Skip("this version of PyTorch draws differently")
+			}
 			torch.Scope(func() {
 				for seed, shape := range shapes {
 					x := torch.Zeros(shape...).SetRequiresGrad(true) // filling is not recorded
