@@ -15,8 +15,9 @@ import (
 const (
 	classes = 10
 	side    = 32
-	// validation images for one to train on: the proportion of CIFAR-10
-	perFold = 5
+
+	// CIFAR-10 has 50,000 images to train on and 10,000 to validate on.
+	trainPerVal = 5
 )
 
 // A half is the training or the validation images.
@@ -51,25 +52,18 @@ func openImages(ctx context.Context, c *config, out io.Writer) (*imageSets, erro
 	if train.Fallback {
 		sets.source = "the slice of CIFAR-10 in this program"
 	}
-	sets.train = takeHalf(train, c.trainImages(train.Len()))
-	sets.val = takeHalf(val, c.valImages(val.Len()))
+	n, m := c.counts(train.Len(), val.Len())
+	sets.train, sets.val = takeHalf(train, n), takeHalf(val, m)
 	return sets, nil
 }
 
-// trainImages is how many of n images to train on.
-func (c *config) trainImages(n int) int {
+// counts are how many of so many images to train and to validate on. A limit keeps the
+// proportion of the two.
+func (c *config) counts(train, val int) (int, int) {
 	if c.limit == 0 {
-		return n
+		return train, val
 	}
-	return min(c.limit, n)
-}
-
-// valImages is how many of n images to validate on: a limit keeps the proportion.
-func (c *config) valImages(n int) int {
-	if c.limit == 0 {
-		return n
-	}
-	return min(max(1, c.limit/perFold), n)
+	return min(c.limit, train), min(max(1, c.limit/trainPerVal), val)
 }
 
 // sliceName, as -data, stands for the images that are compiled into the program.
@@ -103,8 +97,9 @@ func syntheticImages(c *config) *imageSets {
 		pixels, class := torch.TensorOptions{DType: torch.Uint8}, torch.TensorOptions{DType: torch.Int64}
 		return half{pixels.RandIntN(256, n, 3, side, side), class.RandIntN(classes, n), of}
 	}
-	const train, val = 50_000, 50_000 / perFold
-	return &imageSets{random(c.trainImages(train), train), random(c.valImages(val), val), "random images"}
+	const train, val = 50_000, 50_000 / trainPerVal
+	n, m := c.counts(train, val)
+	return &imageSets{random(n, train), random(m, val), "random images"}
 }
 
 // newLoaders makes the loader of each half; that of the training images shuffles and

@@ -5,7 +5,8 @@
 //
 // The flags are those of PyTorch's ImageNet example; -h lists them. The program is cut by
 // subject: flags.go reads the command line, images.go brings the data, train.go and eval.go
-// are the two loops, checkpoint.go writes and reads the state of a run.
+// have the two loops, pass.go their meters, checkpoint.go writes and reads the state of a run,
+// report.go says what it is and what came of it.
 package main
 
 import (
@@ -88,7 +89,7 @@ func setUp(c *config) error {
 	if err := torch.Load(); err != nil {
 		return err
 	}
-	if !c.given["device"] {
+	if c.device == 0 {
 		c.device = torch.DefaultDevice()
 	}
 	if err := torch.CheckDevice(c.device); err != nil {
