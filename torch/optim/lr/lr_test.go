@@ -117,9 +117,7 @@ func TestStatesThatDoNotFit(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		plain := optim.NewSGD([]torch.Tensor{torch.Zeros(1)}, 0.1, nil)
 		for name, make := range map[string]func(){
-			"no momentum":   func() { lr.OneCycle(plain, 0.1, 10) },
 			"no steps":      func() { lr.OneCycle(optimizer(), 0.1, 0) },
 			"pct":           func() { lr.OneCycle(optimizer(), 0.1, 10, lr.OneCycleOptions{PctStart: 1.5}) },
 			"step size":     func() { lr.Step(optimizer(), 0, 0.1) },
@@ -135,6 +133,16 @@ func TestMistakes(t *testing.T) {
 		} {
 			require.ErrorIs(t, torch.Try(make), torch.ErrValue, name)
 		}
+	})
+}
+
+// An optimizer that was made without momentum gets the cycle's, as in PyTorch.
+func TestOneCycleBringsItsMomentum(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		plain := optim.NewSGD([]torch.Tensor{torch.Zeros(1)}, 0.1, nil)
+		lr.OneCycle(plain, 0.1, 10)
+		require.Equal(t, []float64{0.1 / 25, 0.95}, row(plain))
 	})
 }
 

@@ -130,7 +130,7 @@ func OneCycle(opt optim.Optimizer, highest float64, steps int, options ...OneCyc
 	phases := o.phases(float64(steps), first, highest, first/o.FinalDivFactor)
 	for _, g := range opt.ParamGroups() {
 		g.InitialLR = first
-		if !o.FixedMomentum && (g.Momentum() == nil || *g.Momentum() == 0) {
+		if !o.FixedMomentum && g.Momentum() == nil {
 			torch.Throw("one_cycle_lr", torch.KindValue, "the optimizer has no momentum to cycle; set FixedMomentum")
 		}
 	}
