@@ -155,16 +155,16 @@ func measure(t *testing.T, name string) (u usage) {
 
 func TestTrainingTakesConstantMemory(t *testing.T) {
 	t.Parallel()
-	slack := 4 * megabyte
+	slack, room := 4*megabyte, 64*megabyte
 	if build, _ := debug.ReadBuildInfo(); slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		slack *= 4 // the race detector keeps records of its own
+		slack, room = 4*slack, 4*room // the race detector keeps records of its own
 	}
 	scopes := measure(t, "scopes")
 	assert.LessOrEqual(t, scopes.High-scopes.Low, slack)
 	assert.True(t, scopes.StillTrains)
 
 	garbage := measure(t, "garbage")
-	assert.LessOrEqual(t, float64(garbage.Peak), 1.25*float64(scopes.Peak)+64*megabyte, "without scopes or Close")
+	assert.LessOrEqual(t, float64(garbage.Peak), 1.25*float64(scopes.Peak)+float64(room), "without scopes or Close")
 	assert.True(t, garbage.StillTrains)
 }
 
