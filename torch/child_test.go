@@ -3,6 +3,7 @@ package torch_test
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,7 +40,8 @@ func runChild(t *testing.T, name string, env ...string) string {
 	require.NoError(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env = append(append(os.Environ(), env...), childVariable+"="+name)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return string(out)
+	var out, complaints strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	require.NoError(t, cmd.Run(), "%v%v", &out, &complaints)
+	return out.String()
 }

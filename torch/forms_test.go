@@ -1,3 +1,5 @@
+//go:build !race && !torchdebug
+
 package torch_test
 
 import (
