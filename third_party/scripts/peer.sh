@@ -6,6 +6,11 @@
 peer() {
 	local tag numpy specs dir=$home/peer torch
 	torch=$(torch_dir)
+	if ! compgen -G "$torch/_C.cpython-*.so" >/dev/null; then
+		rm -rf "$dir"
+		echo "    no peer: the libtorch in $torch is not Python's; tests that compare with it are skipped"
+		return
+	fi
 	has "$python" || die "there is no $python: install Python 3.10 or later, or set PYTHON"
 	tag=$("$python" -c 'import sys; print("%d%d" % sys.version_info[:2])')
 	[[ " $PYTHON_KNOWN " == *" $tag "* ]] ||
