@@ -55,13 +55,13 @@ func ExampleTensor_Keep() {
 
 func ExampleTry() {
 	x := torch.Ones(2, 3)
-	err := torch.Try(func() { x.MatMul(x) })
+	err := torch.Try(func() { x.Add(torch.Ones(4)) })
 	fmt.Println(err)
 
 	_, err = torch.Try1(func() torch.Tensor { return x.Select(0, 5) })
 	fmt.Println(errors.Is(err, torch.ErrIndex))
 	// Output:
-	// torch: matmul: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (with float32[2, 3], float32[2, 3])
+	// torch: add.Tensor: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1 (with float32[2, 3], float32[4])
 	// true
 }
 
