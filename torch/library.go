@@ -29,7 +29,8 @@ func text(op cgo.Op) string {
 }
 
 // OnWarning sets who is told of libtorch's warnings. The default logs each text once, by
-// slog; nil restores it. fn may be called from any goroutine.
+// slog; nil restores it. fn may be called from any goroutine, in the midst of an operation:
+// it may compute, but must not panic.
 func OnWarning(fn func(text string)) { cgo.OnWarning(fn) }
 
 // SetNumThreads sets how many threads one operation on the CPU may use. It holds for all
