@@ -20,8 +20,8 @@ const (
 	KindNotImplemented
 	KindLinAlg
 	KindDist
-	KindStd
-	KindUnknown
+	kindStd
+	kindUnknown
 	KindClosed
 	KindLibrary
 	KindNoCUDA
@@ -52,8 +52,11 @@ func (c *Call) error() *Error {
 		Msg:  takeString(c.frame.msg, -1),
 		Args: c.describe(),
 	}
-	if e.Kind == KindNotImplemented {
+	switch e.Kind {
+	case KindNotImplemented:
 		e.explainBackend()
+	case kindStd, kindUnknown:
+		e.Kind = KindGeneric // Python, too, makes them its RuntimeError
 	}
 	return e
 }

@@ -12,16 +12,23 @@ import (
 // argument of the schema in it, for tests and tools that work on all operators alike.
 // Its doc.go explains the notation.
 func tableFile(funcs []*Func) ([]byte, error) {
-	funcs = slices.Clone(funcs)
-	slices.SortStableFunc(funcs, func(a, b *Func) int { return cmp.Compare(a.Op.Name(), b.Op.Name()) })
+	type row struct{ op, text string }
+	var rows []row
+	add := func(f *Func, op *Op) {
+		rows = append(rows, row{op.Name(), fmt.Sprintf("{%q, %s, %q},\n", op.Name(), expression(f), places(f, op))})
+	}
+	for _, f := range funcs {
+		add(f, f.Op)
+		if f.Op.Seeded != nil {
+			add(f, f.Op.Seeded)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.op, b.op) })
 	var b strings.Builder
 	b.WriteString(banner("//"))
 	fmt.Fprintf(&b, "package optable\n\nimport (\n\"%s/torch\"\n\"%s/torch/aten\"\n)\n\nvar forms = [...]Form{\n", module, module)
-	for _, f := range funcs {
-		fmt.Fprintf(&b, "{%q, %s, %q},\n", f.Op.Name(), expression(f), places(f, f.Op))
-		if s := f.Op.Seeded; s != nil {
-			fmt.Fprintf(&b, "{%q, %s, %q},\n", s.Name(), expression(f), places(f, s))
-		}
+	for _, r := range rows {
+		b.WriteString(r.text)
 	}
 	b.WriteString("}\n")
 	return format.Source([]byte(b.String()))

@@ -52,7 +52,7 @@ type defaults struct {
 }
 
 var (
-	onCPU  = defaults{epochs: 1, batch: 16, lr: 0.0125, limit: 2500}
+	onCPU  = defaults{epochs: 1, batch: 16, lr: 0.0125, limit: 2000}
 	onCUDA = defaults{epochs: 30, batch: 512, lr: 0.4, limit: 0}
 )
 

@@ -23,11 +23,17 @@ func Forms() []Form { return forms[:] }
 
 // Find returns the first form of an operator.
 func Find(op string) (Form, bool) {
-	i := sort.Search(len(forms), func(i int) bool { return forms[i].Op >= op })
-	if i == len(forms) || forms[i].Op != op {
-		return Form{}, false
+	if all := FindAll(op); len(all) > 0 {
+		return all[0], true
 	}
-	return forms[i], true
+	return Form{}, false
+}
+
+// FindAll returns all forms of an operator.
+func FindAll(op string) []Form {
+	lo := sort.Search(len(forms), func(i int) bool { return forms[i].Op >= op })
+	hi := sort.Search(len(forms), func(i int) bool { return forms[i].Op > op })
+	return forms[lo:hi]
 }
 
 // Place is where a form has an argument.
@@ -62,6 +68,12 @@ func (f Form) Places() []Place {
 		places = append(places, p)
 	}
 	return places
+}
+
+// Requires reports whether a call has to give what is at that place.
+func (f Form) Requires(p Place) bool {
+	typ := reflect.TypeOf(f.Func)
+	return p.Param >= 0 && p.Elem < 0 && !(typ.IsVariadic() && p.Param == typ.NumIn()-1)
 }
 
 // Call runs the form with arguments by their names in the schema; what is not among them
@@ -168,10 +180,25 @@ func set(place reflect.Value, v any) error {
 		p := reflect.New(typ.Elem())
 		p.Elem().Set(value.Convert(typ.Elem()))
 		place.Set(p)
+	case typ.Kind() == reflect.Slice && value.Type() == reflect.TypeFor[[]any]():
+		return setList(place, v.([]any))
+	case typ == reflect.TypeFor[[]int]() && value.Kind() == reflect.Int:
+		place.Set(reflect.ValueOf([]int{v.(int)}))
 	case typ.Kind() == reflect.Float64 && value.Kind() == reflect.Int:
 		place.SetFloat(float64(value.Int()))
 	default:
 		return fmt.Errorf("a %T does not fit a %v", v, typ)
+	}
+	return nil
+}
+
+// setList stores a list whose elements say by themselves what they are.
+func setList(place reflect.Value, list []any) error {
+	place.Set(reflect.MakeSlice(place.Type(), len(list), len(list)))
+	for i, v := range list {
+		if err := set(place.Index(i), v); err != nil {
+			return err
+		}
 	}
 	return nil
 }

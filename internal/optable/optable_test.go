@@ -28,6 +28,9 @@ func TestFind(t *testing.T) {
 	require.Equal(t, "self=#0 k=#1 dim=.Dim largest=!Smallest sorted=!Unsorted", form.Args)
 	_, ok = optable.Find("no_such_operator")
 	require.False(t, ok)
+	for _, form := range optable.Forms() {
+		require.NotEmpty(t, optable.FindAll(form.Op), "%s: the table is sorted", form.Op)
+	}
 }
 
 func TestCall(t *testing.T) {

@@ -24,13 +24,6 @@ var harness []byte
 // unless the variable CI is set.
 func Run(t testing.TB, script string, inputs Tensors, args ...string) Tensors {
 	t.Helper()
-	cmd, err := python()
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("peer: ", err)
-		}
-		t.Skip("peer: ", err)
-	}
 	dir := t.TempDir()
 	in, out, run := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "out.safetensors"), filepath.Join(dir, "peer.py")
 	if err := os.WriteFile(run, harness, 0o600); err != nil {
@@ -39,8 +32,7 @@ func Run(t testing.TB, script string, inputs Tensors, args ...string) Tensors {
 	if err := safetensors.Save(in, maps.All(inputs), nil); err != nil {
 		t.Fatal("peer: ", err)
 	}
-	cmd.Args = append(append(cmd.Args, run, script, in, out), args...)
-	cmd.Env = append(cmd.Environ(), "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd := Command(t, append([]string{run, script, in, out}, args...)...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("peer: %s: %v\n%s", script, err, text)
 	} else if len(text) > 0 {
@@ -52,6 +44,22 @@ func Run(t testing.TB, script string, inputs Tensors, args ...string) Tensors {
 	}
 	t.Cleanup(file.Close)
 	return file.Tensors
+}
+
+// Command is Python with torch on the same libtorch, with one thread, about to run with the
+// arguments. It skips the test as [Run] does.
+func Command(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd, err := python()
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("peer: ", err)
+		}
+		t.Skip("peer: ", err)
+	}
+	cmd.Args = append(cmd.Args, args...)
+	cmd.Env = append(cmd.Environ(), "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
+	return cmd
 }
 
 // python is the peer that build.sh makes, or, where $LIBTORCH is Python's own torch, the

@@ -1,0 +1,190 @@
+package parity
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+)
+
+// Case is one recorded call of an operator.
+type Case struct {
+	Op          string            // name.overload
+	Inner       bool              // made by another operator, not by the sample
+	Args        map[string]*value // as given, by their names in the schema
+	Rest        map[string]*value // defaults of the arguments that were not given
+	Write       []string          // arguments that the operator writes to
+	Tensors     []tensorDesc      // those that the arguments refer to
+	Out         []*value          // what it returned
+	Written     []*value          // the tensors written to, afterwards
+	Grads       []*value          // of the tensors that need one, in order; nil for none
+	GradError   *Failure          `json:"grad_error"`
+	Error       *Failure          // in place of everything else
+	Unsupported string            // why the results are not here
+}
+
+// Failure is an exception of Python.
+type Failure struct {
+	Type  string
+	Text  string
+	Input string // for those that no operator threw: what the sample was
+}
+
+// value is an argument or a result; one of its fields is set. A nil *value is None.
+type value struct {
+	T         *int        // index of an argument's tensor
+	Tensor    *tensorDesc // a result
+	I         *string
+	F         *string
+	C         []string
+	B         *bool
+	S         *string
+	DType     *string
+	Device    *string
+	Layout    *string
+	Format    *string
+	Generator *string
+	L         *[]*value
+}
+
+type tensorDesc struct {
+	DType     string
+	Shape     []int
+	Stride    []int
+	Storage   int
+	Conj, Neg bool
+	Grad      bool
+	Layout    string // "" is strided
+	Parts     []tensorDesc
+	Coalesced bool
+}
+
+// chunk is what the recorder wrote for one entry of the database.
+type chunk struct {
+	cases    []Case
+	storages [][]byte
+}
+
+// readChunk reads a file of the recorder.
+func readChunk(path string) (*chunk, error) {
+	file, err := safetensors.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	c := &chunk{storages: make([][]byte, len(file.Tensors))}
+	if err := json.Unmarshal([]byte(file.Metadata["cases"]), &c.cases); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for name, t := range file.Tensors {
+		i, err := strconv.Atoi(name)
+		if err != nil || i < 0 || i >= len(c.storages) {
+			return nil, fmt.Errorf("%s: unexpected tensor %q", path, name)
+		}
+		c.storages[i] = t.Bytes()
+	}
+	return c, nil
+}
+
+// tensor builds a tensor as record.py's load_tensor does.
+func (c *chunk) tensor(d tensorDesc) torch.Tensor {
+	t := c.plain(d)
+	if d.Grad {
+		t.SetRequiresGrad(true)
+	}
+	return t
+}
+
+func (c *chunk) plain(d tensorDesc) torch.Tensor {
+	dtype, err := torch.ParseDType(d.DType)
+	if err != nil {
+		panic(err)
+	}
+	var parts []any
+	for _, p := range d.Parts {
+		parts = append(parts, c.plain(p))
+	}
+	switch d.Layout {
+	case "":
+		return c.strided(d, dtype)
+	case "sparse_coo":
+		var coalesced any
+		if d.Coalesced {
+			coalesced = true
+		}
+		return torch.Call("sparse_coo_tensor.indices_size", append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("is_coalesced", coalesced))...)[0].(torch.Tensor)
+	}
+	parts = append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("layout", layouts[d.Layout]))
+	return torch.Call("sparse_compressed_tensor.comp_plain_value_size", parts...)[0].(torch.Tensor)
+}
+
+func (c *chunk) strided(d tensorDesc, dtype torch.DType) torch.Tensor {
+	raw := c.storages[d.Storage]
+	if len(raw) == 0 {
+		return torch.TensorOptions{DType: dtype}.EmptyStrided(d.Shape, d.Stride)
+	}
+	t := torch.FromBytes(raw, dtype, -1).AsStrided(d.Shape, d.Stride)
+	if d.Conj {
+		t = torch.Call("_conj", t)[0].(torch.Tensor)
+	}
+	if d.Neg {
+		t = torch.Call("_neg_view", t)[0].(torch.Tensor)
+	}
+	return t
+}
+
+var layouts = map[string]torch.Layout{
+	"strided": torch.Strided, "sparse_coo": torch.Sparse, "sparse_csr": torch.SparseCSR, "sparse_csc": torch.SparseCSC,
+	"sparse_bsr": torch.SparseBSR, "sparse_bsc": torch.SparseBSC, "_mkldnn": torch.MKLDNN,
+}
+
+var formats = map[string]torch.MemoryFormat{
+	"contiguous_format": torch.ContiguousFormat, "preserve_format": torch.PreserveFormat,
+	"channels_last": torch.ChannelsLast, "channels_last_3d": torch.ChannelsLast3d,
+}
+
+// argument is the Go value of an argument.
+func (v *value) argument(tensors []torch.Tensor) any {
+	switch {
+	case v == nil:
+		return nil
+	case v.T != nil:
+		return tensors[*v.T]
+	case v.I != nil:
+		return must(strconv.Atoi(*v.I))
+	case v.F != nil:
+		return must(strconv.ParseFloat(*v.F, 64))
+	case v.C != nil:
+		return complex(must(strconv.ParseFloat(v.C[0], 64)), must(strconv.ParseFloat(v.C[1], 64)))
+	case v.B != nil:
+		return *v.B
+	case v.S != nil:
+		return *v.S
+	case v.DType != nil:
+		return must(torch.ParseDType(*v.DType))
+	case v.Device != nil:
+		return must(torch.ParseDevice(*v.Device))
+	case v.Layout != nil:
+		return layouts[*v.Layout]
+	case v.Format != nil:
+		return formats[*v.Format]
+	case v.Generator != nil:
+		return torch.NewGenerator(torch.CPU).Seed(must(strconv.ParseUint(*v.Generator, 10, 64)))
+	case v.L != nil:
+		list := make([]any, len(*v.L))
+		for i, x := range *v.L {
+			list[i] = x.argument(tensors)
+		}
+		return list
+	}
+	panic(fmt.Sprintf("parity: no value in %+v", *v))
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,87 @@
+package parity
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/libtorch-go/libtorch/internal/peer"
+)
+
+//go:embed record.py
+var script []byte
+
+// Options say what to record.
+type Options struct {
+	Mode    string // calls, errors or gradcheck
+	Names   string // regular expression on the entries' names
+	Samples int    // of each entry; 0 is all
+	Inner   int    // calls of each operator that others make; 0 is none
+	DType   string // "" is float32, or what the entry has
+}
+
+// Entry is what was recorded of an entry of the database.
+type Entry struct {
+	Name    string            // with the variant, if it has one: "linalg.norm.subgradients_at_zero"
+	Samples int               // inputs that the entry has, or those asked for
+	Skipped map[string]string // operators whose calls could not be written to a file, and why
+	Python  []Failure         // wrong inputs that Python itself refused, before any operator
+	Failed  string            // why PyTorch's own test database could not run it
+	Cases   int
+	File    string
+}
+
+// Record starts Python and returns what it records, entry for entry, while it goes on.
+func Record(t testing.TB, o Options) iter.Seq2[Entry, *chunk] {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "record.py")
+	if err := os.WriteFile(path, script, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(Entry, *chunk) bool) {
+		cmd := peer.Command(t, path, dir, "--mode", o.Mode, "--names", o.Names, "--dtype", o.DType,
+			"--samples", strconv.Itoa(o.Samples), "--inner", strconv.Itoa(o.Inner))
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = cmd.Wait() }()
+		defer func() { _ = cmd.Process.Kill() }()
+		lines := bufio.NewScanner(out)
+		lines.Buffer(nil, 1<<26)
+		for lines.Scan() {
+			e, c, err := open(lines.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(e, c) {
+				return
+			}
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Fatal("record.py: ", err)
+		}
+	}
+}
+
+// open reads what one line of the recorder announces, and removes the file.
+func open(line []byte) (e Entry, c *chunk, err error) {
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, nil, fmt.Errorf("record.py: %w in %q", err, line)
+	}
+	if c, err = readChunk(e.File); err != nil {
+		return e, nil, err
+	}
+	return e, c, os.Remove(e.File)
+}
