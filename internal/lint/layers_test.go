@@ -11,11 +11,11 @@ import (
 // layers is the house from the cellar to the roof. A package may import what lies in rows
 // above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
-	{"cgo", "cgo/gen", "internal/lint"},
+	{"cgo", "cgo/gen", "internal/lint", "internal/pytext"},
 	{"torch"},
 	{"torch/aten"},
 	{"torch/cuda", "torch/torchtest", "internal/optable"},
-	{"torch/nn/init", "torch/nn/functional", "torch/optim", "torch/data", "torch/safetensors", "torch/jit", "torch/export", "torch/dist"},
+	{"torch/nn/init", "torch/nn/functional", "torch/signal/windows", "torch/optim", "torch/data", "torch/safetensors", "torch/jit", "torch/export", "torch/dist"},
 	{"torch/nn", "torch/optim/lr", "torch/checkpoint", "internal/peer"},
 	{"amp", "vision", "vision/imageio", "vision/models"},
 	{"vision/transforms"},
