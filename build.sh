@@ -17,6 +17,7 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   peer     make third_party/peer/python: Python's torch on the same libraries
   gen      regenerate the operator sources
   test     everything CI runs; arguments go to go test (-run X, ./torch/...)
+  parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
   bench    our side and Python's, paired; arguments go to the benchmark
   bundle   dist/bundle: compiled tests and trainer for a machine without Go
   clean    remove what this script made, except the cache
@@ -49,6 +50,8 @@ EOF
 
 bench() { go run ./bench "$@"; }
 
+parity() { go test ./internal/parity -timeout 90m -v -full "$@"; }
+
 gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
 
 clean() {
@@ -59,7 +62,7 @@ clean() {
 # The steps of each verb; arguments go to the last.
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
-	[test]="deps shim peer checks" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
+	[test]="deps shim peer checks" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
 )
 
 main() {
@@ -77,7 +80,7 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test bench bundle " != *" $verb "* ]] || need_go
+	[[ " gen test parity bench bundle " != *" $verb "* ]] || need_go
 	[[ $# -eq 0 || " gen test bench " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"

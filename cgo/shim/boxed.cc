@@ -31,7 +31,10 @@ c10::IValue read_list(Args& a, const TypePtr& type) {
 	c10::impl::GenericList list(element);
 	list.reserve(n);
 	for (uint64_t i = 0; i < n; i++) {
-		list.push_back(read(a, element));
+		auto v = read(a, element);
+		TORCH_CHECK_TYPE(v.type()->isSubtypeOf(*element), "expected ", element->repr_str(), " as element ", i,
+		                 " of a list, got ", v.type()->repr_str());
+		list.push_back(std::move(v));
 	}
 	return list;
 }
@@ -140,7 +143,12 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 		}
 		stack.push_back(std::move(*given[i]));
 	}
-	schema.checkAndNormalizeInputs(stack);
+	try {
+		schema.checkAndNormalizeInputs(stack);
+	} catch (const c10::Error& e) {
+		// To libtorch a value of the wrong type is an error like any other; Python has its own.
+		TORCH_CHECK_TYPE(false, e.what_without_backtrace());
+	}
 	return stack;
 }
 

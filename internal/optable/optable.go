@@ -33,7 +33,7 @@ func Find(op string) (Form, bool) {
 func FindAll(op string) []Form {
 	lo := sort.Search(len(forms), func(i int) bool { return forms[i].Op >= op })
 	hi := sort.Search(len(forms), func(i int) bool { return forms[i].Op > op })
-	return forms[lo:hi]
+	return forms[lo:hi:hi] // appending to it must not write to the table
 }
 
 // Place is where a form has an argument.

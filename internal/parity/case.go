@@ -27,9 +27,16 @@ type Case struct {
 
 // Failure is an exception of Python.
 type Failure struct {
-	Type  string
-	Text  string
-	Input string // for those that no operator threw: what the sample was
+	Type string
+	Text string
+
+	// Of a sample that Python refused by itself: what it was, and how to ask for the same.
+	Input   string
+	Op      string // an operator without its overload
+	Args    []*value
+	KwArgs  map[string]*value
+	Named   map[string]*value // all of them, where the function is Python's own
+	Tensors []tensorDesc
 }
 
 // value is an argument or a result; one of its fields is set. A nil *value is None.
@@ -56,15 +63,18 @@ type tensorDesc struct {
 	Storage   int
 	Conj, Neg bool
 	Grad      bool
-	Layout    string // "" is strided
+	Layout    string // "" is strided, "meta" strided and without elements
 	Parts     []tensorDesc
 	Coalesced bool
+	Shared    bool // with others of the case that have the same Storage
+	Offset    int
 }
 
 // chunk is what the recorder wrote for one entry of the database.
 type chunk struct {
 	cases    []Case
 	storages [][]byte
+	shared   map[int]torch.Tensor // of the case at hand
 }
 
 // readChunk reads a file of the recorder.
@@ -88,15 +98,20 @@ func readChunk(path string) (*chunk, error) {
 	return c, nil
 }
 
-// tensor builds a tensor as record.py's load_tensor does.
-func (c *chunk) tensor(d tensorDesc) torch.Tensor {
-	t := c.plain(d)
-	if d.Grad {
-		t.SetRequiresGrad(true)
+// load builds the tensors of a case.
+func (c *chunk) load(list []tensorDesc) []torch.Tensor {
+	c.shared = map[int]torch.Tensor{}
+	tensors := make([]torch.Tensor, len(list))
+	for i, d := range list {
+		tensors[i] = c.plain(d)
+		if d.Grad {
+			tensors[i].SetRequiresGrad(true)
+		}
 	}
-	return t
+	return tensors
 }
 
+// plain builds a tensor as record.py's load_tensor does.
 func (c *chunk) plain(d tensorDesc) torch.Tensor {
 	dtype, err := torch.ParseDType(d.DType)
 	if err != nil {
@@ -109,6 +124,8 @@ func (c *chunk) plain(d tensorDesc) torch.Tensor {
 	switch d.Layout {
 	case "":
 		return c.strided(d, dtype)
+	case "meta":
+		return torch.TensorOptions{DType: dtype, Device: torch.Meta}.EmptyStrided(d.Shape, d.Stride)
 	case "sparse_coo":
 		var coalesced any
 		if d.Coalesced {
@@ -125,7 +142,14 @@ func (c *chunk) strided(d tensorDesc, dtype torch.DType) torch.Tensor {
 	if len(raw) == 0 {
 		return torch.TensorOptions{DType: dtype}.EmptyStrided(d.Shape, d.Stride)
 	}
-	t := torch.FromBytes(raw, dtype, -1).AsStrided(d.Shape, d.Stride)
+	flat := torch.FromBytes(raw, dtype, -1)
+	if d.Shared {
+		if first, ok := c.shared[d.Storage]; ok {
+			flat = first
+		}
+		c.shared[d.Storage] = flat
+	}
+	t := flat.AsStrided(d.Shape, d.Stride, d.Offset)
 	if d.Conj {
 		t = torch.Call("_conj", t)[0].(torch.Tensor)
 	}

@@ -1,18 +1,24 @@
 package parity
 
 import (
-	"errors"
 	"flag"
-	"sort"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 var (
-	full  = flag.Bool("full", false, "all samples of each entry")
-	names = flag.String("names", "", "only entries whose names match this regular expression")
+	full   = flag.Bool("full", false, "all samples of each entry")
+	names  = flag.String("names", "", "only entries whose names match this regular expression")
+	dtypes = flag.String("dtypes", ",float64,bfloat16,float16,complex64,complex128,int64,int32,uint8,bool",
+		"dtypes with commas; the empty one is float32, or what an entry has")
+	update = flag.Bool("update", false, "write docs/parity.md")
 )
 
 func TestMain(m *testing.M) {
@@ -20,99 +26,38 @@ func TestMain(m *testing.M) {
 	torchtest.Main(m)
 }
 
-func TestCalls(t *testing.T) {
-	torchtest.NoLeaks(t)
+// quiet keeps libtorch's warnings, many of them meant for Python, out of the log.
+func quiet(t *testing.T) {
 	torch.OnWarning(func(string) {})
 	t.Cleanup(func() { torch.OnWarning(nil) })
-	o := Options{Mode: "calls", Names: *names, Samples: 2, Inner: 2}
+}
+
+// TestCalls makes every recorded call again.
+func TestCalls(t *testing.T) {
+	torchtest.NoLeaks(t)
+	quiet(t)
+	o := Options{Mode: "calls", Names: *names, Samples: 2, Inner: 2, DTypes: strings.Split(*dtypes, ",")}
 	if *full {
 		o.Samples, o.Inner = 0, 8
 	}
-	var s summary
+	v := NewCoverage()
 	for e, c := range Record(t, o) {
-		s.entry(t, e, c)
+		v.Add(e, c)
 	}
-	s.report(t)
-}
-
-// summary counts what became of the cases.
-type summary struct {
-	entries, samples, cases, equal, skipped int
-	checked                                 map[string]bool // operators
-	noForm                                  map[string]string
-}
-
-func (s *summary) entry(t *testing.T, e Entry, c *chunk) {
-	if s.checked == nil {
-		s.checked, s.noForm = map[string]bool{}, map[string]string{}
+	for _, d := range v.Differences {
+		t.Error(d)
 	}
-	s.entries++
-	s.samples += e.Samples
-	if e.Failed != "" {
-		t.Logf("%s: %s", e.Name, e.Failed)
+	checked, calls, gradOps, grads := v.Totals()
+	t.Logf("%d entries, %d names, %d of them checked, %d samples; %d calls of %d operators are equal, %d with gradients of %d operators",
+		v.Entries, len(v.Names), checked, v.Samples, calls, len(v.Ops), grads, gradOps)
+	for what, why := range v.Left {
+		t.Logf("left out: %s: %s", what, why)
 	}
-	for op, why := range e.Skipped {
-		t.Logf("%s: %s: %s", e.Name, op, why)
+	if *names == "" {
+		require.GreaterOrEqual(t, checked, 600, "names of op_db")
+		require.GreaterOrEqual(t, len(v.Ops), 760, "operators")
 	}
-	for i := range c.cases {
-		torch.Scope(func() { s.one(t, e, c, &c.cases[i]) })
+	if *update {
+		require.NoError(t, os.WriteFile(filepath.Join("..", "..", "docs", "parity.md"), []byte(v.Page()), 0o644))
 	}
-}
-
-func (s *summary) one(t *testing.T, e Entry, c *chunk, k *Case) {
-	s.cases++
-	diff, err := c.run(k)
-	switch {
-	case errors.Is(err, errNoForm):
-		s.noForm[k.Op] = err.Error()
-	case err != nil:
-		t.Errorf("%s: %s: %v", e.Name, k.Op, err)
-	case diff != "":
-		t.Errorf("%s: %s: %s", e.Name, k.Op, diff)
-	default:
-		s.equal++
-		s.checked[k.Op] = true
-	}
-}
-
-func (s *summary) report(t *testing.T) {
-	t.Logf("%d entries, %d samples, %d calls of %d operators: %d equal, %d skipped", s.entries, s.samples, s.cases, len(s.checked), s.equal, s.skipped)
-	var list []string
-	for op, why := range s.noForm {
-		list = append(list, op+": "+why)
-	}
-	sort.Strings(list)
-	for _, line := range list {
-		t.Log(line)
-	}
-}
-
-func TestErrors(t *testing.T) {
-	torchtest.NoLeaks(t)
-	total, equal, python := 0, 0, 0
-	for e, c := range Record(t, Options{Mode: "errors", Names: *names}) {
-		total += e.Samples
-		if e.Failed != "" {
-			t.Errorf("%s: %s", e.Name, e.Failed)
-		}
-		for i := range c.cases {
-			k := &c.cases[i]
-			torch.Scope(func() {
-				diff, err := c.run(k)
-				switch {
-				case err != nil:
-					t.Errorf("%s: %s: %v", e.Name, k.Op, err)
-				case diff != "":
-					t.Errorf("%s: %s: %s", e.Name, k.Op, diff)
-				default:
-					equal++
-				}
-			})
-		}
-		for _, f := range e.Python {
-			python++
-			t.Logf("%s: python: %s: %s: %s", e.Name, f.Type, f.Text, f.Input)
-		}
-	}
-	t.Logf("%d wrong inputs: %d equal, %d refused by Python", total, equal, python)
 }

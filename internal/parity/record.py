@@ -1,9 +1,9 @@
 """Records the operator calls that PyTorch's own test database makes, and what they give.
 
-    python record.py DIR [--names REGEXP] [--samples N] [--dtype D] [--mode calls|errors|gradcheck]
+    python record.py DIR [--names REGEXP] [--samples N] [--dtypes D,D] [--mode calls|errors]
 
 Writes DIR/NNNN.safetensors for each entry of op_db and prints a line of JSON when it is
-complete: {"name", "file", ...}. The file's metadata has the cases; its tensors are storages,
+complete: {"name", "dtype", "file", ...}. The file's metadata has the cases; its tensors are storages,
 as bytes. A case is one call of an operator with everything it takes. It is repeated here
 from what the file says, with the seed set, so that whoever reads the file starts from the
 same: the sample's tensors may share memory or a history, those of a case do not.
@@ -12,12 +12,12 @@ same: the sample's tensors may share memory or a history, those of a case do not
 import argparse
 import contextlib
 import hashlib
+import inspect
 import json
 import os
 import re
 import struct
 import sys
-import traceback
 import warnings
 
 import torch
@@ -26,7 +26,7 @@ from torch._subclasses.schema_check_mode import SchemaCheckMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 SEED = 7
-LIMIT = 1 << 26  # bytes of a storage; larger ones would be slow and show nothing new
+LIMIT = 1 << 28  # bytes of a storage
 
 
 class Unsupported(Exception):
@@ -45,7 +45,7 @@ class Chunk:
         flat = flat.contiguous().as_strided((flat.numel(),), (1,))  # a size of 1 may have any stride
         raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
         if len(raw) > LIMIT:
-            raise Unsupported("a tensor of more than 64 MiB")
+            raise Unsupported("a tensor of more than 256 MiB")
         key = hashlib.blake2b(raw, digest_size=16).digest()
         if key not in self.index:
             self.index[key] = len(self.storages)
@@ -73,6 +73,8 @@ def dump_tensor(chunk, t):
     if type(t) not in (torch.Tensor, torch.nn.Parameter):
         raise Unsupported(f"a {type(t).__name__}")
     d = {"dtype": str(t.dtype)[6:], "shape": list(t.shape)}
+    if t.device.type == "meta":
+        return d | {"layout": "meta", "stride": list(t.stride())}
     if t.device.type != "cpu":
         raise Unsupported(f"a tensor on {t.device.type}")
     if t.requires_grad:
@@ -109,23 +111,32 @@ COMPRESSED = {
 }
 
 
-def load_tensor(chunk, d):
+def load_tensor(chunk, d, shared=None):
     dtype, shape = getattr(torch, d["dtype"]), d["shape"]
     layout = d.get("layout")
     if layout == "sparse_coo":
         t = torch.sparse_coo_tensor(*(load_tensor(chunk, p) for p in d["parts"]), shape, dtype=dtype, check_invariants=False, is_coalesced=d["coalesced"] or None)
+    elif layout == "meta":
+        t = torch.empty_strided(shape, d["stride"], dtype=dtype, device="meta")
     elif layout:
         t = torch.sparse_compressed_tensor(*(load_tensor(chunk, p) for p in d["parts"]), shape, dtype=dtype, layout=getattr(torch, layout), check_invariants=False)
     else:
-        raw = chunk.storages[d["storage"]]
-        n = len(raw) // dtype.itemsize
-        flat = torch.empty(n, dtype=dtype)
-        if n:
-            flat.view(torch.uint8).copy_(torch.frombuffer(bytearray(raw), dtype=torch.uint8))
-        t = flat.as_strided(shape, d["stride"]) if n else torch.empty_strided(shape, d["stride"], dtype=dtype)
+        flat = load_storage(chunk, d["storage"], dtype)
+        if d.get("shared"):
+            flat = shared.setdefault(d["storage"], flat)
+        empty = not flat.numel()
+        t = torch.empty_strided(shape, d["stride"], dtype=dtype) if empty else flat.as_strided(shape, d["stride"], d.get("offset", 0))
         t = torch._conj(t) if d["conj"] else t
         t = torch._neg_view(t) if d["neg"] else t
     return t.requires_grad_() if d.get("grad") else t
+
+
+def load_storage(chunk, i, dtype):
+    raw = chunk.storages[i]
+    flat = torch.empty(len(raw) // dtype.itemsize, dtype=dtype)
+    if raw:
+        flat.view(torch.uint8).copy_(torch.frombuffer(bytearray(raw), dtype=torch.uint8))
+    return flat
 
 
 class Dumper:
@@ -140,6 +151,22 @@ class Dumper:
             self.alive.append(t)
             self.tensors.append(dump_tensor(self.chunk, t))
         return {"t": self.seen[id(t)]}
+
+    def share(self):
+        """Says of tensors in the same memory where in it they are, for operators that look."""
+        groups = {}
+        for i, t in enumerate(self.alive):
+            if t.layout == torch.strided and t.numel() and not t.requires_grad and not t.is_conj() and not t.is_neg():
+                groups.setdefault(t.untyped_storage().data_ptr(), []).append(i)
+        for members in groups.values():
+            dtypes = {self.alive[i].dtype for i in members}
+            if len(members) < 2 or len(dtypes) > 1:
+                continue
+            t = self.alive[members[0]]
+            n = t.untyped_storage().nbytes() // t.dtype.itemsize
+            whole = self.chunk.storage(t.detach().as_strided((n,), (1,), 0).clone())
+            for i in members:
+                self.tensors[i] |= {"storage": whole, "shared": True, "offset": self.alive[i].storage_offset()}
 
     def __call__(self, v):
         if v is None:
@@ -173,7 +200,8 @@ class Dumper:
 
 class Loader:
     def __init__(self, chunk, tensors):
-        self.tensors = [load_tensor(chunk, d) for d in tensors]
+        shared = {}
+        self.tensors = [load_tensor(chunk, d, shared) for d in tensors]
 
     def __call__(self, v):
         if v is None:
@@ -259,6 +287,7 @@ class Recorder:
                 case["args"] = {k: dump(v) for k, v in named.items()}
                 case["rest"] = {a.name: dump(a.default_value) for a in schema.arguments if a.name not in named}
                 case["write"] = [a.name for a in schema.arguments if a.alias_info and a.alias_info.is_write]
+                dump.share()
                 case["tensors"] = dump.tensors
             except Unsupported as e:
                 self.skip(name, str(e))
@@ -386,11 +415,12 @@ def database(pattern):
 PREFERRED = [torch.float32, torch.float64, torch.complex64, torch.int64, torch.bool]
 
 
-def dtype_of(op, wanted):
+def dtypes_of(op, wanted):
+    """The dtypes to record an entry in; "" is the first of PREFERRED that it has."""
     have = op.supported_dtypes("cpu")
-    if wanted:
-        return wanted if wanted in have else None
-    return next((d for d in PREFERRED if d in have), None) or min(have, key=str, default=None)
+    first = next((d for d in PREFERRED if d in have), None) or min(have, key=str, default=None)
+    got = [getattr(torch, w) if w else first for w in wanted]
+    return [d for d in dict.fromkeys(got) if d in have]
 
 
 def samples(op, dtype, limit):
@@ -417,7 +447,7 @@ def calls(op, dtype, opts, chunk, seen):
                 out = op(s.input, *s.args, **s.kwargs)
             roots = [t for t in tensors_in(out) if t.requires_grad]
             feed = [seeds(t) for t in roots]
-            with Below(rec.keep):
+            with contextlib.suppress(RuntimeError), Below(rec.keep):  # some have no gradient in some dtypes
                 if roots:
                     torch.autograd.backward(roots, feed)
             rec.finish()
@@ -438,7 +468,7 @@ def errors(op, dtype, opts, chunk, seen):
             python.append({"type": "none", "text": "Python accepts it", "input": describe(s)})
             continue
         except Exception as x:
-            refused = failure(x) | {"input": describe(s)}
+            refused = failure(x) | {"input": describe(s)} | attempt(op, s, chunk)
         with contextlib.suppress(Exception), Above(rec.keep):
             op(s.input, *s.args, **s.kwargs)
         # What the operators say by themselves: with the mode on some are Python's own.
@@ -451,6 +481,27 @@ def errors(op, dtype, opts, chunk, seen):
     return {"samples": count, "skipped": rec.skipped, "python": python}
 
 
+REVERSED = {"__rand__": "__and__", "__ror__": "__or__", "__rxor__": "__xor__"}
+
+
+def attempt(op, s, chunk):
+    """What Python was asked: of the operator of that name, or of the function by names."""
+    dump, args, named = Dumper(chunk), (s.input, *s.args), None
+    name = REVERSED.get(op.name) or re.sub("^__r([a-z]+)__$", r"\1", op.name)
+    with contextlib.suppress(TypeError, ValueError):  # not Python's own, or not its signature
+        named = inspect.signature(op.op).bind(*args, **s.kwargs).arguments
+    try:
+        return {
+            "op": name.replace(".", "_") if name.startswith("special.") else name if name != op.name else op.aten_name,
+            "args": [dump(v) for v in args],
+            "kwargs": {k: dump(v) for k, v in s.kwargs.items()},
+            "named": named and {k: dump(v) for k, v in named.items()},
+            "tensors": dump.tensors,
+        }
+    except Unsupported:
+        return {}
+
+
 def describe(s):
     return repr((s.input, s.args, s.kwargs))[:300]
 
@@ -458,21 +509,23 @@ def describe(s):
 def run(opts):
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    seen, dtype = {}, getattr(torch, opts.dtype) if opts.dtype else None
+    seen = {}
     for i, (name, op) in enumerate(database(opts.names)):
-        line, chunk = {"name": name}, Chunk()
-        d = dtype_of(op, dtype)
-        try:
-            info = MODES[opts.mode](op, d, opts, chunk, seen) if d else {"failed": "no such dtype on the CPU"}
-        except Exception as e:
-            info = {"failed": failure(e)["text"], "trace": traceback.format_exc()[-1500:]}
-        if info is None:
-            continue
-        line |= info
-        line["file"] = os.path.join(opts.dir, f"{i:04}.safetensors")
-        line["cases"] = len(chunk.cases)
-        chunk.write(line["file"], name)
-        print(json.dumps(line), flush=True)
+        dtypes = dtypes_of(op, opts.dtypes.split(","))
+        if not dtypes:
+            print(json.dumps({"name": name, "op": op.name, "failed": "it has no such dtype on the CPU"}), flush=True)
+        for d in dtypes:
+            line, chunk = {"name": name, "op": op.name, "dtype": str(d)[6:]}, Chunk()
+            try:
+                info = MODES[opts.mode](op, d, opts, chunk, seen.setdefault(d, {}))
+            except Exception as e:
+                info = {"failed": str(e)}
+            if info is None:
+                continue
+            line |= info
+            line["file"] = os.path.join(opts.dir, f"{i:04}.{line['dtype']}.safetensors")
+            chunk.write(line["file"], name)
+            print(json.dumps(line), flush=True)
 
 
 MODES = {"calls": calls, "errors": errors}
@@ -484,7 +537,7 @@ def main():
     p.add_argument("--names", default="")
     p.add_argument("--samples", type=int, default=0, help="samples of each entry; 0 is all")
     p.add_argument("--inner", type=int, default=8, help="calls of each operator that others make; 0 is none")
-    p.add_argument("--dtype", default="")
+    p.add_argument("--dtypes", default="", help="with commas; the empty one is float32, or what an entry has")
     p.add_argument("--mode", default="calls", choices=MODES)
     run(p.parse_args())
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/libtorch-go/libtorch/internal/peer"
@@ -19,21 +20,22 @@ var script []byte
 
 // Options say what to record.
 type Options struct {
-	Mode    string // calls, errors or gradcheck
-	Names   string // regular expression on the entries' names
-	Samples int    // of each entry; 0 is all
-	Inner   int    // calls of each operator that others make; 0 is none
-	DType   string // "" is float32, or what the entry has
+	Mode    string   // "calls" or "errors"
+	Names   string   // regular expression on the entries' names
+	Samples int      // of each entry; 0 is all
+	Inner   int      // calls of each operator that others make; 0 is none
+	DTypes  []string // "" is float32, or what the entry has; none is that
 }
 
-// Entry is what was recorded of an entry of the database.
+// Entry is what was recorded of an entry of the database, in one dtype.
 type Entry struct {
 	Name    string            // with the variant, if it has one: "linalg.norm.subgradients_at_zero"
+	Op      string            // without it
+	DType   string            // "" where it has none that was asked for
 	Samples int               // inputs that the entry has, or those asked for
 	Skipped map[string]string // operators whose calls could not be written to a file, and why
 	Python  []Failure         // wrong inputs that Python itself refused, before any operator
 	Failed  string            // why PyTorch's own test database could not run it
-	Cases   int
 	File    string
 }
 
@@ -46,7 +48,7 @@ func Record(t testing.TB, o Options) iter.Seq2[Entry, *chunk] {
 		t.Fatal(err)
 	}
 	return func(yield func(Entry, *chunk) bool) {
-		cmd := peer.Command(t, path, dir, "--mode", o.Mode, "--names", o.Names, "--dtype", o.DType,
+		cmd := peer.Command(t, path, dir, "--mode", o.Mode, "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","),
 			"--samples", strconv.Itoa(o.Samples), "--inner", strconv.Itoa(o.Inner))
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
@@ -79,6 +81,9 @@ func Record(t testing.TB, o Options) iter.Seq2[Entry, *chunk] {
 func open(line []byte) (e Entry, c *chunk, err error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return e, nil, fmt.Errorf("record.py: %w in %q", err, line)
+	}
+	if e.File == "" {
+		return e, &chunk{}, nil
 	}
 	if c, err = readChunk(e.File); err != nil {
 		return e, nil, err

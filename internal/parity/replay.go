@@ -28,7 +28,7 @@ func (c *chunk) run(k *Case) (difference string, err error) {
 	torch.ManualSeed(seed)
 	var out []any
 	var misfit error
-	thrown := torch.Try(func() { out, misfit = call.form.Call(call.args) })
+	thrown := torch.Try(func() { out, misfit = call.call(k) })
 	switch {
 	case misfit != nil:
 		return "", fmt.Errorf("%w: %w", errNoForm, misfit)
@@ -67,10 +67,7 @@ type invocation struct {
 }
 
 func prepare(c *chunk, k *Case) (*invocation, error) {
-	in := &invocation{args: map[string]any{}}
-	for _, d := range k.Tensors {
-		in.leaves = append(in.leaves, c.tensor(d))
-	}
+	in := &invocation{args: map[string]any{}, leaves: c.load(k.Tensors)}
 	tensors := slices.Clone(in.leaves)
 	for _, i := range k.writes() {
 		if k.Tensors[i].Grad {
@@ -81,9 +78,31 @@ func prepare(c *chunk, k *Case) (*invocation, error) {
 	for name, v := range k.Args {
 		in.args[name] = v.argument(tensors)
 	}
+	if k.isOut() {
+		return in, nil
+	}
 	var err error
 	in.form, err = k.form(in.args, tensors)
 	return in, err
+}
+
+// call makes the call. It returns an error if the arguments do not fit the Go form.
+func (in *invocation) call(k *Case) ([]any, error) {
+	if in.form.Func != nil {
+		return in.form.Call(in.args)
+	}
+	var named []any
+	for name, v := range in.args {
+		named = append(named, torch.Arg(name, v))
+	}
+	return torch.Call(k.Op, named...), nil
+}
+
+// isOut reports a variant that writes to a tensor it is given: in Go that is a matter of
+// torch.Call.
+func (k *Case) isOut() bool {
+	name, _, _ := strings.Cut(k.Op, ".")
+	return len(k.Write) > 0 && !strings.HasSuffix(name, "_") && len(optable.FindAll(k.Op)) == 0
 }
 
 // writes are the indices of the tensors that the case writes to.
@@ -305,6 +324,7 @@ func (c *chunk) sameSparse(want tensorDesc, got torch.Tensor) string {
 // kinds are the kinds of error that Python's exceptions are.
 var kinds = map[string]torch.Kind{
 	"RuntimeError": torch.KindGeneric, "IndexError": torch.KindIndex, "ValueError": torch.KindValue, "TypeError": torch.KindType,
+	"AttributeError":      torch.KindType, // Python asks a number for a method of tensors
 	"NotImplementedError": torch.KindNotImplemented, "LinAlgError": torch.KindLinAlg, "_LinAlgError": torch.KindLinAlg,
 	"OutOfMemoryError": torch.KindOutOfMemory,
 }
