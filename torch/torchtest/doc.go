@@ -14,6 +14,16 @@
 // not even a different zero or NaN. Both want the same shape, dtype and device, stop the
 // test at a difference, and say how many elements differ and where.
 //
+// # Gradients
+//
+// [GradCheck] holds the backward pass of a function against finite differences, as
+// PyTorch's gradcheck does, and says which element of which gradient is wrong.
+// [CheckGradients] is the same for code that wants an error.
+//
+//	torchtest.GradCheck(t, func(in []torch.Tensor) []torch.Tensor {
+//		return []torch.Tensor{layer.Forward(in[0])}
+//	}, []torch.Tensor{input, layer.Weight})
+//
 // # Leaks
 //
 // [NoLeaks] compares the open tensors and the bytes of host memory before and after a
