@@ -27,7 +27,8 @@ func overloads(name string) []string {
 func (c *chunk) refused(name string, f *Failure) string {
 	tensors := c.load(f.Tensors)
 	if fn, ok := composed[name]; ok {
-		return f.differs(torch.Try(func() { fn(arguments{f.Named, tensors}) }))
+		want := Failure{Type: f.Type, Text: words.Replace(f.Text)}
+		return want.differs(torch.Try(func() { fn(arguments{f.Named, tensors}) }))
 	}
 	var args []any
 	for _, v := range f.Args {

@@ -104,6 +104,9 @@ func GeneralCosine(n int, a []float64, o *Options) torch.Tensor {
 	if n <= 1 {
 		return v.Ones(n)
 	}
+	if a == nil {
+		torch.Throw("general_cosine", torch.KindType, "Coefficients must be a list/tuple")
+	}
 	if len(a) == 0 {
 		torch.Throw("general_cosine", torch.KindValue, "Coefficients cannot be empty")
 	}

@@ -64,7 +64,8 @@ var complaints = map[string]func(){
 	"tau":                    func() { windows.Exponential(3, -1, nil) },
 	"center":                 func() { windows.Exponential(3, 1, &windows.ExponentialOptions{Center: new(1.0)}) },
 	"std":                    func() { windows.Gaussian(3, -1e-5, nil) },
-	"coefficients":           func() { windows.GeneralCosine(3, nil, nil) },
+	"coefficients":           func() { windows.GeneralCosine(3, []float64{}, nil) },
+	"no coefficients":        func() { windows.GeneralCosine(3, nil, nil) },
 	"beta":                   func() { windows.Kaiser(3, -0.5, nil) },
 }
 

@@ -42,6 +42,7 @@ COMPLAINTS = {
     "center": lambda: W.exponential(3, center=1.0),
     "std": lambda: W.gaussian(3, std=-1e-5),
     "coefficients": lambda: W.general_cosine(3, a=[]),
+    "no coefficients": lambda: W.general_cosine(3, a=None),
     "beta": lambda: W.kaiser(3, beta=-0.5),
 }
 
