@@ -70,6 +70,9 @@ func (t Tensor) GradFn() string {
 // SetData makes t refer to the memory, shape and dtype of source, behind autograd's back.
 // All holders of t see the change.
 func (t Tensor) SetData(source Tensor) {
+	if !source.Defined() {
+		throw("set_data", KindValue, "the source is the undefined tensor")
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpReplaceData)
 	putTensor(&c, t)

@@ -37,12 +37,12 @@ func Call(name string, args ...any) []any {
 	c.Str(overload)
 	c.List(len(positional))
 	for _, v := range positional {
-		box(&c, v)
+		box(&c, v, 0)
 	}
 	c.List(len(named))
 	for _, n := range named {
 		c.Str(n.Name)
-		box(&c, n.Value)
+		box(&c, n.Value, 0)
 	}
 	if err := c.Run(); err != nil {
 		err.Op = strings.TrimPrefix(name, "aten::")
@@ -69,7 +69,12 @@ func split(args []any) (positional []any, named []Named) {
 	return positional, named
 }
 
-func box(c *cgo.Call, v any) {
+// deepest is how far lists may nest: further than those of any operator, and far from the
+// end of the stack for a list that holds itself.
+const deepest = 8
+
+// box adds a value that is inside of so many lists.
+func box(c *cgo.Call, v any, depth int) {
 	switch v := v.(type) {
 	case nil:
 		c.BoxNone()
@@ -100,15 +105,15 @@ func box(c *cgo.Call, v any) {
 	case *Generator:
 		boxGenerator(c, v)
 	case []Tensor:
-		boxList(c, v)
+		boxList(c, v, depth)
 	case []int:
-		boxList(c, v)
+		boxList(c, v, depth)
 	case []float64:
-		boxList(c, v)
+		boxList(c, v, depth)
 	case []bool:
-		boxList(c, v)
+		boxList(c, v, depth)
 	case []any:
-		boxList(c, v)
+		boxList(c, v, depth)
 	default:
 		c.Abandon()
 		throw("call", KindType, "a value of type %T cannot be passed to an operator", v)
@@ -123,10 +128,14 @@ func boxGenerator(c *cgo.Call, g *Generator) {
 	c.BoxGenerator(g.h)
 }
 
-func boxList[T any](c *cgo.Call, list []T) {
+func boxList[T any](c *cgo.Call, list []T, depth int) {
+	if depth == deepest {
+		c.Abandon()
+		throw("call", KindValue, "lists nest more than %d deep", deepest)
+	}
 	c.BoxList(len(list))
 	for _, v := range list {
-		box(c, v)
+		box(c, v, depth+1)
 	}
 }
 

@@ -36,6 +36,10 @@ func OnWarning(fn func(text string)) { cgo.OnWarning(fn) }
 // SetNumThreads sets how many threads one operation on the CPU may use. It holds for all
 // goroutines from their next operation on.
 func SetNumThreads(n int) {
+	const most = 4096 // OpenMP ends the process where the system has no more threads to give
+	if n > most {
+		throw("set_threads", KindValue, "expected at most %d threads, got %d", most, n)
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpSetThreads)
 	c.Int(n)

@@ -14,7 +14,8 @@ func ManualSeed(seed uint64) {
 }
 
 // Generator is a source of random numbers, with a state of its own. A nil *Generator
-// stands for the device's default one. It may be used from one goroutine at a time.
+// stands for the device's default one where an operation takes a generator. A Generator may
+// be used from one goroutine at a time.
 type Generator struct {
 	h *cgo.Handle
 }
@@ -42,11 +43,18 @@ func generator(op cgo.Op, d Device) *Generator {
 }
 
 // Close frees the generator. A default generator lives on in libtorch.
-func (g *Generator) Close() { g.h.Close() }
+func (g *Generator) Close() { g.handle().Close() }
+
+func (g *Generator) handle() *cgo.Handle {
+	if g == nil {
+		return nil
+	}
+	return g.h
+}
 
 func (g *Generator) begin(c *cgo.Call, op cgo.Op) {
 	c.Begin(op)
-	c.Object(g.h)
+	c.Object(g.handle())
 }
 
 // Seed sets the seed and returns g.

@@ -125,8 +125,7 @@ func complete(shape []int, n int) []int {
 
 // Values returns the elements of t in row-major order, converted to T as [Tensor.To]
 // converts. It waits for the device and copies.
-func Values[T Element](t Tensor) []T {
-	values := make([]T, t.NumEl())
+func Values[T Element](t Tensor) (values []T) {
 	Scope(func() {
 		t := t
 		if from, to := t.DType(), DTypeOf[T](); from != to {
@@ -135,16 +134,32 @@ func Values[T Element](t Tensor) []T {
 			}
 			t = t.Detach().To(to)
 		}
+		t = t.readable()
+		values = make([]T, t.NumEl())
 		t.read(unsafe.Pointer(unsafe.SliceData(values)), len(values)*DTypeOf[T]().Size())
 	})
 	return values
 }
 
 // Bytes returns the elements of t as they are in memory, in row-major order.
-func (t Tensor) Bytes() []byte {
-	data := make([]byte, t.NumEl()*t.ElementSize())
-	t.read(unsafe.Pointer(unsafe.SliceData(data)), len(data))
+func (t Tensor) Bytes() (data []byte) {
+	Scope(func() {
+		t := t.readable()
+		data = make([]byte, t.NumEl()*t.ElementSize())
+		t.read(unsafe.Pointer(unsafe.SliceData(data)), len(data))
+	})
 	return data
+}
+
+// readable is t where its elements are really there. A meta tensor and an expanded one may
+// have more elements than there is memory for: Go ends the program if a slice is too large,
+// libtorch says so with an error.
+func (t Tensor) readable() Tensor {
+	const large = 1 << 28 // bytes
+	if t.NumEl() <= large/t.ElementSize() {
+		return t
+	}
+	return t.To(CPU).Contiguous()
 }
 
 func (t Tensor) read(data unsafe.Pointer, n int) {
