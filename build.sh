@@ -81,7 +81,7 @@ main() {
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
 	[[ " gen test parity bench bundle " != *" $verb "* ]] || need_go
-	[[ $# -eq 0 || " gen test bench " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	[[ $# -eq 0 || " gen test parity bench " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"
 	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)
