@@ -43,6 +43,7 @@ func SetNumThreads(n int) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetThreads)
 	c.Int(n)
+	c.Bool(false)
 	done(&c)
 }
 

@@ -105,20 +105,31 @@ func Autocasting(d Device) AutocastMode {
 // autocast. A plain go statement starts with the defaults. Scopes are not inherited, and a
 // panic in fn ends the program as it does in any goroutine: wrap the work in [Try].
 func Go(fn func()) {
+	modes := captureModes()
+	go func() {
+		defer freeModes(modes)
+		withModes(modes, fn)
+	}()
+}
+
+// captureModes takes down the modes of this thread.
+func captureModes() uint64 {
 	var c cgo.Call
 	c.Begin(cgo.OpCaptureModes)
 	done(&c)
-	modes := c.WordResult(0)
-	go func() {
-		defer func() {
-			var c cgo.Call
-			c.Begin(cgo.OpFreeModes)
-			c.Word(modes)
-			done(&c)
-		}()
-		within(fn, func(c *cgo.Call) {
-			c.Begin(cgo.OpEnterModes)
-			c.Word(modes)
-		})
-	}()
+	return c.WordResult(0)
+}
+
+func withModes(modes uint64, fn func()) {
+	within(fn, func(c *cgo.Call) {
+		c.Begin(cgo.OpEnterModes)
+		c.Word(modes)
+	})
+}
+
+func freeModes(modes uint64) {
+	var c cgo.Call
+	c.Begin(cgo.OpFreeModes)
+	c.Word(modes)
+	done(&c)
 }

@@ -16,6 +16,7 @@ struct Thread {
 	uint64_t scope = 0;  // the innermost torch.Scope of the goroutine locked to this thread
 	uint32_t epoch = 0;  // of the process settings this thread has taken over
 	uint32_t flags = 0;  // TG_WARNED until the frame that carries it home
+	int threads = 0;     // of an operation on this thread; 0 = as many as on the others
 };
 extern thread_local Thread thread __attribute__((tls_model("initial-exec")));
 

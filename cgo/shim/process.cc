@@ -51,7 +51,8 @@ void catch_up(Thread& t) {
 		c10::WarningUtils::set_warning_handler(&collector);
 	}
 	t.epoch = epoch.load();
-	if (int n = intra_op_threads.load(); n > 0 && at::get_num_threads() != n) {
+	int n = t.threads > 0 ? t.threads : intra_op_threads.load();
+	if (n > 0 && at::get_num_threads() != n) {
 		at::set_num_threads(n);
 	}
 }
@@ -72,13 +73,22 @@ void warnings(Args&, Results& r) {
 	r.string(joined);
 }
 
-// set_threads(n): of the intra-op pool. libtorch keeps the number per OS thread, so every
-// thread takes it over on its next call.
+// set_threads(n, here): of the intra-op pool. libtorch keeps the number per OS thread, so
+// every thread takes it over on its next call; unless it has one of its own, which is what
+// "here" sets and 0 takes away.
 void set_threads(Args& a, Results&) {
 	auto n = a.integer();
-	TORCH_CHECK_VALUE(n > 0, "expected a positive number of threads, got ", n);
-	intra_op_threads.store(static_cast<int>(n));
-	epoch.fetch_add(1);
+	bool here = a.boolean();
+	TORCH_CHECK_VALUE(n > 0 || (here && n == 0), "expected a positive number of threads, got ", n);
+	if (here) {
+		// A new thread starts with the number that was set last, on whichever thread.
+		int unset = 0;
+		intra_op_threads.compare_exchange_strong(unset, at::get_num_threads());
+		thread.threads = static_cast<int>(n);
+	} else {
+		intra_op_threads.store(static_cast<int>(n));
+		epoch.fetch_add(1);
+	}
 	catch_up(thread);
 }
 

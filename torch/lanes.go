@@ -1,0 +1,228 @@
+package torch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Lanes is a fixed set of OS threads on which heavy computations run: the way to serve
+// many requests at once. A goroutine that computes by itself is fine while there are few.
+// But each OS thread that an operation runs on grows a pool of helpers of its own, and a
+// thousand goroutines visit a hundred threads: they get into each other's way and keep
+// gigabytes. With lanes there are as many pools as lanes, whoever calls.
+//
+//	lanes := torch.NewLanes(2)
+//	defer lanes.Close()
+//
+//	var answer []float32
+//	err := lanes.Do(ctx, func() {
+//		torch.Scope(func() { answer = torch.Values[float32](model.Forward(torch.FromSlice(question))) })
+//	})
+//
+// All methods may be called from any goroutine. A goroutine in a [Scope] or a mode holds an
+// OS thread, also while it waits for a lane; where there are many, let the scope be in the
+// lane, as above.
+type Lanes struct {
+	work    chan *errand
+	quit    chan struct{}
+	closing sync.Once
+	alive   sync.WaitGroup
+	n       int
+	o       LanesOptions
+
+	inside, running, finished, refused atomic.Int64
+}
+
+// LanesOptions are the rarer arguments of [NewLanes].
+type LanesOptions struct {
+	Threads int // how many threads an operation in a lane may use; default: NumThreads divided by the lanes, at least 1
+	Queue   int // how many calls may wait for a lane; default: any number
+}
+
+// LanesStats says what a set of lanes is doing and has done.
+type LanesStats struct {
+	Lanes, Threads   int   // how many there are, and the threads of an operation in each
+	Running, Waiting int64 // calls at this moment
+	Finished         int64 // calls that ran
+	Refused          int64 // calls that did not: given up while they waited, or turned away
+}
+
+var (
+	// ErrLanesBusy is the error of a call for which there is no room in the queue.
+	ErrLanesBusy = errors.New("torch: all lanes are busy and their queue is full")
+	// ErrLanesClosed is the error of a call after [Lanes.Close].
+	ErrLanesClosed = errors.New("torch: the lanes are closed")
+)
+
+// NewLanes starts n lanes. They last until Close.
+func NewLanes(n int, opts ...LanesOptions) *Lanes {
+	o := first(opts)
+	if n < 1 || o.Threads < 0 || o.Queue < 0 {
+		throw("lanes", KindValue, "expected at least one lane and no negative option, got %d lanes and %+v", n, o)
+	}
+	if o.Threads == 0 {
+		o.Threads = max(1, NumThreads()/n)
+	}
+	l := &Lanes{work: make(chan *errand), quit: make(chan struct{}), n: n, o: o}
+	l.alive.Add(n)
+	for range n {
+		go l.lane()
+	}
+	return l
+}
+
+// Do runs fn in a lane, under the caller's modes, and returns when fn has: with the
+// *[Error] that a tensor operation in it panicked with, or nil. While all lanes are busy
+// it waits for as long as ctx lasts; then the error is that of ctx, and fn is not run. An
+// operation that has begun is not interrupted: fn looks at ctx itself where it takes long.
+// Any other panic of fn goes on in the caller, as a *[LanePanic].
+//
+// fn runs in no scope: what it makes and keeps is to be closed, or left to the garbage
+// collector. [Lanes.Do1] hands over a result.
+func (l *Lanes) Do(ctx context.Context, fn func()) error {
+	defer l.inside.Add(-1)
+	if n := l.inside.Add(1); l.o.Queue > 0 && n > int64(l.n+l.o.Queue) {
+		return l.refuse(ErrLanesBusy)
+	}
+	if ctx.Err() != nil {
+		return l.refuse(context.Cause(ctx))
+	}
+	e := &errand{fn: fn, done: make(chan struct{})}
+	e.modes = captureModes()
+	defer freeModes(e.modes)
+	select {
+	case l.work <- e:
+	case <-ctx.Done():
+		return l.refuse(context.Cause(ctx))
+	case <-l.quit:
+		return l.refuse(ErrLanesClosed)
+	}
+	<-e.done
+	switch {
+	case e.exited:
+		runtime.Goexit()
+	case e.panic != nil:
+		panic(e.panic)
+	}
+	return e.err
+}
+
+func (l *Lanes) refuse(err error) error {
+	l.refused.Add(1)
+	return err
+}
+
+// Do1 is [Lanes.Do] for a function that makes one tensor. It runs in a [Scope] of the lane;
+// the result belongs to the caller, like that of any operation.
+func (l *Lanes) Do1(ctx context.Context, fn func() Tensor) (Tensor, error) {
+	var result Tensor
+	err := l.Do(ctx, func() {
+		Scope(func() { result = fn().Keep() })
+	})
+	if err != nil {
+		return Tensor{}, err
+	}
+	defer result.Close()
+	return result.Alias(), nil
+}
+
+// Stats counts calls.
+func (l *Lanes) Stats() LanesStats {
+	running := l.running.Load()
+	return LanesStats{
+		Lanes: l.n, Threads: l.o.Threads,
+		Running: running, Waiting: max(0, l.inside.Load()-running),
+		Finished: l.finished.Load(), Refused: l.refused.Load(),
+	}
+}
+
+// Close ends the lanes when they have finished what they run, and waits for that. Calls
+// that still wait for a lane get [ErrLanesClosed], and so do later ones.
+func (l *Lanes) Close() {
+	l.closing.Do(func() { close(l.quit) })
+	l.alive.Wait()
+}
+
+// LanePanic is what a panic in a lane, other than an *[Error], becomes in the caller.
+type LanePanic struct {
+	Value any    // what fn panicked with
+	Stack []byte // where, in the lane
+}
+
+// Error has the value and the lane's stack.
+func (p *LanePanic) Error() string { return fmt.Sprintf("%v\n\nin a lane:\n%s", p.Value, p.Stack) }
+
+// Unwrap is the value, if that is an error.
+func (p *LanePanic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// errand is one call on its way through a lane.
+type errand struct {
+	fn     func()
+	modes  uint64
+	done   chan struct{}
+	err    error
+	panic  *LanePanic
+	exited bool // fn ended its goroutine: a test that failed, say
+}
+
+// lane runs errands on one OS thread.
+func (l *Lanes) lane() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	setLaneThreads(l.o.Threads)
+	defer setLaneThreads(0)
+	exited := true
+	defer func() {
+		if exited { // fn ended this goroutine; another takes its place
+			go l.lane()
+			return
+		}
+		l.alive.Done()
+	}()
+	for {
+		select {
+		case e := <-l.work:
+			l.run(e)
+		case <-l.quit:
+			exited = false
+			return
+		}
+	}
+}
+
+func (l *Lanes) run(e *errand) {
+	l.running.Add(1)
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			e.panic = &LanePanic{v, debug.Stack()}
+		} else {
+			e.exited = !returned
+		}
+		l.running.Add(-1)
+		l.finished.Add(1)
+		close(e.done)
+	}()
+	e.err = Try(func() { withModes(e.modes, e.fn) })
+	returned = true
+}
+
+// setLaneThreads sets the threads of operations on this OS thread alone; 0 puts back those
+// of all.
+func setLaneThreads(n int) {
+	var c cgo.Call
+	c.Begin(cgo.OpSetThreads)
+	c.Int(n)
+	c.Bool(true)
+	done(&c)
+}

@@ -1,0 +1,206 @@
+package torch_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+func TestLanesRunUnderTheCallersModes(t *testing.T) {
+	torchtest.NoLeaks(t)
+	lanes := torch.NewLanes(2)
+	defer lanes.Close()
+	enabled := func() (on bool) {
+		require.NoError(t, lanes.Do(t.Context(), func() { on = torch.IsGradEnabled() }))
+		return on
+	}
+	require.True(t, enabled())
+	torch.NoGrad(func() { require.False(t, enabled()) })
+	require.True(t, enabled(), "the mode stayed in the lane")
+}
+
+func TestLanesHandOverResults(t *testing.T) {
+	torchtest.NoLeaks(t)
+	lanes := torch.NewLanes(1)
+	defer lanes.Close()
+	torch.Scope(func() {
+		y, err := lanes.Do1(t.Context(), func() torch.Tensor { return torch.Ones(2).Add(torch.Ones(2)) })
+		require.NoError(t, err)
+		require.Equal(t, []float32{2, 2}, torch.Values[float32](y))
+	})
+	require.Zero(t, torch.Stats().Live(), "the result belongs to the caller's scope")
+}
+
+func TestLanesErrors(t *testing.T) {
+	torchtest.NoLeaks(t)
+	lanes := torch.NewLanes(1)
+	_, err := lanes.Do1(t.Context(), func() torch.Tensor { return torch.Ones(2, 3).MM(torch.Ones(2, 3)) })
+	var e *torch.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "mm", e.Op)
+
+	wrong := errors.New("a wrong thing")
+	func() {
+		defer func() {
+			var p *torch.LanePanic
+			require.ErrorAs(t, recover().(error), &p)
+			require.ErrorIs(t, p, wrong)
+			require.Contains(t, p.Error(), "lanes_test.go")
+		}()
+		_ = lanes.Do(t.Context(), func() { panic(wrong) })
+	}()
+
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		_ = lanes.Do(t.Context(), runtime.Goexit)
+		ended <- true
+	}()
+	require.False(t, <-ended, "the goroutine goes on that asked for an exit")
+	require.NoError(t, lanes.Do(t.Context(), func() {}), "the lane was lost")
+
+	lanes.Close()
+	lanes.Close()
+	require.ErrorIs(t, lanes.Do(t.Context(), func() {}), torch.ErrLanesClosed)
+	require.ErrorIs(t, torch.Try(func() { torch.NewLanes(0) }), torch.ErrValue)
+}
+
+func TestLanesWaitAndGiveUp(t *testing.T) {
+	torchtest.NoLeaks(t)
+	lanes := torch.NewLanes(1, torch.LanesOptions{Queue: 1})
+	defer lanes.Close()
+	begun, hold := make(chan bool), make(chan bool)
+	var all sync.WaitGroup
+	all.Go(func() { assert.NoError(t, lanes.Do(t.Context(), func() { close(begun); <-hold })) })
+	<-begun
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	all.Go(func() { assert.ErrorIs(t, lanes.Do(ctx, func() { t.Error("it was run") }), enough) })
+	for lanes.Stats().Waiting == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	require.ErrorIs(t, lanes.Do(t.Context(), func() {}), torch.ErrLanesBusy)
+	cancel(enough)
+	for lanes.Stats().Waiting > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	require.ErrorIs(t, lanes.Do(ctx, func() {}), enough, "already given up")
+	close(hold)
+	all.Wait()
+	s := lanes.Stats()
+	require.Equal(t, torch.LanesStats{Lanes: 1, Threads: s.Threads, Finished: 1, Refused: 3}, s)
+}
+
+func TestLanesHaveTheirOwnThreads(t *testing.T) {
+	torchtest.NoLeaks(t)
+	before := torch.NumThreads()
+	lanes := torch.NewLanes(2, torch.LanesOptions{Threads: 3})
+	for range 8 {
+		require.NoError(t, lanes.Do(t.Context(), func() { assert.Equal(t, 3, torch.NumThreads()) }))
+	}
+	fresh := make(chan int)
+	for range 8 {
+		go func() {
+			runtime.LockOSThread() // and ends with the goroutine: always another thread
+			fresh <- torch.NumThreads()
+		}()
+		require.Equal(t, before, <-fresh, "threads outside of the lanes are not affected")
+	}
+	require.Equal(t, before, torch.NumThreads())
+	lanes.Close()
+}
+
+// TestManyGoroutinesShareLanes is a service's day: a thousand goroutines want the same
+// model, some of them give up.
+func TestManyGoroutinesShareLanes(t *testing.T) {
+	goroutines, calls := 1000, 20
+	if testing.Short() {
+		goroutines, calls = 100, 5
+	}
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		inputs, want := serially(32)
+		lanes := torch.NewLanes(2, torch.LanesOptions{Threads: 1})
+		defer lanes.Close()
+		for i := range inputs { // warm both lanes up
+			_, err := lanes.Do1(t.Context(), func() torch.Tensor { return model(inputs[i]) })
+			require.NoError(t, err)
+		}
+		resident := status("VmRSS:")
+		var most, wrong, served, dropped atomic.Int64
+		var all sync.WaitGroup
+		for g := range goroutines {
+			all.Go(func() {
+				for n := range calls {
+					ctx, cancel := context.WithCancel(context.Background())
+					if (g+n)%10 == 0 {
+						time.AfterFunc(time.Duration(n)*time.Millisecond, cancel)
+					}
+					i := (g*calls + n) % len(inputs)
+					var equal bool
+					err := lanes.Do(ctx, func() {
+						torch.Scope(func() { equal = model(inputs[i]).Equal(want[i]) })
+					})
+					switch {
+					case errors.Is(err, context.Canceled):
+						dropped.Add(1)
+					case err != nil:
+						t.Error(err)
+					case !equal:
+						wrong.Add(1)
+					default:
+						served.Add(1)
+					}
+					cancel()
+				}
+				most.Store(max(most.Load(), int64(status("Threads:"))))
+			})
+		}
+		all.Wait()
+		require.Zero(t, wrong.Load(), "results that differ from those of one goroutine")
+		require.EqualValues(t, goroutines*calls, served.Load()+dropped.Load())
+		grown := status("VmRSS:") - resident
+		t.Logf("%d served, %d given up, at most %d threads, memory grown by %d kB", served.Load(), dropped.Load(), most.Load(), grown)
+		require.LessOrEqual(t, most.Load(), int64(runtime.GOMAXPROCS(0)*2+16), "OS threads")
+		require.LessOrEqual(t, grown, 64<<10, "kB of memory")
+	})
+}
+
+// model is small, but has operations that OpenMP shares among threads.
+func model(x torch.Tensor) torch.Tensor {
+	return x.MatMul(x.T()).Softmax(-1).MatMul(x).Tanh()
+}
+
+func serially(n int) (inputs, outputs []torch.Tensor) {
+	torch.ManualSeed(3)
+	for range n {
+		x := torch.RandN(64, 64)
+		inputs, outputs = append(inputs, x), append(outputs, model(x))
+	}
+	return inputs, outputs
+}
+
+// status is a line of /proc/self/status as a number.
+func status(name string) int {
+	text, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name); ok {
+			n, _ := strconv.Atoi(strings.Fields(value)[0])
+			return n
+		}
+	}
+	return 0
+}
