@@ -260,6 +260,20 @@ func TestGradCheckCalls(t *testing.T) {
 	}
 }
 
+// Nobody waits for every element of a large input to be told which one is wrong.
+func TestGradCheckExplainsWhatIsSmall(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		calls := 0
+		err := torchtest.CheckGradients(func(in []torch.Tensor) []torch.Tensor {
+			calls++
+			return list(turned(in[0]))
+		}, leafs(make([]float64, 2000)), torchtest.GradCheckOptions{Fast: true})
+		require.ErrorContains(t, err, "which of its many elements a check without Fast would tell")
+		require.Equal(t, 4, calls)
+	})
+}
+
 func ExampleCheckGradients() {
 	x := torch.FromSlice([]float64{1, 2}).SetRequiresGrad(true)
 	square := func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{in[0].Mul(in[0])} }
