@@ -8,6 +8,10 @@
 // elements, shapes, strides, gradients, what was written in place, and for wrong arguments
 // the kind of error and its words.
 //
+// The gradients of the same calls, in float64 and complex128, are held against finite
+// differences as well (TestGradCheck), and what is left out there is what PyTorch's own
+// gradcheck refuses, case for case.
+//
 //	go test ./internal/parity                 # some samples of each entry
 //	go test ./internal/parity -full           # all samples; also ./build.sh parity
 //	go test ./internal/parity -names '^fft'   # entries whose names match

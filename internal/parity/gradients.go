@@ -1,10 +1,55 @@
 package parity
 
 import (
+	"math/cmplx"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
+
+// constraints make of an argument what the operator takes for granted, so that what a
+// finite difference changes stays so: PyTorch's gradcheck_wrapper.
+var constraints = map[string]struct {
+	arg  string
+	made func(k *Case, x torch.Tensor) torch.Tensor
+}{
+	"cholesky":                     {"self", hermitian},
+	"linalg_cholesky":              {"self", hermitian},
+	"linalg_cholesky_ex":           {"self", hermitian},
+	"linalg_eigh":                  {"self", hermitian},
+	"linalg_eigvalsh":              {"self", hermitian},
+	"linalg_pinv.atol_rtol_tensor": {"self", hermitianIfSaid},
+	"linalg_pinv.atol_rtol_float":  {"self", hermitianIfSaid},
+	"cholesky_inverse":             {"self", triangular},
+	"cholesky_solve":               {"input2", triangular},
+	"ctc_loss.IntList":             {"log_probs", logarithms},
+	"ctc_loss.Tensor":              {"log_probs", logarithms},
+}
+
+func hermitian(_ *Case, x torch.Tensor) torch.Tensor { return x.Add(x.MH()).DivScalar(2) }
+
+func hermitianIfSaid(k *Case, x torch.Tensor) torch.Tensor {
+	if k.says("hermitian") {
+		return hermitian(k, x)
+	}
+	return x
+}
+
+func triangular(k *Case, x torch.Tensor) torch.Tensor {
+	if k.says("upper") {
+		return x.Triu()
+	}
+	return x.Tril()
+}
+
+// logarithms are those of probabilities, which add up to 1.
+func logarithms(_ *Case, x torch.Tensor) torch.Tensor { return x.LogSoftmax(2) }
+
+// says reports a flag that is given and set.
+func (k *Case) says(flag string) bool {
+	v := k.Args[flag]
+	return v != nil && v.B != nil && *v.B
+}
 
 // differentiable is a case as a function of those of its tensors that need gradients.
 func (c *chunk) differentiable(k *Case) (fn func(in []torch.Tensor) []torch.Tensor, in []torch.Tensor) {
@@ -22,7 +67,7 @@ func (c *chunk) differentiable(k *Case) (fn func(in []torch.Tensor) []torch.Tens
 }
 
 // overlaps reports elements that share memory, as those of an expanded tensor: a finite
-// difference cannot change one of them. Without sharing they are as good.
+// difference cannot change one of them. A copy without sharing will do as well.
 func overlaps(d tensorDesc) bool {
 	for i, stride := range d.Stride {
 		if stride == 0 && d.Shape[i] > 1 {
@@ -43,6 +88,10 @@ func (k *Case) at(tensors, in []torch.Tensor) []torch.Tensor {
 	for _, i := range k.writes() {
 		tensors[i] = tensors[i].Clone()
 	}
+	if c, ok := constraints[k.Op]; ok {
+		i := *k.Args[c.arg].T
+		tensors[i] = c.made(k, tensors[i])
+	}
 	args := map[string]any{}
 	for name, v := range k.Args {
 		args[name] = v.argument(tensors)
@@ -56,4 +105,33 @@ func (k *Case) at(tensors, in []torch.Tensor) []torch.Tensor {
 		}
 	}
 	return outputs
+}
+
+const sparseInput = "an input is sparse"
+
+// incomparable says why finite differences have nothing to say of a function; "" if they do.
+func incomparable(fn func(in []torch.Tensor) []torch.Tensor, in []torch.Tensor) string {
+	for _, t := range in {
+		switch {
+		case t.Layout() != torch.Strided:
+			return sparseInput
+		case coarse(t):
+			return "an input is of a coarser dtype than float64"
+		}
+	}
+	for _, t := range fn(in) {
+		switch {
+		case t.RequiresGrad() && coarse(t):
+			return "a result is rounded to a coarser dtype than float64"
+		case t.RequiresGrad() && !finite(t):
+			return "a result is infinite or no number"
+		}
+	}
+	return ""
+}
+
+func coarse(t torch.Tensor) bool { return t.DType() != torch.Float64 && t.DType() != torch.Complex128 }
+
+func finite(t torch.Tensor) bool {
+	return !slices.ContainsFunc(torch.Values[complex128](t), func(v complex128) bool { return cmplx.IsInf(v) || cmplx.IsNaN(v) })
 }
