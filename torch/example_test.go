@@ -157,3 +157,79 @@ func ExampleTensorOptions() {
 	// tensor([[0., 0.],
 	//         [0., 0.]], dtype=torch.float64, requires_grad=True)
 }
+
+func ExampleTensor_Each() {
+	x := torch.Arange(6).Reshape(2, 3)
+	for i, column := range x.Each(1) {
+		fmt.Println(i, column)
+	}
+	// Output:
+	// 0 tensor([0, 3])
+	// 1 tensor([1, 4])
+	// 2 tensor([2, 5])
+}
+
+func ExampleTensor_AddIndex() {
+	counts := torch.TensorOptions{DType: torch.Int64}.Zeros(3)
+	counts.AddIndex(1, []int{2, 0, 2, 2}) // an element that is named several times gets it each time
+	fmt.Println(counts)
+	// Output: tensor([1, 0, 3])
+}
+
+func ExampleWhere() {
+	x := torch.FromSlice([]float32{-1, 2, -3})
+	positive := x.GtScalar(0)
+	fmt.Println(torch.Where(positive, x, x.MulScalar(0.5)))
+	fmt.Println(torch.WhereTensorScalar(positive, x, 0))
+	fmt.Println(torch.WhereIndices(positive))
+	// Output:
+	// tensor([-0.5000,  2.0000, -1.5000])
+	// tensor([0., 2., 0.])
+	// [tensor([1])]
+}
+
+func ExampleEinsum() {
+	a, b := torch.Arange(4).Reshape(2, 2), torch.Eye(2).To(torch.Int64)
+	fmt.Println(torch.Einsum("ij,jk->ik", a, b).Equal(a)) // the product of matrices
+	fmt.Println(torch.Einsum("ii->", a))                  // the trace
+	// Output:
+	// true
+	// tensor(3)
+}
+
+func ExampleTensor_TopK() {
+	scores := torch.FromSlice([]float32{0.1, 0.7, 0.2})
+	values, classes := scores.TopK(2)
+	fmt.Println(values, classes)
+	// Output: tensor([0.7000, 0.2000]) tensor([1, 2])
+}
+
+func ExampleTensor_Unique() {
+	values, inverse, counts := torch.FromSlice([]int{7, 3, 7}).Unique(torch.UniqueOptions{ReturnInverse: true, ReturnCounts: true})
+	fmt.Println(values, inverse, counts)
+	// Output: tensor([3, 7]) tensor([1, 0, 1]) tensor([1, 2])
+}
+
+func ExampleUnravelIndex() {
+	x := torch.FromSlice([]int{1, 5, 2, 9, 0, 4}, 2, 3)
+	at := torch.UnravelIndex(x.ArgMax(), x.Shape()...)
+	fmt.Println(at[0].Int(), at[1].Int())
+	// Output: 1 0
+}
+
+func ExampleBroadcastShapes() {
+	fmt.Println(torch.BroadcastShapes([]int{2}, []int{3, 1}))
+	// Output: [3 2]
+}
+
+func ExampleValue() {
+	fmt.Println(torch.Value[float32](torch.Ones(4).Mean()))
+	// Output: 1
+}
+
+func ExampleSetPrintOptions() {
+	torch.SetPrintOptions(torch.PrintOptions{Precision: new(2), Threshold: 6, EdgeItems: new(2)})
+	defer torch.SetPrintOptions(torch.PrintOptions{})
+	fmt.Println(torch.Arange(9).DivScalar(7))
+	// Output: tensor([0.00, 0.14,  ..., 1.00, 1.14])
+}

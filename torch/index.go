@@ -216,10 +216,16 @@ func (t Tensor) indexPut(picks []Tensor, value Tensor, accumulate bool) {
 }
 
 // Rows ranges over the first dimension of t: each index with its part of t, a view.
-func (t Tensor) Rows() iter.Seq2[int, Tensor] {
+func (t Tensor) Rows() iter.Seq2[int, Tensor] { return t.Each(0) }
+
+// Each ranges over dimension dim of t: each index with its part of t, a view without that
+// dimension. [Tensor.Unbind] makes all of them at once.
+//
+//	for i, column := range x.Each(-1) {
+func (t Tensor) Each(dim int) iter.Seq2[int, Tensor] {
 	return func(yield func(int, Tensor) bool) {
-		for i := range t.Size(0) {
-			if !yield(i, t.Select(0, i)) {
+		for i := range t.Size(dim) {
+			if !yield(i, t.Select(dim, i)) {
 				return
 			}
 		}

@@ -141,6 +141,16 @@ func Values[T Element](t Tensor) (values []T) {
 	return values
 }
 
+// Value is the only element of t, converted to T as [Values] does:
+//
+//	loss := torch.Value[float32](y.Mean())
+func Value[T Element](t Tensor) T {
+	if n := t.NumEl(); n != 1 {
+		throw("value", KindValue, "a tensor of %d elements has no single value", n)
+	}
+	return Values[T](t)[0]
+}
+
 // Bytes returns the elements of t as they are in memory, in row-major order.
 func (t Tensor) Bytes() (data []byte) {
 	Scope(func() {
