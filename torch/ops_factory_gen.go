@@ -4,8 +4,8 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// Arange makes the numbers 0, 1, … up to, not including, end: int64 for an int, the default
-// dtype for a float.
+// Arange makes the numbers 0, 1, … up to, not including, end: int64 for an int, float32 for a
+// float, unless the options say otherwise.
 //
 //	arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Arange(end Scalar) Tensor {
@@ -560,7 +560,8 @@ func RandInt(low, high int, size ...int) Tensor {
 	return TensorOptions{}.RandInt(low, high, size...)
 }
 
-// RandN makes random numbers with the standard normal distribution.
+// RandN makes a tensor of these sizes of random numbers with the standard normal distribution:
+// mean 0, variance 1.
 //
 //	randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RandN(size ...int) Tensor {
@@ -711,7 +712,7 @@ func TriuIndices(row, col int, offset ...int) Tensor {
 	return TensorOptions{}.TriuIndices(row, col, offset...)
 }
 
-// Zeros makes a tensor full of 0.
+// Zeros makes a tensor of these sizes full of 0; without sizes, a single number.
 //
 //	zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) Zeros(size ...int) Tensor {

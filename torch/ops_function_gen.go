@@ -498,8 +498,8 @@ func CartesianProd(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// Cat joins tensors along an existing dimension; the other sizes must agree. Optional: dim
-// (default 0).
+// Cat joins tensors along an existing dimension; the other sizes must agree: two of [2, 3] give
+// [4, 3], along dimension 1 [2, 6]. The dtypes are promoted. Optional: dim (default 0).
 //
 //	cat(Tensor[] tensors, int dim=0) -> Tensor
 func Cat(tensors []Tensor, dim ...int) Tensor {
@@ -705,7 +705,10 @@ func Conv1dPadding(input, weight Tensor, opts ...Conv1dPaddingOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv2d convolves [N, in, H, W] with weight [out, in/Groups, kH, kW].
+// Conv2d convolves images [N, in, H, W], or one of [in, H, W], with weight [out, in/Groups, kH,
+// kW] to [N, out, H', W'], where H' is (H + 2*Padding - Dilation*(kH-1) - 1)/Stride + 1, rounded
+// down, and W' likewise. Bias, [out], is added to every place. Stride, Padding and Dilation hold
+// one number, or one for the height and one for the width: Conv2dOptions{Padding: []int{1}}.
 //
 //	conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor
 func Conv2d(input, weight Tensor, opts ...Conv2dOptions) Tensor {
@@ -916,8 +919,11 @@ func CosineSimilarity(x1, x2 Tensor, opts ...CosineSimilarityOptions) Tensor {
 	return result1(&c)
 }
 
-// CrossEntropyLoss is the loss of the logits x, [N, C, *], against class indices [N, *] or
-// probabilities [N, C, *].
+// CrossEntropyLoss is the loss of the logits x, [N, C] or [N, C, *], against target: class
+// indices, [N] or [N, *] of int64, or probabilities in the shape of x. x must not be normalised:
+// LogSoftmax over the classes is part of it. Weight, [C], weighs the classes, IgnoreIndex names a
+// class whose targets do not count, LabelSmoothing mixes so much of the uniform distribution into
+// the target.
 //
 //	cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor
 func CrossEntropyLoss(x, target Tensor, opts ...CrossEntropyLossOptions) Tensor {
@@ -1043,8 +1049,10 @@ func DStack(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// Einsum sums products of elements as equation says in Einstein's notation:
-// Einsum("bij,bjk->bik", a, b).
+// Einsum sums products of elements as equation says in Einstein's notation: every letter names a
+// dimension, and those that the output does not name are summed over. Einsum("ij,jk->ik", a, b)
+// is the product of matrices, Einsum("bii->b", a) the traces of a batch of them; "..." stands for
+// dimensions without a name.
 //
 //	einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
 func Einsum(equation string, tensors ...Tensor) Tensor {
@@ -1925,8 +1933,8 @@ func LeakyReLUInPlace(x Tensor, negativeSlope ...Scalar) Tensor {
 	return x
 }
 
-// Linear returns input·weightᵀ + bias: [*, in] and a weight of [out, in] → [*, out].
-// Optional: bias.
+// Linear returns input·weightᵀ + bias: input [*, in], weight [out, in] and bias [out] give [*,
+// out]. Optional: bias.
 //
 //	linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 func Linear(input, weight Tensor, bias ...Tensor) Tensor {
@@ -2184,7 +2192,10 @@ func MaxPool1dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool1dWithIndic
 	return result2(&c)
 }
 
-// MaxPool2d takes the maximum of each window of [N, C, H, W].
+// MaxPool2d takes the maximum of each window of [N, C, H, W] or [C, H, W]. kernelSize, Stride,
+// Padding and Dilation hold one number, or one for the height and one for the width. Windows do
+// not overlap unless Stride says so; Padding, at most half the window, adds -∞ around; CeilMode
+// adds a window for what is left over at the end.
 //
 //	max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
 func MaxPool2d(x Tensor, kernelSize []int, opts ...MaxPool2dOptions) Tensor {
@@ -3668,7 +3679,8 @@ func SparseSampledAddMM(x, mat1, mat2 Tensor, opts ...SparseSampledAddMMOptions)
 	return result1(&c)
 }
 
-// Stack joins tensors of one shape along a new dimension. Optional: dim (default 0).
+// Stack joins tensors of one shape along a new dimension: two of [3, 5] give [2, 3, 5], along
+// dimension -1 [3, 5, 2]. Optional: dim (default 0).
 //
 //	stack(Tensor[] tensors, int dim=0) -> Tensor
 func Stack(tensors []Tensor, dim ...int) Tensor {
@@ -4278,7 +4290,8 @@ func WhereScalarTensor(condition Tensor, x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Where takes elements of x where condition is true, of other elsewhere; all three are broadcast.
+// Where takes elements of x where condition, a bool tensor, is true, of other elsewhere; all
+// three are broadcast and the dtypes promoted: Where(x.GtScalar(0), x, y).
 //
 //	where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 func Where(condition, x, other Tensor) Tensor {

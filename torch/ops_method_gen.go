@@ -78,7 +78,9 @@ func (x Tensor) AddScalar(other Scalar, opts ...AddOptions) Tensor {
 	return result1(&c)
 }
 
-// Add returns x + Alpha*other, element by element; the shapes are broadcast.
+// Add returns x + Alpha*other, element by element; the shapes are broadcast and the dtypes
+// promoted: integers plus floating-point numbers are floating-point. x.Add(y,
+// torch.AddOptions{Alpha: -2}) is x - 2y.
 //
 //	add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 func (x Tensor) Add(other Tensor, opts ...AddOptions) Tensor {
@@ -1890,8 +1892,9 @@ func (x Tensor) Frexp() (mantissa, exponent Tensor) {
 	return result2(&c)
 }
 
-// Gather picks one element along dim for each element of index, which has the shape of the
-// result.
+// Gather picks elements along dim by index: y[i][j] is x[index[i][j]][j] for dim 0 and
+// x[i][index[i][j]] for dim 1. index holds integers that are not negative; it has as many
+// dimensions as x and the shape of the result, and may be smaller than x in the other dimensions.
 //
 //	gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 func (x Tensor) Gather(dim int, index Tensor, opts ...GatherOptions) Tensor {
@@ -2926,8 +2929,9 @@ func (x Tensor) MaskedSelect(mask Tensor) Tensor {
 	return result1(&c)
 }
 
-// MatMul returns the matrix product: of vectors a number, of matrices [n, k]·[k, m] → [n, m];
-// leading dimensions are a batch and are broadcast.
+// MatMul returns the matrix product: of two vectors a number, of a matrix and a vector [n,
+// k]·[k] → [n], of matrices [n, k]·[k, m] → [n, m]; dimensions before the last two are a
+// batch and are broadcast: [b, 1, n, k]·[c, k, m] → [b, c, n, m].
 //
 //	matmul(Tensor self, Tensor other) -> Tensor
 func (x Tensor) MatMul(other Tensor) Tensor {
@@ -3017,7 +3021,9 @@ func (x Tensor) Maximum(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Mean averages all elements, which must be floating-point or complex. Optional: dtype.
+// Mean averages all elements, which must be floating-point or complex; the result has no
+// dimensions. Integers need a dtype, to which they are converted first: x.Mean(torch.Float32).
+// Optional: dtype.
 //
 //	mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Mean(dtype ...DType) Tensor {
@@ -3029,7 +3035,9 @@ func (x Tensor) Mean(dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// MeanDim averages the elements along the dimensions; nil stands for all of them.
+// MeanDim averages the elements along the dimensions, which go away, or with KeepDim become 1;
+// nil stands for all of them. x.MeanDim([]int{-1}) averages every row. Integers need a Dtype, to
+// which they are converted first.
 //
 //	mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) MeanDim(dim []int, opts ...MeanDimOptions) Tensor {
@@ -3216,7 +3224,8 @@ func (x Tensor) MulScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Mul returns x * other, element by element; the shapes are broadcast.
+// Mul returns x * other, element by element; the shapes are broadcast, [3, 1] times [4] is [3,
+// 4], and the dtypes promoted. The product of matrices is MatMul.
 //
 //	mul.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Mul(other Tensor) Tensor {
@@ -3773,7 +3782,8 @@ func (x Tensor) Outer(vec2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// Permute puts the dimensions into another order; the result is a view.
+// Permute puts the dimensions into another order, which names each once: x.Permute(2, 0, 1) turns
+// [H, W, C] into [C, H, W]. The result is a view.
 //
 //	permute(Tensor(a) self, int[] dims) -> Tensor(a)
 func (x Tensor) Permute(dims ...int) Tensor {
@@ -4002,7 +4012,7 @@ func (x Tensor) Reciprocal() Tensor {
 	return result1(&c)
 }
 
-// ReLU returns max(x, 0).
+// ReLU returns max(x, 0): x where it is positive and 0 elsewhere. NaN stays NaN.
 //
 //	relu(Tensor self) -> Tensor
 func (x Tensor) ReLU() Tensor {
@@ -4092,8 +4102,8 @@ func (x Tensor) RepeatInterleave(repeats int, opts ...RepeatInterleaveOptions) T
 	return result1(&c)
 }
 
-// Reshape returns x in another shape, as a view where it can be, as a copy where not; one size
-// may be -1.
+// Reshape returns x in another shape of as many elements, as a view where it can be, as a copy
+// where not; one size may be -1, to be worked out: x.Reshape(2, -1).
 //
 //	reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
 func (x Tensor) Reshape(shape ...int) Tensor {
@@ -4454,7 +4464,9 @@ func (x Tensor) SMM(mat2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// Softmax returns exp(x) scaled so that it sums to 1 along dim. Optional: dtype.
+// Softmax returns exp(x) divided by its sum along dim, without overflow: positive numbers that
+// sum to 1. Integers need a dtype, to which they are converted first: x.Softmax(-1,
+// torch.Float32). Optional: dtype.
 //
 //	softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Softmax(dim int, dtype ...DType) Tensor {
@@ -4467,7 +4479,9 @@ func (x Tensor) Softmax(dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// Sort returns the elements along a dimension in ascending order, and where they were.
+// Sort returns the elements along a dimension, by default the last, in ascending order, with
+// Descending in descending order, and where they were: x.Gather(dim, indices) is values. Equal
+// elements may change places, which SortStable prevents. NaN counts as the largest.
 //
 //	sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 func (x Tensor) Sort(opts ...SortOptions) (values, indices Tensor) {
@@ -4775,8 +4789,9 @@ func (x Tensor) Subtract(other Tensor, opts ...SubtractOptions) Tensor {
 	return result1(&c)
 }
 
-// Sum adds up all elements. Integers and bools become int64, unless dtype says otherwise.
-// Optional: dtype.
+// Sum adds up all elements; the result has no dimensions. Integers and bools are added up as
+// int64, unless dtype, to which the elements are converted first, says otherwise:
+// x.Sum(torch.Float64). Optional: dtype.
 //
 //	sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) Sum(dtype ...DType) Tensor {
@@ -4788,7 +4803,9 @@ func (x Tensor) Sum(dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// SumDim adds up the elements along the dimensions; nil stands for all of them.
+// SumDim adds up the elements along the dimensions, which go away, or with KeepDim become 1; nil
+// stands for all of them. x.SumDim([]int{-1}) adds up every row. The elements are converted to
+// Dtype first.
 //
 //	sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) SumDim(dim []int, opts ...SumDimOptions) Tensor {
@@ -5068,7 +5085,9 @@ func (x Tensor) ToSparseCSR(denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// TopK returns the k largest elements along a dimension in descending order, and their indices.
+// TopK returns the k largest elements along a dimension, by default the last, in descending
+// order, and their indices; with Smallest the k smallest, in ascending order. Unsorted leaves the
+// order open. NaN counts as the largest.
 //
 //	topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
 func (x Tensor) TopK(k int, opts ...TopKOptions) (values, indices Tensor) {
@@ -5096,7 +5115,8 @@ func (x Tensor) Trace() Tensor {
 	return result1(&c)
 }
 
-// Transpose swaps two dimensions; the result is a view.
+// Transpose swaps two dimensions, negative ones counted from the end: x.Transpose(-2, -1) turns
+// [b, n, m] into [b, m, n]. The result is a view.
 //
 //	transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
 func (x Tensor) Transpose(dim0, dim1 int) Tensor {
@@ -5316,8 +5336,9 @@ func (x Tensor) VDot(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// View returns the same data in another shape; one size may be -1. It panics where that needs a
-// copy: use Reshape.
+// View returns the same data in another shape of as many elements; one size may be -1, to be
+// worked out: x.View(-1, 2). What is written to one shows in the other. It panics where the
+// elements do not lie in memory as the shape wants them: Reshape copies then.
 //
 //	view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 func (x Tensor) View(size ...int) Tensor {
