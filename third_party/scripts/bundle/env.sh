@@ -27,7 +27,8 @@ found=$(sed -n "s/^__version__ = '\([0-9.]*\).*/\1/p" "$LIBTORCH/version.py" 2>/
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 ln -s "$bundle/lib" "$home/lib"
-if [[ -e $LIBTORCH/__init__.py ]]; then
+# An unpacked wheel may lack what Python's torch needs besides itself.
+if PYTHONPATH=$(dirname "$LIBTORCH") "$python" -c 'import torch' 2>/dev/null; then
 	mkdir "$home/peer"
 	printf '#!/bin/sh\nPYTHONPATH=%q exec %q "$@"\n' "$(dirname "$LIBTORCH")" "$(command -v "$python")" >"$home/peer/python"
 	chmod +x "$home/peer/python"
