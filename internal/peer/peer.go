@@ -62,8 +62,7 @@ func Command(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// python is the peer that build.sh makes, or, where $LIBTORCH is Python's own torch, the
-// Python around it.
+// python is the peer that build.sh makes, and the bundle's env.sh.
 func python() (*exec.Cmd, error) {
 	home := os.Getenv("LIBTORCH_GO_HOME")
 	if home == "" {
@@ -72,13 +71,6 @@ func python() (*exec.Cmd, error) {
 	made := filepath.Join(home, "peer", "python")
 	if _, err := os.Stat(made); err == nil {
 		return exec.Command(made), nil
-	}
-	if dir := os.Getenv("LIBTORCH"); dir != "" {
-		if _, err := os.Stat(filepath.Join(dir, "__init__.py")); err == nil {
-			cmd := exec.Command("python3")
-			cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(dir))
-			return cmd, nil
-		}
 	}
 	return nil, errors.New("there is no Python with torch to compare with; run ./build.sh")
 }
