@@ -54,3 +54,51 @@ func Conv3d(x, weight, bias torch.Tensor, o *ConvOptions) torch.Tensor {
 	padding := spreadOr("conv3d padding", v.Padding, 3, nil)
 	return torch.Conv3d(x, weight, torch.Conv3dOptions{Bias: bias, Stride: stride, Padding: padding, Dilation: dilation, Groups: o.groups()})
 }
+
+// ConvTransposeOptions are the rarer arguments of the transposed convolutions.
+type ConvTransposeOptions struct {
+	Stride        Size // distance of the kernel's copies in the result; default 1
+	Padding       Size // cut off the result on both sides; default 0
+	OutputPadding Size // added to the result on the far side; default 0
+	Dilation      Size // distance between the kernel's elements; default 1
+	Groups        int  // blocks of channels that do not see each other; default 1
+}
+
+// spread writes the sizes of a transposed convolution in n dimensions out.
+func (o *ConvTransposeOptions) spread(op string, n int) (stride, padding, outputPadding, dilation []int, groups *int) {
+	v := or(o)
+	if v.Groups != 0 {
+		groups = &v.Groups
+	}
+	return spreadOr(op+" stride", v.Stride, n, nil), spreadOr(op+" padding", v.Padding, n, nil),
+		spreadOr(op+" output padding", v.OutputPadding, n, nil), spreadOr(op+" dilation", v.Dilation, n, nil), groups
+}
+
+// ConvTranspose1d adds up the kernels of weight [in, out/groups, k], one for each element
+// of x [N, in, L] or [in, L]: the gradient of [Conv1d]. bias is [out] or undefined.
+func ConvTranspose1d(x, weight, bias torch.Tensor, o *ConvTransposeOptions) torch.Tensor {
+	s, p, e, d, g := o.spread("conv_transpose1d", 1)
+	return torch.ConvTranspose1d(x, weight, torch.ConvTranspose1dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
+}
+
+// ConvTranspose2d adds up the kernels of weight [in, out/groups, kH, kW], one for each
+// element of x [N, in, H, W] or [in, H, W]: the gradient of [Conv2d]. bias is [out] or
+// undefined.
+func ConvTranspose2d(x, weight, bias torch.Tensor, o *ConvTransposeOptions) torch.Tensor {
+	s, p, e, d, g := o.spread("conv_transpose2d", 2)
+	return torch.ConvTranspose2d(x, weight, torch.ConvTranspose2dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
+}
+
+// ConvTranspose3d adds up the kernels of weight [in, out/groups, kD, kH, kW], one for each
+// element of x [N, in, D, H, W] or [in, D, H, W]: the gradient of [Conv3d]. bias is [out]
+// or undefined.
+func ConvTranspose3d(x, weight, bias torch.Tensor, o *ConvTransposeOptions) torch.Tensor {
+	s, p, e, d, g := o.spread("conv_transpose3d", 3)
+	return torch.ConvTranspose3d(x, weight, torch.ConvTranspose3dOptions{Bias: bias, Stride: s, Padding: p, OutputPadding: e, Groups: g, Dilation: d})
+}
+
+// ConvTBC is a convolution in one dimension over x [L, N, in]: weight is [k, in, out], bias
+// [out], and pad zeros are added on both sides.
+func ConvTBC(x, weight, bias torch.Tensor, pad int) torch.Tensor {
+	return torch.ConvTBC(x, weight, bias, pad)
+}

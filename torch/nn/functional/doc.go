@@ -10,14 +10,27 @@
 //
 // What PyTorch takes as keyword arguments is a pointer to an options struct here; nil, and
 // every zero field, stands for PyTorch's default. Where zero is a value that PyTorch
-// accepts and that is not its default, the field is a pointer: Eps: new(1e-3).
+// accepts and that is not its default, the field is a pointer: Eps: new(1e-3). Where
+// PyTorch's default is true, the field is named for the contrary: CountExcludePad. A
+// function with one number or two besides its tensors takes them in their places.
+//
+// An absent tensor is the zero torch.Tensor. A reduction is a torch.Reduction, the zero
+// value of which is the mean.
 //
 // # Sizes
 //
-// A [Size] is an int, meant for every dimension, or a []int with one number for each:
+// A [Size] is an int, meant for every dimension, or a []int with one number for each; a
+// [Factor] likewise of floating-point numbers:
 //
 //	F.MaxPool2d(x, 2, nil)
 //	F.MaxPool2d(x, []int{2, 1}, &F.MaxPoolOptions{Stride: 2})
+//	F.Interpolate(x, &F.InterpolateOptions{ScaleFactor: 1.5, Mode: "bilinear"})
+//
+// # Functions with two results
+//
+// Where PyTorch returns indices on request there is a second function, named as PyTorch
+// names it: [MaxPool2dWithIndices]. What PyTorch does in place on request is a method or a
+// function of package torch: x.ReLUInPlace().
 //
 // # Numbers
 //
@@ -27,5 +40,8 @@
 // # Errors and memory
 //
 // What does not fit panics with a *torch.Error, as all tensor operations do; torch.Try turns
-// it into an error. Functions close the intermediate tensors they make.
+// it into an error. What PyTorch's Python refuses is refused in the same words: its
+// ValueError has torch.KindValue, its NotImplementedError torch.KindNotImplemented, its
+// RuntimeError and AssertionError torch.KindGeneric. Functions close the intermediate
+// tensors they make.
 package functional

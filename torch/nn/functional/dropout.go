@@ -1,6 +1,7 @@
 package functional
 
 import (
+	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -8,10 +9,54 @@ import (
 // training; otherwise the result is x itself, under another handle. PyTorch's default p
 // is 0.5.
 func Dropout(x torch.Tensor, p float64, training bool) torch.Tensor {
-	return torch.Dropout(x, p, training)
+	return torch.Dropout(x, probability("dropout", p), training)
 }
 
-// Dropout2d zeroes whole channels of x [N, C, H, W] as [Dropout] zeroes elements.
+// AlphaDropout is [Dropout] for activations from [SELU]: it keeps their mean and variance.
+func AlphaDropout(x torch.Tensor, p float64, training bool) torch.Tensor {
+	return torch.AlphaDropout(x, probability("alpha_dropout", p), training)
+}
+
+// Dropout1d zeroes whole channels of x [N, C, L] or [C, L] as [Dropout] zeroes elements.
+func Dropout1d(x torch.Tensor, p float64, training bool) torch.Tensor {
+	probability("dropout1d", p)
+	n := x.Dim()
+	if n != 2 && n != 3 {
+		torch.Throw("dropout1d", torch.KindGeneric, "dropout1d: Expected 2D or 3D input, but received a %dD input. Note that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).", n)
+	}
+	return dropChannels(x, p, training, n == 3)
+}
+
+// Dropout2d zeroes whole channels of x [N, C, H, W] as [Dropout] zeroes elements. As in
+// PyTorch, an x of three dimensions is [N, C, L]; [Dropout1d] says so more clearly.
 func Dropout2d(x torch.Tensor, p float64, training bool) torch.Tensor {
-	return torch.FeatureDropout(x, p, training)
+	return torch.FeatureDropout(x, probability("dropout2d", p), training)
+}
+
+// Dropout3d zeroes whole channels of x [N, C, D, H, W] or [C, D, H, W] as [Dropout] zeroes
+// elements.
+func Dropout3d(x torch.Tensor, p float64, training bool) torch.Tensor {
+	return dropChannels(x, probability("dropout3d", p), training, x.Dim() == 5)
+}
+
+// FeatureAlphaDropout is [AlphaDropout] of whole channels of x [N, C, ...].
+func FeatureAlphaDropout(x torch.Tensor, p float64, training bool) torch.Tensor {
+	return torch.FeatureAlphaDropout(x, probability("feature_alpha_dropout", p), training)
+}
+
+// dropChannels zeroes channels of a batch, or of a single example as of a batch of one.
+func dropChannels(x torch.Tensor, p float64, training, batched bool) torch.Tensor {
+	if batched {
+		return torch.FeatureDropout(x, p, training)
+	}
+	return torch.Scope1(func() torch.Tensor {
+		return torch.FeatureDropout(x.Unsqueeze(0), p, training).SqueezeDim(0)
+	})
+}
+
+func probability(op string, p float64) float64 {
+	if p < 0 || p > 1 {
+		torch.Throw(op, torch.KindValue, "dropout probability has to be between 0 and 1, but got %s", pytext.Float(p))
+	}
+	return p
 }

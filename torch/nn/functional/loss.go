@@ -3,6 +3,7 @@ package functional
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -19,7 +20,7 @@ type CrossEntropyOptions struct {
 func CrossEntropy(x, target torch.Tensor, o *CrossEntropyOptions) torch.Tensor {
 	v := or(o)
 	return torch.CrossEntropyLoss(x, target, torch.CrossEntropyLossOptions{
-		Weight: v.Weight, Reduction: v.Reduction, IgnoreIndex: v.IgnoreIndex, LabelSmoothing: v.LabelSmoothing})
+		Weight: v.Weight, Reduction: valid("cross_entropy", v.Reduction), IgnoreIndex: v.IgnoreIndex, LabelSmoothing: v.LabelSmoothing})
 }
 
 // NLLLossOptions are the rarer arguments of [NLLLoss].
@@ -33,25 +34,46 @@ type NLLLossOptions struct {
 // logarithms of probabilities x [N, C] or [N, C, ...].
 func NLLLoss(x, target torch.Tensor, o *NLLLossOptions) torch.Tensor {
 	v := or(o)
-	return torch.NLLLossND(x, target, torch.NLLLossNDOptions{Weight: v.Weight, Reduction: v.Reduction, IgnoreIndex: v.IgnoreIndex})
+	return torch.NLLLossND(x, target, torch.NLLLossNDOptions{Weight: v.Weight, Reduction: valid("nll_loss", v.Reduction), IgnoreIndex: v.IgnoreIndex})
 }
 
-// LossOptions are the rarer arguments of losses that have but one.
-type LossOptions struct {
+// WeightedLossOptions are the rarer arguments of losses with a weight for each element.
+type WeightedLossOptions struct {
+	Weight    torch.Tensor    // of each element; default: all alike
 	Reduction torch.Reduction // default mean
 }
 
-// MSELoss is (x-target)². The two are broadcast to each other.
-func MSELoss(x, target torch.Tensor, o *LossOptions) torch.Tensor {
-	return broadcast(x, target, func(x, target torch.Tensor) torch.Tensor {
-		return torch.MSELoss(x, target, or(o).Reduction)
+// MSELoss is (x-target)². The two are broadcast to each other; a weight has x's shape, and
+// the mean is then the weighted one.
+func MSELoss(x, target torch.Tensor, o *WeightedLossOptions) torch.Tensor {
+	const op = "mse_loss"
+	v := or(o)
+	return broadcast(x, target, func(a, b torch.Tensor) torch.Tensor {
+		if !v.Weight.Defined() {
+			return torch.MSELoss(a, b, valid(op, v.Reduction))
+		}
+		sameSizeWeight(op, v.Weight, x)
+		return torch.Scope1(func() torch.Tensor {
+			loss := a.Sub(b).PowScalar(2).Mul(v.Weight)
+			return weightedMean(op, loss, v.Weight, v.Reduction)
+		})
 	})
 }
 
-// L1Loss is |x-target|. The two are broadcast to each other.
-func L1Loss(x, target torch.Tensor, o *LossOptions) torch.Tensor {
-	return broadcast(x, target, func(x, target torch.Tensor) torch.Tensor {
-		return torch.L1Loss(x, target, or(o).Reduction)
+// L1Loss is |x-target|. The two are broadcast to each other; a weight has x's shape, and
+// the mean is then the weighted one.
+func L1Loss(x, target torch.Tensor, o *WeightedLossOptions) torch.Tensor {
+	const op = "l1_loss"
+	v := or(o)
+	return broadcast(x, target, func(a, b torch.Tensor) torch.Tensor {
+		if !v.Weight.Defined() {
+			return torch.L1Loss(a, b, valid(op, v.Reduction))
+		}
+		sameSizeWeight(op, v.Weight, x)
+		return torch.Scope1(func() torch.Tensor {
+			loss := a.Sub(b).Abs().Mul(v.Weight)
+			return weightedMean(op, loss, v.Weight, v.Reduction)
+		})
 	})
 }
 
@@ -64,6 +86,7 @@ type SmoothL1LossOptions struct {
 // SmoothL1Loss is d²/(2*beta) where d = |x-target| is below beta, d - beta/2 elsewhere.
 func SmoothL1Loss(x, target torch.Tensor, o *SmoothL1LossOptions) torch.Tensor {
 	v := or(o)
+	valid("smooth_l1_loss", v.Reduction)
 	return broadcast(x, target, func(x, target torch.Tensor) torch.Tensor {
 		if v.Beta != nil && *v.Beta == 0 {
 			return torch.L1Loss(x, target, v.Reduction)
@@ -74,15 +97,24 @@ func SmoothL1Loss(x, target torch.Tensor, o *SmoothL1LossOptions) torch.Tensor {
 
 // HuberLossOptions are the rarer arguments of [HuberLoss].
 type HuberLossOptions struct {
+	Weight    torch.Tensor    // of each element, in x's shape; default: all alike
 	Reduction torch.Reduction // default mean
 	Delta     *float64        // where the square ends and the line begins; default 1
 }
 
 // HuberLoss is d²/2 where d = |x-target| is below delta, delta*(d - delta/2) elsewhere.
 func HuberLoss(x, target torch.Tensor, o *HuberLossOptions) torch.Tensor {
+	const op = "huber_loss"
 	v := or(o)
-	return broadcast(x, target, func(x, target torch.Tensor) torch.Tensor {
-		return torch.HuberLoss(x, target, torch.HuberLossOptions{Reduction: v.Reduction, Delta: v.Delta})
+	return broadcast(x, target, func(a, b torch.Tensor) torch.Tensor {
+		if !v.Weight.Defined() {
+			return torch.HuberLoss(a, b, torch.HuberLossOptions{Reduction: valid(op, v.Reduction), Delta: v.Delta})
+		}
+		sameSizeWeight(op, v.Weight, x)
+		return torch.Scope1(func() torch.Tensor {
+			loss := torch.HuberLoss(a, b, torch.HuberLossOptions{Reduction: torch.ReductionNone, Delta: v.Delta})
+			return reduce(op, loss.Mul(v.Weight), v.Reduction, badMode)
+		})
 	})
 }
 
@@ -94,8 +126,17 @@ type BCEOptions struct {
 
 // BinaryCrossEntropy is the cross entropy of probabilities x and target, of one shape.
 func BinaryCrossEntropy(x, target torch.Tensor, o *BCEOptions) torch.Tensor {
+	const op = "binary_cross_entropy"
 	v := or(o)
-	sameShape("binary_cross_entropy", x, target)
+	valid(op, v.Reduction)
+	a, b := target.Shape(), x.Shape()
+	if !slices.Equal(a, b) {
+		torch.Throw(op, torch.KindValue, "Using a target size (%s) that is different to the input size (%s) is deprecated. Please ensure they have the same size.", pytext.Size(a), pytext.Size(b))
+	}
+	if v.Weight.Defined() {
+		v.Weight = v.Weight.Expand(inferSize(op, a, v.Weight.Shape())...)
+		defer v.Weight.Close()
+	}
 	return torch.BinaryCrossEntropy(x, target, torch.BinaryCrossEntropyOptions{Weight: v.Weight, Reduction: v.Reduction})
 }
 
@@ -109,8 +150,12 @@ type BCEWithLogitsOptions struct {
 // BinaryCrossEntropyWithLogits is [BinaryCrossEntropy] of sigmoid(x), computed without
 // overflow.
 func BinaryCrossEntropyWithLogits(x, target torch.Tensor, o *BCEWithLogitsOptions) torch.Tensor {
+	const op = "binary_cross_entropy_with_logits"
 	v := or(o)
-	sameShape("binary_cross_entropy_with_logits", x, target)
+	valid(op, v.Reduction)
+	if a, b := target.Shape(), x.Shape(); !slices.Equal(a, b) {
+		torch.Throw(op, torch.KindValue, "Target size (%s) must be the same as input size (%s)", pytext.Size(a), pytext.Size(b))
+	}
 	return torch.BinaryCrossEntropyWithLogits(x, target, torch.BinaryCrossEntropyWithLogitsOptions{
 		Weight: v.Weight, PosWeight: v.PosWeight, Reduction: v.Reduction})
 }
@@ -126,6 +171,7 @@ type KLDivOptions struct {
 // probabilities.
 func KLDiv(x, target torch.Tensor, o *KLDivOptions) torch.Tensor {
 	v := or(o)
+	valid("kl_div", v.Reduction)
 	if v.BatchMean {
 		v.Reduction = torch.ReductionSum
 	}
@@ -145,10 +191,4 @@ func broadcast(x, target torch.Tensor, fn func(x, target torch.Tensor) torch.Ten
 	both := torch.BroadcastTensors(x, target)
 	defer torch.Close(both...)
 	return fn(both[0], both[1])
-}
-
-func sameShape(op string, x, target torch.Tensor) {
-	if a, b := x.Shape(), target.Shape(); !slices.Equal(a, b) {
-		torch.Throw(op, torch.KindValue, "input and target differ in shape: %v and %v", a, b)
-	}
 }

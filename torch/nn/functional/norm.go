@@ -1,6 +1,7 @@
 package functional
 
 import (
+	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -23,22 +24,27 @@ type BatchNormOptions struct {
 // the batch in training, with the running ones otherwise.
 func BatchNorm(x torch.Tensor, o *BatchNormOptions) torch.Tensor {
 	v := or(o)
+	eps := orFloat(v.Eps, defaultEps)
 	if v.Training {
-		checkBatch("batch_norm", x.Shape(), 1)
+		shape := x.Shape()
+		checkBatch("batch_norm", shape, pytext.Size(shape))
 	}
-	return torch.BatchNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, v.Training, orFloat(v.Momentum, defaultMomentum), orFloat(v.Eps, defaultEps))
+	if eps <= 0 {
+		torch.Throw("batch_norm", torch.KindValue, "batch_norm eps must be positive, but got %s", pytext.Float(eps))
+	}
+	return torch.BatchNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, v.Training, orFloat(v.Momentum, defaultMomentum), eps)
 }
 
-// checkBatch wants more than one value to take a variance over.
-func checkBatch(op string, shape []int, perChannel int) {
-	n := perChannel
+// checkBatch wants more than one value in each channel to take a variance over.
+func checkBatch(op string, shape []int, text string) {
+	n := 1
 	for i, size := range shape {
 		if i != 1 {
 			n *= size
 		}
 	}
 	if n == 1 {
-		torch.Throw(op, torch.KindValue, "training needs more than 1 value per channel, got an input of shape %v", shape)
+		torch.Throw(op, torch.KindValue, "Expected more than 1 value per channel when training, got input size %s", text)
 	}
 }
 
@@ -63,8 +69,108 @@ type GroupNormOptions struct {
 // GroupNorm normalises x [N, C, ...] over each of the groups that its channels are divided
 // into.
 func GroupNorm(x torch.Tensor, groups int, o *GroupNormOptions) torch.Tensor {
+	const op = "group_norm"
 	v := or(o)
+	shape := x.Shape()
+	if len(shape) < 2 {
+		torch.Throw(op, torch.KindGeneric, "Expected at least 2 dimensions for input tensor but received %d", len(shape))
+	}
+	if groups > 0 {
+		perGroup := append([]int{shape[0] * shape[1] / groups, groups}, shape[2:]...)
+		checkBatch(op, perGroup, pytext.List(perGroup))
+	}
 	return torch.GroupNorm(x, groups, torch.GroupNormOptions{Weight: v.Weight, Bias: v.Bias, Eps: v.Eps})
+}
+
+// InstanceNormOptions are the rarer arguments of [InstanceNorm]. All tensors are [C] or
+// undefined.
+type InstanceNormOptions struct {
+	RunningMean, RunningVar torch.Tensor // updated, or normalised with where UseRunning
+	Weight, Bias            torch.Tensor
+	UseRunning              bool     // normalise with the running statistics; default: with x's own
+	Momentum                *float64 // weight of x in the running statistics; default 0.1
+	Eps                     *float64 // added to the variance; default 1e-5
+}
+
+// InstanceNorm normalises every channel of every example of x [N, C, ...] by itself.
+func InstanceNorm(x torch.Tensor, o *InstanceNormOptions) torch.Tensor {
+	v := or(o)
+	if !v.UseRunning {
+		shape := x.Shape()
+		n := 1
+		for _, size := range shape[min(2, len(shape)):] {
+			n *= size
+		}
+		if n == 1 {
+			torch.Throw("instance_norm", torch.KindValue, "Expected more than 1 spatial element when training, got input size %s", pytext.Size(shape))
+		}
+	}
+	return torch.InstanceNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, !v.UseRunning, orFloat(v.Momentum, defaultMomentum), orFloat(v.Eps, defaultEps))
+}
+
+// RMSNormOptions are the rarer arguments of [RMSNorm].
+type RMSNormOptions struct {
+	Weight torch.Tensor // of the normalised shape; default: none
+	Eps    *float64     // added to the mean square; default: the smallest step from 1 in x's dtype
+}
+
+// RMSNorm divides x by the root of its mean square over its last dimensions, whose sizes
+// are shape.
+func RMSNorm(x torch.Tensor, shape []int, o *RMSNormOptions) torch.Tensor {
+	v := or(o)
+	return torch.RMSNorm(x, shape, torch.RMSNormOptions{Weight: v.Weight, Eps: v.Eps})
+}
+
+// LocalResponseNormOptions are the rarer arguments of [LocalResponseNorm].
+type LocalResponseNormOptions struct {
+	Alpha *float64 // factor of the mean square; default 1e-4
+	Beta  *float64 // power of the divisor; default 0.75
+	K     *float64 // added to the divisor; default 1
+}
+
+// LocalResponseNorm divides x [N, C, L, ...] by (k + alpha*m)^beta, m being the mean square
+// of size neighbouring channels.
+func LocalResponseNorm(x torch.Tensor, size int, o *LocalResponseNormOptions) torch.Tensor {
+	v := or(o)
+	shape := x.Shape()
+	if len(shape) < 3 {
+		torch.Throw("local_response_norm", torch.KindValue, "Expected 3D or higher dimensionality                          input (got %d dimensions)", len(shape))
+	}
+	if x.NumEl() == 0 {
+		return x.Alias()
+	}
+	before, after := size/2, (size-1)/2
+	return torch.Scope1(func() torch.Tensor {
+		div := x.Mul(x)
+		if len(shape) == 3 {
+			div = torch.Pad(div.Unsqueeze(1), []int{0, 0, before, after})
+			div = AvgPool2d(div, []int{size, 1}, &AvgPoolOptions{Stride: 1}).SqueezeDim(1)
+		} else {
+			div = torch.Pad(div.View(shape[0], 1, shape[1], shape[2], -1), []int{0, 0, 0, 0, before, after})
+			div = AvgPool3d(div, []int{size, 1, 1}, &AvgPoolOptions{Stride: 1}).SqueezeDim(1).View(shape...)
+		}
+		return x.Div(div.MulScalar(orFloat(v.Alpha, 1e-4)).AddScalar(orFloat(v.K, 1)).PowScalar(orFloat(v.Beta, 0.75)))
+	})
+}
+
+// NormalizeOptions are the rarer arguments of [Normalize].
+type NormalizeOptions struct {
+	P   *float64 // which norm; default 2
+	Dim *int     // along which the vectors lie; default 1
+	Eps *float64 // the least divisor; default 1e-12
+}
+
+// Normalize divides the vectors along a dimension of x by their norms.
+func Normalize(x torch.Tensor, o *NormalizeOptions) torch.Tensor {
+	v := or(o)
+	dim := 1
+	if v.Dim != nil {
+		dim = *v.Dim
+	}
+	return torch.Scope1(func() torch.Tensor {
+		norm := torch.LinalgVectorNorm(x, torch.LinalgVectorNormOptions{Ord: orFloat(v.P, 2), Dim: []int{dim}, KeepDim: true})
+		return x.Div(norm.ClampMin(orFloat(v.Eps, 1e-12)).ExpandAs(x))
+	})
 }
 
 func orFloat(v *float64, def float64) float64 {

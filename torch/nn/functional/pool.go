@@ -1,6 +1,10 @@
 package functional
 
 import (
+	"math"
+	"slices"
+
+	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -14,26 +18,20 @@ type MaxPoolOptions struct {
 
 // MaxPool1d takes the largest value in every window of x [N, C, L].
 func MaxPool1d(x torch.Tensor, window Size, o *MaxPoolOptions) torch.Tensor {
-	v := or(o)
-	return torch.MaxPool1d(x, Spread("max_pool1d window", window, 1), torch.MaxPool1dOptions{
-		Stride: spreadOr("max_pool1d stride", v.Stride, 1, nil), Padding: spreadOr("max_pool1d padding", v.Padding, 1, nil),
-		Dilation: spreadOr("max_pool1d dilation", v.Dilation, 1, nil), CeilMode: v.CeilMode})
+	w, s, p, d := o.spread("max_pool1d", window, 1)
+	return torch.MaxPool1d(x, w, torch.MaxPool1dOptions{Stride: s, Padding: p, Dilation: d, CeilMode: or(o).CeilMode})
 }
 
 // MaxPool2d takes the largest value in every window of x [N, C, H, W].
 func MaxPool2d(x torch.Tensor, window Size, o *MaxPoolOptions) torch.Tensor {
-	v := or(o)
-	return torch.MaxPool2d(x, Spread("max_pool2d window", window, 2), torch.MaxPool2dOptions{
-		Stride: spreadOr("max_pool2d stride", v.Stride, 2, nil), Padding: spreadOr("max_pool2d padding", v.Padding, 2, nil),
-		Dilation: spreadOr("max_pool2d dilation", v.Dilation, 2, nil), CeilMode: v.CeilMode})
+	w, s, p, d := o.spread("max_pool2d", window, 2)
+	return torch.MaxPool2d(x, w, torch.MaxPool2dOptions{Stride: s, Padding: p, Dilation: d, CeilMode: or(o).CeilMode})
 }
 
 // MaxPool3d takes the largest value in every window of x [N, C, D, H, W].
 func MaxPool3d(x torch.Tensor, window Size, o *MaxPoolOptions) torch.Tensor {
-	v := or(o)
-	return torch.MaxPool3d(x, Spread("max_pool3d window", window, 3), torch.MaxPool3dOptions{
-		Stride: spreadOr("max_pool3d stride", v.Stride, 3, nil), Padding: spreadOr("max_pool3d padding", v.Padding, 3, nil),
-		Dilation: spreadOr("max_pool3d dilation", v.Dilation, 3, nil), CeilMode: v.CeilMode})
+	w, s, p, d := o.spread("max_pool3d", window, 3)
+	return torch.MaxPool3d(x, w, torch.MaxPool3dOptions{Stride: s, Padding: p, Dilation: d, CeilMode: or(o).CeilMode})
 }
 
 // AvgPoolOptions are the rarer arguments of the average poolings.
@@ -76,17 +74,90 @@ func AvgPool3d(x torch.Tensor, window Size, o *AvgPoolOptions) torch.Tensor {
 		CeilMode: v.CeilMode, CountExcludePad: v.CountExcludePad, DivisorOverride: o.divisor()})
 }
 
-// AdaptiveAvgPool1d averages x [N, C, L] down to the given length.
+// LPPoolOptions are the rarer arguments of the power-average poolings.
+type LPPoolOptions struct {
+	Stride   Size // default: the window's size
+	CeilMode bool // round the size of the result up, not down
+}
+
+// LPPool1d is the p-norm of every window of x [N, C, L] or [C, L]: the sum of x^p, then
+// its p-th root. An infinite p is the maximum of |x|, a negatively infinite one the
+// minimum; 0 is refused.
+func LPPool1d(x torch.Tensor, p float64, window Size, o *LPPoolOptions) torch.Tensor {
+	return lpPool("lp_pool1d", x, p, window, 1, o, MaxPool1d, AvgPool1d)
+}
+
+// LPPool2d is [LPPool1d] for x [N, C, H, W] or [C, H, W].
+func LPPool2d(x torch.Tensor, p float64, window Size, o *LPPoolOptions) torch.Tensor {
+	return lpPool("lp_pool2d", x, p, window, 2, o, MaxPool2d, AvgPool2d)
+}
+
+// LPPool3d is [LPPool1d] for x [N, C, D, H, W] or [C, D, H, W].
+func LPPool3d(x torch.Tensor, p float64, window Size, o *LPPoolOptions) torch.Tensor {
+	return lpPool("lp_pool3d", x, p, window, 3, o, MaxPool3d, AvgPool3d)
+}
+
+type (
+	maxPool = func(x torch.Tensor, window Size, o *MaxPoolOptions) torch.Tensor
+	avgPool = func(x torch.Tensor, window Size, o *AvgPoolOptions) torch.Tensor
+)
+
+func lpPool(op string, x torch.Tensor, p float64, window Size, dims int, o *LPPoolOptions, maximum maxPool, average avgPool) torch.Tensor {
+	v := or(o)
+	count := 1
+	for _, n := range Spread(op+" window", window, dims) {
+		count *= n
+	}
+	if p == 0 {
+		torch.Throw(op, torch.KindValue, "norm_type must be a non-zero value, but got %s", pytext.Float(p))
+	}
+	return torch.Scope1(func() torch.Tensor {
+		switch {
+		case math.IsInf(p, 1):
+			return maximum(x.Abs(), window, &MaxPoolOptions{Stride: v.Stride, CeilMode: v.CeilMode})
+		case math.IsInf(p, -1):
+			return maximum(x.Abs().Neg(), window, &MaxPoolOptions{Stride: v.Stride, CeilMode: v.CeilMode}).Neg()
+		}
+		mean := average(x.PowScalar(p), window, &AvgPoolOptions{Stride: v.Stride, CeilMode: v.CeilMode})
+		return mean.Sign().Mul(mean.Abs().ReLU()).MulScalar(count).PowScalar(1 / p)
+	})
+}
+
+// Unchanged, as an element of an adaptive pooling's []int, keeps the input's size in that
+// dimension: PyTorch's None.
+const Unchanged = math.MinInt
+
+// AdaptiveAvgPool1d averages x [N, C, L] or [C, L] down to the given length.
 func AdaptiveAvgPool1d(x torch.Tensor, size Size) torch.Tensor {
 	return torch.AdaptiveAvgPool1d(x, Spread("adaptive_avg_pool1d size", size, 1)...)
 }
 
-// AdaptiveAvgPool2d averages x [N, C, H, W] down to the given height and width.
+// AdaptiveAvgPool2d averages x [N, C, H, W] or [C, H, W] down to the given height and
+// width, either of which may be [Unchanged].
 func AdaptiveAvgPool2d(x torch.Tensor, size Size) torch.Tensor {
-	return torch.AdaptiveAvgPool2d(x, Spread("adaptive_avg_pool2d size", size, 2)...)
+	return torch.AdaptiveAvgPool2d(x, adaptiveSize("adaptive_avg_pool2d", x, size, 2)...)
 }
 
-// AdaptiveAvgPool3d averages x [N, C, D, H, W] down to the given depth, height and width.
+// AdaptiveAvgPool3d averages x [N, C, D, H, W] or [C, D, H, W] down to the given depth,
+// height and width, each of which may be [Unchanged].
 func AdaptiveAvgPool3d(x torch.Tensor, size Size) torch.Tensor {
-	return torch.AdaptiveAvgPool3d(x, Spread("adaptive_avg_pool3d size", size, 3)...)
+	return torch.AdaptiveAvgPool3d(x, adaptiveSize("adaptive_avg_pool3d", x, size, 3)...)
+}
+
+// adaptiveSize writes a size out and puts x's sizes in the place of Unchanged.
+func adaptiveSize(op string, x torch.Tensor, size Size, n int) []int {
+	list, each := size.([]int)
+	if !each {
+		return Spread(op+" size", size, n)
+	}
+	if x.Dim() <= len(list) {
+		torch.Throw(op, torch.KindValue, "Input dimension should be at least %d", len(list)+1)
+	}
+	full := slices.Clone(Spread(op+" size", size, n))
+	for i, own := range lastSizes(x, n) {
+		if full[i] == Unchanged {
+			full[i] = own
+		}
+	}
+	return full
 }

@@ -41,3 +41,41 @@ func or[T any](o *T) (v T) {
 	}
 	return v
 }
+
+// Factor is a ratio of sizes in each of the spatial dimensions: a float64 or an int, the
+// same for all, or a []float64 with one for each.
+type Factor = any
+
+// spreadFactor writes a factor out for n dimensions.
+func spreadFactor(of string, f Factor, n int) []float64 {
+	switch f := f.(type) {
+	case float64:
+		return slices.Repeat([]float64{f}, n)
+	case int:
+		return slices.Repeat([]float64{float64(f)}, n)
+	case []float64:
+		if len(f) == n {
+			return f
+		}
+	}
+	torch.Throw(of, torch.KindType, "expected a float64 or a []float64 of length %d, got %T(%v)", n, f, f)
+	return nil
+}
+
+// lastSizes is x's size in each of its last n dimensions.
+func lastSizes(x torch.Tensor, n int) []int {
+	sizes := make([]int, n)
+	for i := range sizes {
+		sizes[i] = x.Size(i - n)
+	}
+	return sizes
+}
+
+// scaled is the sizes times the factors, rounded down.
+func scaled(sizes []int, factors []float64) []int {
+	list := make([]int, len(sizes))
+	for i, n := range sizes {
+		list[i] = int(float64(n) * factors[i])
+	}
+	return list
+}

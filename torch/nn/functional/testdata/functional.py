@@ -1,8 +1,13 @@
-"""Every function of functional_test.go: the result, and the gradients of all inputs that
-can have one."""
+"""Every function of functional_test.go."""
+
+import os
+import sys
 
 import torch
 from torch.nn import functional as F
+
+sys.path.insert(0, os.path.dirname(__file__))
+import compare
 
 FUNCTIONS = {
     "linear": lambda i: F.linear(i["rows"], i["matrix"], i["five"]),
@@ -14,7 +19,7 @@ FUNCTIONS = {
     "conv3d same": lambda i: F.conv3d(i["volume"], i["kernel3d"], padding="same"),
     "embedding": lambda i: F.embedding(i["classes"], i["matrix"], padding_idx=-2),
     "batch_norm": lambda i: F.batch_norm(i["image"], None, None, i["four"], i["four2"], training=True),
-    "batch_norm running": lambda i: F.batch_norm(i["image"], i["mean"], i["var"], training=False, eps=1e-2),
+    "batch_norm running": lambda i: F.batch_norm(i["image"], i["const_mean"], i["const_var"], training=False, eps=1e-2),
     "layer_norm": lambda i: F.layer_norm(i["rows"], (7,), i["seven"]),
     "group_norm": lambda i: F.group_norm(i["image"], 2, i["four"], i["four2"], eps=1e-2),
     "max_pool1d": lambda i: F.max_pool1d(i["signal"], 3, stride=1, padding=1),
@@ -42,32 +47,61 @@ FUNCTIONS = {
     "dropout": lambda i: F.dropout(i["rows"], 0.4),
     "dropout off": lambda i: F.dropout(i["rows"], 0.4, training=False),
     "dropout2d": lambda i: F.dropout2d(i["image"], 0.4),
-    "cross_entropy": lambda i: F.cross_entropy(i["rows"], i["classes"]),
-    "cross_entropy options": lambda i: F.cross_entropy(i["rows"], i["classes"], weight=i["seven"].detach().abs(), ignore_index=2, reduction="sum", label_smoothing=0.1),
-    "cross_entropy pixels": lambda i: F.cross_entropy(i["image"], i["pixels"], reduction="none"),
-    "cross_entropy probabilities": lambda i: F.cross_entropy(i["rows"], i["rows2"].softmax(1)),
-    "nll_loss": lambda i: F.nll_loss(i["rows"], i["classes"]),
-    "nll_loss options": lambda i: F.nll_loss(i["rows"], i["classes"], weight=i["seven"].detach().abs(), ignore_index=3, reduction="sum"),
-    "mse_loss": lambda i: F.mse_loss(i["rows"], i["rows2"]),
-    "mse_loss broadcast": lambda i: F.mse_loss(i["rows"], i["seven"], reduction="sum"),
-    "l1_loss": lambda i: F.l1_loss(i["rows"], i["rows2"], reduction="none"),
-    "smooth_l1_loss": lambda i: F.smooth_l1_loss(i["rows"], i["rows2"], beta=0.5),
-    "smooth_l1_loss of beta 0": lambda i: F.smooth_l1_loss(i["rows"], i["rows2"], beta=0.0),
-    "huber_loss": lambda i: F.huber_loss(i["rows"], i["rows2"], delta=0.5, reduction="sum"),
-    "binary_cross_entropy": lambda i: F.binary_cross_entropy(i["rows"].sigmoid(), i["rows2"].sigmoid(), weight=i["seven"].detach().abs()),
-    "binary_cross_entropy_with_logits": lambda i: F.binary_cross_entropy_with_logits(i["rows"], i["rows2"].sigmoid(), pos_weight=i["seven"].detach().abs()),
-    "kl_div": lambda i: F.kl_div(i["rows"].log_softmax(1), i["rows2"].softmax(1), reduction="batchmean"),
-    "kl_div log": lambda i: F.kl_div(i["rows"].log_softmax(1), i["rows2"].log_softmax(1), log_target=True),
+    "sigmoid": lambda i: F.sigmoid(i["rows"]),
+    "tanh": lambda i: F.tanh(i["rows"]),
+    "softplus options": lambda i: F.softplus(i["rows"], beta=2.5, threshold=1.0),
+    "selu": lambda i: F.selu(i["rows"]),
+    "celu": lambda i: F.celu(i["rows"], 0.7),
+    "prelu": lambda i: F.prelu(i["image"], i["four"]),
+    "rrelu": lambda i: F.rrelu(i["rows"]),
+    "rrelu training": lambda i: F.rrelu(i["rows"], lower=0.2, upper=0.9, training=True),
+    "glu": lambda i: F.glu(i["image"], 1),
+    "hardtanh": lambda i: F.hardtanh(i["rows"], -0.5, 1.0),
+    "threshold": lambda i: F.threshold(i["rows"], 0.1, 20.0),
+    "hardshrink": lambda i: F.hardshrink(i["rows"], 0.6),
+    "softshrink": lambda i: F.softshrink(i["rows"], 0.6),
+    "tanhshrink": lambda i: F.tanhshrink(i["rows"]),
+    "softsign": lambda i: F.softsign(i["rows"]),
+    "softmin": lambda i: F.softmin(i["rows"], 0),
+    "softmin float64": lambda i: F.softmin(i["rows"], 1, dtype=torch.float64),
+    "softmax float64": lambda i: F.softmax(i["rows"], 1, dtype=torch.float64),
+    "log_softmax float64": lambda i: F.log_softmax(i["rows"], 1, dtype=torch.float64),
+    "gumbel_softmax": lambda i: F.gumbel_softmax(i["rows"]),
+    "gumbel_softmax hard": lambda i: F.gumbel_softmax(i["rows"], tau=0.5, hard=True, dim=0),
+    "alpha_dropout": lambda i: F.alpha_dropout(i["rows"], 0.4, training=True),
+    "dropout1d": lambda i: F.dropout1d(i["signal"], 0.4),
+    "dropout1d single": lambda i: F.dropout1d(i["rows"], 0.4),
+    "dropout3d": lambda i: F.dropout3d(i["volume"], 0.4),
+    "dropout3d single": lambda i: F.dropout3d(i["image"], 0.4),
+    "feature_alpha_dropout": lambda i: F.feature_alpha_dropout(i["image"], 0.4, training=True),
+    "instance_norm": lambda i: F.instance_norm(i["image"], weight=i["four"], bias=i["four2"], eps=1e-2),
+    "instance_norm running": lambda i: F.instance_norm(i["image"], i["const_mean"], i["const_var"], use_input_stats=False),
+    "rms_norm": lambda i: F.rms_norm(i["rows"], (7,), i["seven"], eps=1e-2),
+    "rms_norm plain": lambda i: F.rms_norm(i["rows"], (4, 7)),
+    "local_response_norm": lambda i: F.local_response_norm(i["image"], 3),
+    "local_response_norm 3d": lambda i: F.local_response_norm(i["signal"], 2, alpha=0.3, beta=0.5, k=2.0),
+    "normalize": lambda i: F.normalize(i["image"]),
+    "normalize options": lambda i: F.normalize(i["rows"], p=3.0, dim=-2, eps=1.5),
+    "bilinear": lambda i: F.bilinear(i["rows"], i["rows2"], i["bilinear"], i["five"]),
+    "cosine_similarity": lambda i: F.cosine_similarity(i["image"], i["image"].flip(2)),
+    "cosine_similarity options": lambda i: F.cosine_similarity(i["rows"], i["rows2"], dim=0, eps=2.0),
+    "pairwise_distance": lambda i: F.pairwise_distance(i["rows"], i["rows2"]),
+    "pairwise_distance options": lambda i: F.pairwise_distance(i["rows"], i["rows2"], p=1.0, eps=0.1, keepdim=True),
+    "pdist": lambda i: F.pdist(i["rows"], 1.5),
+    "embedding renorm": lambda i: F.embedding(i["classes"], i["matrix"], max_norm=1.0, norm_type=1.0, scale_grad_by_freq=True),
+    "embedding_bag": lambda i: F.embedding_bag(i["words"], i["matrix"]),
+    "embedding_bag max": lambda i: F.embedding_bag(i["classes"], i["matrix"], i["offsets"], mode="max", padding_idx=-2),
+    "embedding_bag weighted": lambda i: F.embedding_bag(i["classes"], i["matrix"], i["ends"], mode="sum", per_sample_weights=i["four"], include_last_offset=True),
+    "embedding_bag of one length": lambda i: F.embedding_bag(i["words"], i["matrix"], mode="sum", per_sample_weights=i["up1d"][0].narrow(1, 0, 2)),
+    "embedding_bag renorm": lambda i: F.embedding_bag(i["classes"], i["matrix"], i["offsets"], max_norm=0.5, scale_grad_by_freq=True, mode="sum"),
+    "one_hot": lambda i: F.one_hot(i["classes"]),
+    "one_hot of six": lambda i: F.one_hot(i["words"], 6),
+    "conv_transpose1d": lambda i: F.conv_transpose1d(i["signal"], i["up1d"], i["six"].narrow(0, 0, 3), stride=2, output_padding=1),
+    "conv_transpose2d": lambda i: F.conv_transpose2d(i["image"], i["up2d"], padding=(1, 0), groups=2, dilation=2),
+    "conv_transpose3d": lambda i: F.conv_transpose3d(i["volume"], i["up3d"]),
+    "conv_tbc": lambda i: F.conv_tbc(i["time"], i["tbc"], i["five"], 1),
 }
 
 
 def main(inputs):
-    results = {}
-    for seed, (name, function) in enumerate(FUNCTIONS.items()):
-        leaves = {k: v.clone().requires_grad_(v.is_floating_point() and k not in ("mean", "var")) for k, v in inputs.items()}
-        torch.manual_seed(seed)
-        y = function(leaves)
-        results[f"{name}/y"] = y.clone()
-        (y * y).sum().backward()
-        results |= {f"{name}/{k}": v.grad for k, v in leaves.items() if v.grad is not None}
-    return results
+    return compare.results(FUNCTIONS, inputs)
