@@ -123,6 +123,19 @@ func TestDocumentedValues(t *testing.T) {
 	})
 }
 
+func TestDocumentedBags(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		table, rows, begin := torch.Arange(8).To(torch.Float32).Reshape(4, 2), long(0, 3, 1), long(0, 2)
+		for mode, want := range [][]float32{{6, 8, 2, 3}, {3, 4, 2, 3}, {6, 7, 2, 3}} {
+			bags, _, _, _ := torch.EmbeddingBag(table, rows, begin, torch.EmbeddingBagOptions{Mode: mode})
+			assert.Equal(t, want, torch.Values[float32](bags), "mode %d", mode)
+		}
+		sparse := torch.SparseCOOTensor(long(0, 2, 1, 4).Reshape(2, 2), torch.Ones(2))
+		assert.Equal(t, []int{3, 5}, sparse.Shape(), "the smallest sizes that hold the indices")
+	})
+}
+
 func TestDocumentedLoss(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {

@@ -942,7 +942,9 @@ func CrossEntropyLoss(x, target Tensor, opts ...CrossEntropyLossOptions) Tensor 
 	return result1(&c)
 }
 
-// CTCLoss is the connectionist temporal classification loss of logProbs, [T, N, C].
+// CTCLoss is the connectionist temporal classification loss of logProbs, [T, N, C], against
+// targets, class numbers of [N, S], or all of them in one vector. libtorch does not check that
+// they are below C: others read memory at random.
 //
 //	ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) Tensor {
@@ -962,7 +964,9 @@ func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts .
 	return result1(&c)
 }
 
-// CTCLossTensor is the connectionist temporal classification loss of logProbs, [T, N, C].
+// CTCLossTensor is the connectionist temporal classification loss of logProbs, [T, N, C], against
+// targets, class numbers of [N, S], or all of them in one vector. libtorch does not check that
+// they are below C: others read memory at random.
 //
 //	ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts ...CTCLossOptions) Tensor {
@@ -1117,7 +1121,9 @@ func Embedding(weight, indices Tensor, opts ...EmbeddingOptions) Tensor {
 	return result1(&c)
 }
 
-// EmbeddingBag calls aten::embedding_bag.
+// EmbeddingBag sums (Mode 0), averages (1) or takes the maximum (2) of the rows of weight, [n,
+// d], that the vector indices names, in bags: each begins at one of offsets and ends where the
+// next begins. libtorch does not check that offsets ascend, nor that Mode is one of these.
 //
 //	embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) (output, offset2bag, bagSize, maxIndices Tensor) {
@@ -1138,7 +1144,10 @@ func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) 
 	return result4(&c)
 }
 
-// EmbeddingBagPaddingIdx calls aten::embedding_bag.padding_idx.
+// EmbeddingBagPaddingIdx sums (Mode 0), averages (1) or takes the maximum (2) of the rows of
+// weight, [n, d], that the vector indices names, in bags: each begins at one of offsets and ends
+// where the next begins. libtorch does not check that offsets ascend, nor that Mode is one of
+// these.
 //
 //	embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices Tensor) {
@@ -3556,7 +3565,8 @@ func SparseCompressedTensorSize(compressedIndices, plainIndices, values Tensor, 
 	return o.finish(result1(&c))
 }
 
-// SparseCOOTensor calls aten::sparse_coo_tensor.indices.
+// SparseCOOTensor makes a sparse tensor of the values at indices, [dimensions, n]; its sizes are
+// the smallest that hold them.
 //
 //	sparse_coo_tensor.indices(Tensor indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor
 func SparseCOOTensor(indices, values Tensor, opts ...TensorOptions) Tensor {
@@ -3573,7 +3583,8 @@ func SparseCOOTensor(indices, values Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// SparseCOOTensorSize calls aten::sparse_coo_tensor.indices_size.
+// SparseCOOTensorSize makes a sparse tensor of the values at indices, [dimensions, n]. libtorch
+// does not check that they lie within size.
 //
 //	sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor
 func SparseCOOTensorSize(indices, values Tensor, size []int, opts ...TensorOptions) Tensor {

@@ -166,7 +166,7 @@ func (t Tensor) Bytes() (data []byte) {
 // libtorch says so with an error.
 func (t Tensor) readable() Tensor {
 	const large = 1 << 28 // bytes
-	if t.NumEl() <= large/t.ElementSize() {
+	if d := t.traits(); d.c.IntResult(4) <= large/d.c.IntResult(5) {
 		return t
 	}
 	return t.To(CPU).Contiguous()
