@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	full   = flag.Bool("full", false, "all samples of each entry")
+	full   = flag.Bool("full", false, "all samples of each entry, in the first dtype")
 	names  = flag.String("names", "", "only entries whose names match this regular expression")
 	dtypes = flag.String("dtypes", ",float64,bfloat16,float16,complex64,complex128,int64,int32,uint8,bool",
 		"dtypes with commas; the empty one is float32, or what an entry has")

@@ -430,10 +430,10 @@ def samples(op, dtype, limit):
     return [s for s, _ in zip(it, range(limit))] if limit else list(it)
 
 
-def calls(op, dtype, opts, chunk, seen):
+def calls(op, dtype, limit, opts, chunk, seen):
     rec = Recorder(chunk, opts.inner, seen)
     count = 0
-    for s in samples(op, dtype, opts.samples):
+    for s in samples(op, dtype, limit):
         count += 1
         torch.manual_seed(SEED)
         rec.inner = False
@@ -454,7 +454,7 @@ def calls(op, dtype, opts, chunk, seen):
     return {"samples": count, "skipped": rec.skipped}
 
 
-def errors(op, dtype, opts, chunk, seen):
+def errors(op, dtype, limit, opts, chunk, seen):
     if op.error_inputs_func is None:
         return None
     rec = Recorder(chunk, 0, seen)
@@ -489,7 +489,9 @@ def attempt(op, s, chunk):
     dump, args, named = Dumper(chunk), (s.input, *s.args), None
     name = REVERSED.get(op.name) or re.sub("^__r([a-z]+)__$", r"\1", op.name)
     with contextlib.suppress(TypeError, ValueError):  # not Python's own, or not its signature
-        named = inspect.signature(op.op).bind(*args, **s.kwargs).arguments
+        # Pooling hides its signature behind the choice of one or two results.
+        function = getattr(torch.nn.functional, "_" + op.name.removeprefix("nn.functional."), op.op)
+        named = inspect.signature(function).bind(*args, **s.kwargs).arguments
     try:
         return {
             "op": name.replace(".", "_") if name.startswith("special.") else name if name != op.name else op.aten_name,
@@ -517,7 +519,8 @@ def run(opts):
         for d in dtypes:
             line, chunk = {"name": name, "op": op.name, "dtype": str(d)[6:]}, Chunk()
             try:
-                info = MODES[opts.mode](op, d, opts, chunk, seen.setdefault(d, {}))
+                limit = opts.samples if d == dtypes[0] else opts.others
+                info = MODES[opts.mode](op, d, limit, opts, chunk, seen.setdefault(d, {}))
             except Exception as e:
                 info = {"failed": str(e)}
             if info is None:
@@ -535,7 +538,8 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("dir")
     p.add_argument("--names", default="")
-    p.add_argument("--samples", type=int, default=0, help="samples of each entry; 0 is all")
+    p.add_argument("--samples", type=int, default=0, help="samples of each entry in its first dtype; 0 is all")
+    p.add_argument("--others", type=int, default=2, help="samples of each entry in its other dtypes")
     p.add_argument("--inner", type=int, default=8, help="calls of each operator that others make; 0 is none")
     p.add_argument("--dtypes", default="", help="with commas; the empty one is float32, or what an entry has")
     p.add_argument("--mode", default="calls", choices=MODES)

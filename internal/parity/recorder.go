@@ -22,7 +22,7 @@ var script []byte
 type Options struct {
 	Mode    string   // "calls" or "errors"
 	Names   string   // regular expression on the entries' names
-	Samples int      // of each entry; 0 is all
+	Samples int      // of each entry in the first of its dtypes; 0 is all. In the others it is two
 	Inner   int      // calls of each operator that others make; 0 is none
 	DTypes  []string // "" is float32, or what the entry has; none is that
 }
@@ -50,6 +50,7 @@ func Record(t testing.TB, o Options) iter.Seq2[Entry, *chunk] {
 	return func(yield func(Entry, *chunk) bool) {
 		cmd := peer.Command(t, path, dir, "--mode", o.Mode, "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","),
 			"--samples", strconv.Itoa(o.Samples), "--inner", strconv.Itoa(o.Inner))
+		cmd.Env = append(cmd.Env, "TORCH_CPP_LOG_LEVEL=ERROR") // warnings that are not Python's
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		if err != nil {

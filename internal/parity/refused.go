@@ -26,7 +26,11 @@ func overloads(name string) []string {
 // which typed functions do not compile: all overloads are called by name.
 func (c *chunk) refused(name string, f *Failure) string {
 	tensors := c.load(f.Tensors)
-	if fn, ok := composed[name]; ok {
+	fn := composed[name]
+	if fn == nil {
+		fn = nnFunctional[name]
+	}
+	if fn != nil {
 		want := Failure{Type: f.Type, Text: words.Replace(f.Text)}
 		return want.differs(torch.Try(func() { fn(arguments{f.Named, tensors}) }))
 	}
