@@ -97,6 +97,18 @@ var badTensors = []badInput{
 	{"as many as are true of a meta tensor", func() { on(torch.Meta, 2).Nonzero() }, lacking, "meta"},
 }
 
+// badDevices are mistakes where there is no card.
+var badDevices = []badInput{
+	{"a tensor for the card", func() { on(torch.CUDA(0), 2) }, noCard, "CUDA is not available"},
+	{"a tensor like it for the card", func() { torch.ZerosLike(torch.Ones(2), torch.TensorOptions{Device: torch.CUDA(0)}) }, noCard, "CUDA is not available"},
+	{"a tensor moved to the card", func() { torch.Ones(2).To(torch.CUDA(0), torch.Float16) }, noCard, "CUDA is not available"},
+	{"a tensor moved to the 8th card", func() { torch.Ones(2).To(torch.CUDA(7)) }, noCard, "CUDA is not available"},
+	{"random numbers of the card", func() { torch.NewGenerator(torch.CUDA(0)) }, noCard, "CUDA is not available"},
+	{"a wait for the card", func() { torch.Synchronize(torch.CUDA(0)) }, noCard, "CUDA is not available"},
+	{"work on the card", func() { torch.WithDevice(torch.CUDA(0), func() { panic("there is none") }) }, noCard, "CUDA is not available"},
+	{"the card by name", func() { torch.Call("aten::to.device", torch.Ones(2), torch.CUDA(0), torch.Float32) }, noCard, "CUDA is not available"},
+}
+
 // badGradients are what autograd refuses.
 var badGradients = []badInput{
 	{"the backward of several numbers", func() { weight(2).MulScalar(2).Backward() }, broken, "grad can be implicitly created only for scalar outputs"},

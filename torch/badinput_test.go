@@ -28,6 +28,7 @@ const (
 	lacking = torch.KindNotImplemented
 	noRoom  = torch.KindOutOfMemory
 	closed  = torch.KindClosed
+	noCard  = torch.KindNoCUDA
 	linAlg  = torch.KindLinAlg
 )
 
@@ -42,7 +43,11 @@ func weight(size ...int) torch.Tensor { return torch.TensorOptions{RequiresGrad:
 func gone(size ...int) torch.Tensor   { x := torch.Ones(size...); x.Close(); return x }
 
 func badInputs() []badInput {
-	return slices.Concat(badShapes, badLayers, badIndices, badTypes, badSizes, badOptions, badMatrices, badTensors, badGradients, badCalls)
+	list := slices.Concat(badShapes, badLayers, badIndices, badTypes, badSizes, badOptions, badMatrices, badTensors, badGradients, badCalls)
+	if torch.DeviceCount(torch.DeviceCUDA) == 0 {
+		list = append(list, badDevices...)
+	}
+	return list
 }
 
 // spoil makes one mistake and holds the error against what is expected of it.
