@@ -1,8 +1,9 @@
 package optim
 
 import (
-	"slices"
+	"cmp"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -10,134 +11,123 @@ import (
 // AdamOptions are the settings of [Adam] and [AdamW] besides the learning rate. In a
 // [Group] the pointers are never nil.
 type AdamOptions struct {
-	Betas       [2]float64 // part that the running means of gradient and square keep; default {0.9, 0.999}
-	Eps         *float64   // added to the root of the square's mean; default 1e-8
-	WeightDecay *float64   // default 0 for Adam, 0.01 for AdamW
-	AMSGrad     bool       // divide by the largest mean of squares so far
-	Maximize    bool       // go up, not down
+	Betas       [2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
+	Eps         *float64   `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
+	WeightDecay *float64   `torch:"weight_decay" default:"0"`  // default 0 for Adam, 0.01 for AdamW
+	AMSGrad     bool       `torch:"amsgrad"`                   // divide by the largest mean of squares so far
+	Maximize    bool       `torch:"maximize"`                  // go up, not down
+	Unfused     bool       `torch:"!fused"`                    // compute with separate operators; see the package's documentation
 }
 
-func (o *AdamOptions) fields() []setting {
-	return []setting{{"betas", &o.Betas}, {"eps", o.Eps}, {"weight_decay", o.WeightDecay}, {"amsgrad", &o.AMSGrad}, {"maximize", &o.Maximize}}
-}
+func (o *AdamOptions) fused() bool { return !o.Unfused }
 
-// stepCount is the state that counts a parameter's steps.
-const stepCount = "step"
-
-func (o *AdamOptions) kinds() []string {
-	kinds := []string{stepCount, "exp_avg", "exp_avg_sq"}
+func (o *AdamOptions) slots(torch.Tensor, float64) []slot {
 	if o.AMSGrad {
-		kinds = append(kinds, "max_exp_avg_sq")
+		return maxMoments
 	}
-	return kinds
+	return moments
 }
 
-func (o *AdamOptions) momentum() *float64 { return &o.Betas[0] }
+var (
+	maxMoments = []slot{{name: stepCount, form: number}, {name: "exp_avg"}, {name: "exp_avg_sq"}, {name: "max_exp_avg_sq"}}
+	moments    = maxMoments[:3]
+)
 
-func (o *AdamOptions) check() string {
-	switch {
-	case !(o.Betas[0] >= 0 && o.Betas[0] < 1 && o.Betas[1] >= 0 && o.Betas[1] < 1):
-		return "the betas must lie between 0 and 1"
-	case !(*o.Eps >= 0):
-		return "eps cannot be negative"
-	case !(*o.WeightDecay >= 0):
-		return "the weight decay cannot be negative"
-	}
-	return ""
+func (o *AdamOptions) check([]torch.Tensor) string {
+	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(o.Betas), negative("weight_decay", *o.WeightDecay))
 }
 
-func (o *AdamOptions) clone() settings { return o.settled(0) }
-
-// settled is a copy with the defaults filled in.
-func (o *AdamOptions) settled(weightDecay float64) *AdamOptions {
-	v := AdamOptions{}
-	if o != nil {
-		v = *o
-	}
-	if v.Betas == [2]float64{} {
-		v.Betas = [2]float64{0.9, 0.999}
-	}
-	v.Eps, v.WeightDecay = orNew(v.Eps, 1e-8), orNew(v.WeightDecay, weightDecay)
-	return &v
-}
-
-func orNew(v *float64, def float64) *float64 {
-	if v != nil {
-		def = *v
-	}
-	return &def
-}
-
-// Adam follows running means of the gradient, divided by those of its square.
+// Adam follows the running mean of the gradient, divided by the root of that of its square
+// (Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2014):
+//
+//	g = grad + weightDecay*p
+//	m = beta1*m + (1-beta1)*g
+//	v = beta2*v + (1-beta2)*g²          with AMSGrad (Reddi et al. 2018) the largest so far
+//	p = p - lr/(1-beta1^t) * m / (sqrt(v/(1-beta2^t)) + eps)
 type Adam struct {
-	base
+	scaled[AdamOptions]
 	decoupled bool // AdamW's weight decay
 }
 
 // AdamW is Adam whose weight decay shrinks the parameters instead of changing the
-// gradients.
+// gradients: p = (1 - lr*weightDecay)*p first (Loshchilov and Hutter, "Decoupled Weight Decay
+// Regularization", 2017).
 type AdamW struct{ Adam }
 
-// NewAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3.
+// NewAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
+// panics with a *torch.Error where a setting or a parameter cannot be.
 func NewAdam(params []torch.Tensor, lr float64, o *AdamOptions) *Adam {
-	a := newAdam("adam", false)
+	a := &Adam{}
+	a.init("adam", false)
 	a.AddGroup(params, lr, o)
 	return a
 }
 
-// NewAdamW makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3.
+// NewAdamW makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
+// panics with a *torch.Error where a setting or a parameter cannot be.
 func NewAdamW(params []torch.Tensor, lr float64, o *AdamOptions) *AdamW {
-	a := &AdamW{*newAdam("adamw", true)}
+	a := &AdamW{}
+	a.init("adamw", true)
 	a.AddGroup(params, lr, o)
 	return a
 }
 
-func newAdam(name string, decoupled bool) *Adam {
-	fixed := map[string]any{"foreach": nil, "capturable": false, "differentiable": false, "fused": true, "decoupled_weight_decay": decoupled}
-	return &Adam{newBase(name, fixed), decoupled}
+func (a *Adam) init(name string, decoupled bool) {
+	a.base, a.update, a.decoupled = newBase(name, "foreach", "capturable", "differentiable"), a.descend, decoupled
+	a.fixed["decoupled_weight_decay"] = decoupled
 }
 
-// AddGroup adds parameters with settings of their own.
+// AddGroup adds parameters with settings of their own; nil stands for the defaults.
 func (a *Adam) AddGroup(params []torch.Tensor, lr float64, o *AdamOptions) {
-	decay := 0.0
-	if a.decoupled {
-		decay = 1e-2
+	own := settled(o)
+	if a.decoupled && (o == nil || o.WeightDecay == nil) {
+		*own.WeightDecay = 1e-2
 	}
-	a.addGroup(params, lr, o.settled(decay))
+	a.addGroup(params, lr, own)
 }
 
-// Step implements [Optimizer].
-func (a *Adam) Step() { a.StepScaled(torch.Tensor{}, torch.Tensor{}) }
-
-// StepScaled implements [Scaled].
-func (a *Adam) StepScaled(scale, foundInf torch.Tensor) {
-	a.step(newMoment, func(g *Group, b *batch) {
-		steps, scale, found := b.state[0], b.on(scale), b.on(foundInf)
-		aten.ForeachAddScalarInPlace(steps, 1)
-		a.update(b, g.LR, g.Options.(*AdamOptions), scale, found)
-		if found.Defined() { // a step that was skipped does not count
-			aten.ForeachSubInPlace(steps, slices.Repeat([]torch.Tensor{found}, len(steps)))
-		}
-	})
+func (a *Adam) descend(b *batch, lr float64, o *AdamOptions) {
+	if !b.fused {
+		a.separately(b, lr, o)
+		return
+	}
+	steps := b.columns[0]
+	steps.AddScalarInPlace(1)
+	a.fuse(b, lr, o)
+	if b.found.Defined() { // a step that was skipped does not count
+		steps.SubInPlace(b.found)
+	}
 }
 
-func (a *Adam) update(b *batch, lr float64, o *AdamOptions, scale, found torch.Tensor) {
+func (a *Adam) fuse(b *batch, lr float64, o *AdamOptions) {
 	var largest []torch.Tensor
 	if o.AMSGrad {
 		largest = b.state[3]
 	}
 	if a.decoupled {
 		aten.FusedAdamWInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
-			o.AMSGrad, o.Maximize, aten.FusedAdamWOptions{GradScale: scale, FoundInf: found})
+			o.AMSGrad, o.Maximize, aten.FusedAdamWOptions{GradScale: b.scale, FoundInf: b.found})
 		return
 	}
 	aten.FusedAdamInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
-		o.AMSGrad, o.Maximize, aten.FusedAdamOptions{GradScale: scale, FoundInf: found})
+		o.AMSGrad, o.Maximize, aten.FusedAdamOptions{GradScale: b.scale, FoundInf: b.found})
 }
 
-func newMoment(kind string, param, _ torch.Tensor) torch.Tensor {
-	if kind == stepCount {
-		return torch.TensorOptions{Device: param.Device()}.Zeros()
+func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {
+	step := b.count()
+	b = b.decayed(a.decoupled, o.Maximize, lr, *o.WeightDecay).real()
+	mean, square := b.state[1], b.state[2]
+	aten.ForeachLerpScalarInPlace(mean, b.grads, 1-o.Betas[0])
+	average(square, b.grads, o.Betas[1])
+	if o.AMSGrad {
+		aten.ForeachMaximumInPlace(b.state[3], square)
+		square = b.state[3]
 	}
-	return torch.ZerosLike(param)
+	root := aten.ForeachSqrt(square...)
+	aten.ForeachDivScalarInPlace(root, cgo.Pow(unbias(o.Betas[1], step), 0.5))
+	aten.ForeachAddScalarInPlace(root, *o.Eps)
+	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, -(lr / unbias(o.Betas[0], step)))
 }
+
+// unbias is what a running mean that began at zero has to be divided by.
+func unbias(beta, step float64) float64 { return 1 - cgo.Pow(beta, step) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // Optimizer updates parameters by their gradients.
@@ -37,31 +38,9 @@ type Group struct {
 	Params    []torch.Tensor
 	LR        float64
 	InitialLR float64 // what a schedule started from; 0 where there is none
-	Options   any     // *[SGDOptions] of an SGD, *[AdamOptions] of an Adam
+	Options   any     // a pointer to the optimizer's options: *[SGDOptions] of an SGD, and so on
 
 	batches []*batch // of the last step
-}
-
-// Momentum points at the setting that cyclic schedules vary against the learning rate:
-// SGD's momentum, Adam's first beta. It is nil where there is none.
-func (g *Group) Momentum() *float64 { return g.Options.(settings).momentum() }
-
-// settings are what all options structs can do.
-type settings interface {
-	fields() []setting  // what a state dict holds of them
-	kinds() []string    // the state tensors that they ask for, by PyTorch's names
-	momentum() *float64 // see Group.Momentum
-	check() string      // what is wrong with them, or ""
-	clone() settings
-}
-
-// batch are parameters that one call of a kernel updates: of one group, device and dtype.
-type batch struct {
-	device        torch.Device
-	index         []int // in Group.Params
-	params, grads []torch.Tensor
-	state         [][]torch.Tensor // a list like params for each kind of state
-	fresh         bool             // the state was made just now
 }
 
 // base is what all optimizers have in common.
@@ -69,38 +48,47 @@ type base struct {
 	name   string
 	fixed  map[string]any // what a state dict says of every group besides its settings
 	groups []*Group
-	state  map[torch.Tensor][]torch.Tensor // of each parameter, one for each kind
+	state  map[torch.Tensor][]torch.Tensor // of each parameter, one for each slot
 	all    []torch.Tensor
 }
 
-func newBase(name string, fixed map[string]any) base {
+// newBase makes an optimizer without groups. PyTorch's flags for ways to compute are written
+// into state dicts with the values that mean "as is best".
+func newBase(name string, flags ...string) base {
+	fixed := map[string]any{}
+	for _, flag := range flags {
+		fixed[flag] = false
+		if flag == "foreach" {
+			fixed[flag] = nil
+		}
+	}
 	return base{name: name, fixed: fixed, state: map[torch.Tensor][]torch.Tensor{}}
 }
 
-func (b *base) addGroup(params []torch.Tensor, lr float64, options settings) {
-	switch {
-	case len(params) == 0:
-		torch.Throw(b.name, torch.KindValue, "there are no parameters to optimize")
-	case !(lr >= 0):
-		torch.Throw(b.name, torch.KindValue, "the learning rate cannot be %v", lr)
-	case options.check() != "":
-		torch.Throw(b.name, torch.KindValue, "%s", options.check())
-	}
+func (b *base) addGroup(params []torch.Tensor, lr float64, options settings) *Group {
+	b.want(len(params) > 0, "optimizer got an empty parameter list")
+	b.want(lr >= 0, "%s", invalid(false, "learning rate", lr))
 	seen := map[torch.Tensor]bool{}
+	for _, p := range params {
+		b.want(p.IsLeaf(), "can't optimize a non-leaf Tensor")
+		b.want(!seen[p], "optimizer contains a parameter group with duplicate parameters")
+		seen[p] = true
+	}
 	for _, p := range b.all {
-		seen[p] = true
+		b.want(!seen[p], "some parameters appear in more than one parameter group")
 	}
-	for i, p := range params {
-		switch {
-		case !p.IsLeaf():
-			torch.Throw(b.name, torch.KindValue, "parameter %d is the result of an operation; only leaves can be optimized", i)
-		case seen[p]:
-			torch.Throw(b.name, torch.KindValue, "parameter %d is given twice", i)
-		}
-		seen[p] = true
-	}
-	b.groups = append(b.groups, &Group{Params: slices.Clone(params), LR: lr, Options: options})
+	complaint := options.check(params)
+	b.want(complaint == "", "%s", complaint)
+	g := &Group{Params: slices.Clone(params), LR: lr, Options: options}
+	b.groups = append(b.groups, g)
 	b.all = append(b.all, params...)
+	return g
+}
+
+func (b *base) want(ok bool, format string, args ...any) {
+	if !ok {
+		torch.Throw(b.name, torch.KindValue, format, args...)
+	}
 }
 
 // ParamGroups implements [Optimizer].
@@ -116,26 +104,19 @@ func (b *base) Close() {
 		torch.Close(state...)
 	}
 	clear(b.state)
-	b.forget()
-}
-
-func (b *base) forget() {
 	for _, g := range b.groups {
-		g.batches = nil
+		g.forget()
 	}
 }
 
-// birth makes a state tensor of a parameter that has none yet.
-type birth func(kind string, param, grad torch.Tensor) torch.Tensor
-
 // step calls kernel with every batch of parameters that have gradients.
-func (b *base) step(born birth, kernel func(*Group, *batch)) {
+func (b *base) step(kernel func(*Group, *batch)) {
 	torch.NoGrad(func() {
 		torch.Scope(func() {
 			for _, g := range b.groups {
 				grads := torch.Grads(g.Params)
 				if !g.reuse(grads) {
-					b.divide(g, grads, born)
+					b.divide(g, grads)
 				}
 				for _, batch := range g.batches {
 					kernel(g, batch)
@@ -145,106 +126,66 @@ func (b *base) step(born birth, kernel func(*Group, *batch)) {
 	})
 }
 
-// reuse puts the gradients into the batches of the last step, if they are for the same
-// parameters and nothing was new then.
-func (g *Group) reuse(grads []torch.Tensor) bool {
-	have, want := 0, 0
-	for _, grad := range grads {
-		if grad.Defined() {
-			have++
-		}
-	}
-	for _, b := range g.batches {
-		want += len(b.index)
-		if b.fresh {
-			return false
-		}
-	}
-	if have != want || have == 0 {
-		return false
-	}
-	for _, b := range g.batches {
-		for i, at := range b.index {
-			if b.grads[i] = grads[at]; !grads[at].Defined() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// divide sorts the parameters that have gradients into batches.
-func (b *base) divide(g *Group, grads []torch.Tensor, born birth) {
-	type key struct {
-		device torch.Device
-		dtype  torch.DType
-		fresh  bool
-	}
-	g.batches = nil
-	found := map[key]*batch{}
-	for i, p := range g.Params {
-		grad := grads[i]
-		if !grad.Defined() {
-			continue
-		}
-		state, fresh := b.stateOf(g, p, grad, born)
-		k := key{p.Device(), p.DType(), fresh}
-		if found[k] == nil {
-			found[k] = &batch{device: k.device, fresh: fresh, state: make([][]torch.Tensor, len(state))}
-			g.batches = append(g.batches, found[k])
-		}
-		found[k].add(i, p, grad, state)
-	}
-}
-
-func (b *batch) add(i int, param, grad torch.Tensor, state []torch.Tensor) {
-	b.index = append(b.index, i)
-	b.params = append(b.params, param)
-	b.grads = append(b.grads, grad)
-	for kind, t := range state {
-		b.state[kind] = append(b.state[kind], t)
-	}
-}
-
-func (b *base) stateOf(g *Group, param, grad torch.Tensor, born birth) (state []torch.Tensor, fresh bool) {
-	kinds := g.Options.(settings).kinds()
-	if state = b.state[param]; len(kinds) == 0 || len(state) == len(kinds) {
-		return state[:len(kinds)], false
-	}
-	state = nil
-	torch.Unscoped(func() {
-		for _, kind := range kinds {
-			state = append(state, born(kind, param, grad))
-		}
-	})
-	b.state[param] = state
-	return state, true
-}
-
-// unmake takes back the state that was made for a batch.
-func (b *base) unmake(fresh *batch) {
-	for _, p := range fresh.params {
-		torch.Close(b.state[p]...)
-		delete(b.state, p)
-	}
-}
-
-// on is t on the batch's device.
-func (b *batch) on(t torch.Tensor) torch.Tensor {
-	if !t.Defined() || t.Device() == b.device {
-		return t
-	}
-	return t.To(b.device, torch.NonBlocking)
-}
-
 // String names the optimizer and its groups' settings.
 func (b *base) String() string {
 	s := b.name
 	for i, g := range b.groups {
 		s += fmt.Sprintf("\n  group %d: %d parameters, lr %v", i, len(g.Params), g.LR)
-		for _, f := range g.Options.(settings).fields() {
+		for _, f := range fields(g.Options) {
 			s += fmt.Sprintf(", %s %v", f.name, f.get())
 		}
 	}
 	return s
+}
+
+// optimizer is one that updates every batch by itself.
+type optimizer[O any] struct {
+	base
+	update func(b *batch, lr float64, o *O)
+}
+
+func newOptimizer[O any](name string, update func(b *batch, lr float64, o *O), flags ...string) optimizer[O] {
+	return optimizer[O]{newBase(name, flags...), update}
+}
+
+// AddGroup adds parameters with settings of their own; nil stands for the defaults.
+func (p *optimizer[O]) AddGroup(params []torch.Tensor, lr float64, o *O) {
+	p.addGroup(params, lr, any(settled(o)).(settings))
+}
+
+// Step implements [Optimizer].
+func (p *optimizer[O]) Step() {
+	p.step(func(g *Group, b *batch) { p.update(b, g.LR, g.Options.(*O)) })
+}
+
+// scaled is an optimizer that has a fused kernel.
+type scaled[O any] struct{ optimizer[O] }
+
+// StepScaled implements [Scaled].
+func (p *scaled[O]) StepScaled(scale, foundInf torch.Tensor) {
+	p.step(func(g *Group, b *batch) {
+		if b.fused {
+			b.scale, b.found = b.on(scale), b.on(foundInf)
+		} else if !p.unscale(b, scale, foundInf) {
+			return
+		}
+		p.update(b, g.LR, g.Options.(*O))
+		b.scale, b.found = torch.Tensor{}, torch.Tensor{}
+	})
+}
+
+// unscale does for separate operators what fused kernels do by themselves. It returns false
+// where the step is to be skipped, and waits for the device to know.
+func (p *scaled[O]) unscale(b *batch, scale, found torch.Tensor) bool {
+	if found.Defined() && found.Float64() != 0 {
+		if b.fresh {
+			p.unmake(b)
+		}
+		return false
+	}
+	if scale.Defined() {
+		inverse := b.on(scale).To(torch.Float64).Reciprocal().To(torch.Float32)
+		aten.ForeachMulTensorInPlace(b.grads, inverse)
+	}
+	return true
 }

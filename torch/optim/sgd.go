@@ -1,87 +1,97 @@
 package optim
 
 import (
+	"cmp"
+
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // SGDOptions are the settings of [SGD] besides the learning rate.
 type SGDOptions struct {
-	Momentum    float64 // part of the last step's direction that is kept; default 0
-	Dampening   float64 // part of the gradient that momentum leaves out; default 0
-	WeightDecay float64 // part of the parameter that is added to its gradient; default 0
-	Nesterov    bool    // look ahead along the momentum
-	Maximize    bool    // go up, not down
+	Momentum    float64 `torch:"momentum"`     // part of the last step's direction that is kept; default 0
+	Dampening   float64 `torch:"dampening"`    // part of the gradient that momentum leaves out; default 0
+	WeightDecay float64 `torch:"weight_decay"` // part of the parameter that is added to its gradient; default 0
+	Nesterov    bool    `torch:"nesterov"`     // look ahead along the momentum
+	Maximize    bool    `torch:"maximize"`     // go up, not down
+	Unfused     bool    `torch:"!fused"`       // compute with separate operators; see the package's documentation
 }
 
-func (o *SGDOptions) fields() []setting {
-	return []setting{{"momentum", &o.Momentum}, {"dampening", &o.Dampening}, {"weight_decay", &o.WeightDecay},
-		{"nesterov", &o.Nesterov}, {"maximize", &o.Maximize}}
-}
+func (o *SGDOptions) fused() bool { return !o.Unfused }
 
-func (o *SGDOptions) kinds() []string {
+func (o *SGDOptions) slots(torch.Tensor, float64) []slot {
 	if o.Momentum == 0 {
 		return nil
 	}
-	return []string{"momentum_buffer"}
+	return momentumBuffer
 }
 
-func (o *SGDOptions) momentum() *float64 { return &o.Momentum }
+var momentumBuffer = []slot{{name: "momentum_buffer"}}
 
-func (o *SGDOptions) clone() settings {
-	v := *o
-	return &v
+func (o *SGDOptions) check([]torch.Tensor) string {
+	if o.Nesterov && (o.Momentum <= 0 || o.Dampening != 0) {
+		return "Nesterov momentum requires a momentum and zero dampening"
+	}
+	return cmp.Or(negative("momentum", o.Momentum), negative("weight_decay", o.WeightDecay))
 }
 
-func (o *SGDOptions) check() string {
-	switch {
-	case !(o.Momentum >= 0):
-		return "the momentum cannot be negative"
-	case !(o.WeightDecay >= 0):
-		return "the weight decay cannot be negative"
-	case o.Nesterov && (o.Momentum == 0 || o.Dampening != 0):
-		return "Nesterov needs a momentum, and no dampening"
+func (o *SGDOptions) complain(sparse bool) string {
+	if sparse && !o.Unfused {
+		return "the fused kernel does not support sparse gradients; set Unfused"
 	}
 	return ""
 }
 
-// SGD is stochastic gradient descent, with momentum where wanted.
-type SGD struct{ base }
+// SGD is stochastic gradient descent, with momentum where wanted:
+//
+//	g = grad + weightDecay*p
+//	v = momentum*v + (1-dampening)*g    at the first step v = g
+//	p = p - lr*v                        with Nesterov p - lr*(g + momentum*v)
+//
+// The momentum is that of Sutskever et al., "On the importance of initialization and momentum
+// in deep learning" (2013).
+type SGD struct{ scaled[SGDOptions] }
 
-// NewSGD makes an optimizer for the parameters.
+// NewSGD makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
+// panics with a *torch.Error where a setting or a parameter cannot be.
 func NewSGD(params []torch.Tensor, lr float64, o *SGDOptions) *SGD {
-	s := &SGD{newBase("sgd", map[string]any{"foreach": nil, "differentiable": false, "fused": true})}
+	s := &SGD{}
+	s.base, s.update = newBase("sgd", "foreach", "differentiable"), s.descend
 	s.AddGroup(params, lr, o)
 	return s
 }
 
-// AddGroup adds parameters with settings of their own.
-func (s *SGD) AddGroup(params []torch.Tensor, lr float64, o *SGDOptions) {
-	if o == nil {
-		o = &SGDOptions{}
+func (s *SGD) descend(b *batch, lr float64, o *SGDOptions) {
+	var momentum []torch.Tensor
+	if o.Momentum != 0 {
+		momentum = b.state[0]
 	}
-	s.addGroup(params, lr, o.clone())
+	if !b.fused {
+		b.descend(direction(b, momentum, o), lr)
+		return
+	}
+	if b.fresh && b.found.Defined() && b.found.Float64() != 0 {
+		s.unmake(b) // the kernel would take the next step for the second
+		return
+	}
+	aten.FusedSGDInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, lr, o.Dampening, o.Nesterov, o.Maximize, b.fresh,
+		aten.FusedSGDOptions{GradScale: b.scale, FoundInf: b.found})
 }
 
-// Step implements [Optimizer].
-func (s *SGD) Step() { s.StepScaled(torch.Tensor{}, torch.Tensor{}) }
-
-// StepScaled implements [Scaled].
-func (s *SGD) StepScaled(scale, foundInf torch.Tensor) {
-	s.step(newMomentum, func(g *Group, b *batch) {
-		if b.fresh && foundInf.Defined() && foundInf.Float64() != 0 {
-			s.unmake(b) // the kernel would leave the new momentum without values
-			return
-		}
-		o := g.Options.(*SGDOptions)
-		var momentum []torch.Tensor
-		if len(b.state) > 0 {
-			momentum = b.state[0]
-		}
-		aten.FusedSGDInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, g.LR, o.Dampening, o.Nesterov, o.Maximize, b.fresh,
-			aten.FusedSGDOptions{GradScale: b.on(scale), FoundInf: b.on(foundInf)})
-	})
+// direction is that of a step, after the momentum was updated.
+func direction(b *batch, momentum []torch.Tensor, o *SGDOptions) []torch.Tensor {
+	grads := b.directed(o.Maximize, o.WeightDecay).grads
+	switch {
+	case momentum == nil:
+		return grads
+	case b.fresh:
+		aten.ForeachCopyInPlace(momentum, grads)
+	default:
+		aten.ForeachMulScalarInPlace(momentum, o.Momentum)
+		aten.ForeachAddInPlace(momentum, grads, aten.ForeachAddOptions{Alpha: 1 - o.Dampening})
+	}
+	if o.Nesterov {
+		return aten.ForeachAdd(grads, momentum, aten.ForeachAddOptions{Alpha: o.Momentum})
+	}
+	return momentum
 }
-
-// newMomentum leaves the values to the kernel, which copies the gradient at the first step.
-func newMomentum(_ string, _, grad torch.Tensor) torch.Tensor { return torch.EmptyLike(grad) }

@@ -2,6 +2,8 @@ package optim_test
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,17 +17,21 @@ import (
 
 // goOn takes the state that Python had half the way, and goes the other half.
 func goOn(t *testing.T, s spec, inputs, want peer.Tensors) {
-	half := pick(want, s.String()+"/half ")
+	half := peer.Tensors{}
+	for name, value := range want {
+		if name, ok := strings.CutPrefix(name, "half "); ok {
+			half[name] = value
+		}
+	}
 	var params []torch.Tensor
 	for i := range 4 {
 		params = append(params, half[fmt.Sprint("param ", i)].Clone().SetRequiresGrad(true))
 	}
-	opt := s.make(params)
+	opt := makers[s.Kind](params, s)
 	require.NoError(t, opt.LoadStateDict(fromPython(half, len(opt.ParamGroups()))))
-	for step := steps / 2; step < steps; step++ {
-		torch.Scope(func() { takeStep(opt, inputs, params, step, s.Scaled) })
-	}
-	compare(t, opt, params, pick(want, s.String()+"/"))
+	takeSteps(opt, inputs, params, s, steps/2, steps)
+	compare(t, opt, params, finals(want))
+	opt.Close()
 }
 
 // fromPython is a state dict in the types that a reader of Python's files would use.
@@ -52,51 +58,52 @@ func fromPython(half peer.Tensors, groups int) optim.StateDict {
 	return optim.StateDict{"state": state, "param_groups": list}
 }
 
+// setting is a value in the types of Python: ints where they can be, None where numbers in
+// optim_test.go had to write something.
 func setting(key string, value torch.Tensor) any {
-	switch key {
-	case "params":
-		var numbers []any
-		for _, v := range torch.Values[int64](value) {
-			numbers = append(numbers, v)
+	if value.Dim() > 0 {
+		var list []any
+		for i := range value.Size(0) {
+			list = append(list, setting(key, value.Index(i)))
 		}
-		return numbers
-	case "betas":
-		v := torch.Values[float64](value)
-		return []any{v[0], v[1]}
-	case "nesterov", "maximize", "amsgrad":
-		return value.Float64() != 0
+		return list
 	}
-	return value.Float64()
+	switch f := value.Float64(); {
+	case slices.Contains([]string{"nesterov", "maximize", "amsgrad", "fused", "centered", "decoupled_weight_decay"}, key):
+		return f != 0
+	case key == "eps" && f < 0:
+		return nil
+	case f == math.Trunc(f):
+		return int64(f)
+	default:
+		return f
+	}
 }
 
 func TestStateDictRoundTrip(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		inputs := newInputs()
-		for _, s := range specs {
-			a, b := parameters(inputs), parameters(inputs)
-			from, to := s.make(a), s.make(b)
-			for step := range 3 {
-				takeStep(from, inputs, a, step, false)
-				takeStep(to, inputs, b, step, false)
-			}
-			for i := range 2 { // step 3 differs: the loaded state must make up for it
-				setGradients(inputs, b, i)
-				to.Step()
-			}
+		for _, name := range extra {
+			s := parse(t, name)
+			s.Scaled = false
+			a, b := parameters(inputs, s.Set), parameters(inputs, s.Set)
+			from, to := makers[s.Kind](a, s), makers[s.Kind](b, s)
+			takeSteps(from, inputs, a, s, 0, 3)
+			takeSteps(to, inputs, b, s, 1, 6) // the loaded state must make up for it
 			from.ParamGroups()[0].LR = 0.5
 			require.NoError(t, to.LoadStateDict(from.StateDict()))
 			for i, p := range b {
 				torch.NoGrad(func() { p.CopyInPlace(a[i]) })
 			}
 			require.Equal(t, 0.5, to.ParamGroups()[0].LR)
-			for step := 3; step < 6; step++ {
-				takeStep(from, inputs, a, step, false)
-				takeStep(to, inputs, b, step, false)
-			}
+			takeSteps(from, inputs, a, s, 3, 6)
+			takeSteps(to, inputs, b, s, 3, 6)
 			for i := range a {
 				torchtest.Equal(t, b[i], a[i])
 			}
+			from.Close()
+			to.Close()
 		}
 	})
 }
@@ -105,18 +112,19 @@ func TestLoadStateDictComplains(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		inputs := newInputs()
-		params := parameters(inputs)
+		params := parameters(inputs, "mixed")
 		opt := optim.NewAdam(params, 0.1, nil)
-		takeStep(opt, inputs, params, 0, false)
+		takeSteps(opt, inputs, params, spec{Set: "mixed"}, 0, 1)
 		for _, c := range []struct {
 			name string
 			edit func(optim.StateDict)
 			want string
 		}{
-			{"no groups", func(d optim.StateDict) { delete(d, "param_groups") }, "expected 1 param_groups, got 0"},
-			{"no state", func(d optim.StateDict) { d["state"] = nil }, "it has no state"},
-			{"parameters", func(d optim.StateDict) { group(d)["params"] = []int{0, 1} }, "group 0 has 2 parameters, expected 4"},
-			{"setting", func(d optim.StateDict) { group(d)["eps"] = "small" }, "group 0: eps is small (string), expected float64"},
+			{"no groups", func(d optim.StateDict) { delete(d, "param_groups") }, "loaded state dict has a different number of parameter groups: 0, expected 1"},
+			{"no state", func(d optim.StateDict) { d["state"] = nil }, "loaded state dict has no state"},
+			{"parameters", func(d optim.StateDict) { group(d)["params"] = []int{0, 1} },
+				"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group 0 has 2 parameters, expected 4"},
+			{"setting", func(d optim.StateDict) { group(d)["eps"] = "small" }, "group 0: eps is small (string), expected *float64"},
 			{"betas", func(d optim.StateDict) { group(d)["betas"] = []float64{1} }, "group 0: betas is [1] ([]float64), expected [2]float64"},
 			{"shape", func(d optim.StateDict) { states(d)[1]["exp_avg"] = torch.Zeros(3) }, "parameter 1: exp_avg has shape [3], expected [40]"},
 			{"missing", func(d optim.StateDict) { delete(states(d)[2], "exp_avg_sq") }, "parameter 2: exp_avg_sq is missing"},
@@ -191,7 +199,15 @@ func TestLateGradients(t *testing.T) {
 func TestInfinityAtTheFirstStep(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		for _, opt := range []func([]torch.Tensor) optim.Scaled{sgd(0.1, &optim.SGDOptions{Momentum: 0.9, Dampening: 0.5}), adam(0.1, nil)} {
+		for _, opt := range []func([]torch.Tensor) optim.Scaled{
+			func(p []torch.Tensor) optim.Scaled {
+				return optim.NewSGD(p, 0.1, &optim.SGDOptions{Momentum: 0.9, Dampening: 0.5})
+			},
+			func(p []torch.Tensor) optim.Scaled {
+				return optim.NewSGD(p, 0.1, &optim.SGDOptions{Momentum: 0.9, Dampening: 0.5, Unfused: true})
+			},
+			func(p []torch.Tensor) optim.Scaled { return optim.NewAdam(p, 0.1, nil) },
+		} {
 			newParams := func() []torch.Tensor {
 				return []torch.Tensor{torch.Ones(2).SetRequiresGrad(true), torch.Ones(2).SetRequiresGrad(true)}
 			}
@@ -220,20 +236,44 @@ func TestComplaints(t *testing.T) {
 	torch.Scope(func() {
 		p := torch.Ones(1).SetRequiresGrad(true)
 		list := []torch.Tensor{p}
+		matrix := []torch.Tensor{torch.Ones(2, 2).SetRequiresGrad(true)}
 		for want, fn := range map[string]func(){
-			"torch: sgd: there are no parameters to optimize":                                      func() { optim.NewSGD(nil, 0.1, nil) },
-			"torch: sgd: the learning rate cannot be -1":                                           func() { optim.NewSGD(list, -1, nil) },
-			"torch: sgd: Nesterov needs a momentum, and no dampening":                              func() { optim.NewSGD(list, 1, &optim.SGDOptions{Nesterov: true}) },
-			"torch: sgd: the momentum cannot be negative":                                          func() { optim.NewSGD(list, 1, &optim.SGDOptions{Momentum: -1}) },
-			"torch: sgd: the weight decay cannot be negative":                                      func() { optim.NewSGD(list, 1, &optim.SGDOptions{WeightDecay: -1}) },
-			"torch: adam: parameter 1 is given twice":                                              func() { optim.NewAdam([]torch.Tensor{p, p}, 1, nil) },
-			"torch: adam: parameter 0 is the result of an operation; only leaves can be optimized": func() { optim.NewAdam([]torch.Tensor{p.MulScalar(2)}, 1, nil) },
-			"torch: adamw: the betas must lie between 0 and 1":                                     func() { optim.NewAdamW(list, 1, &optim.AdamOptions{Betas: [2]float64{0.9, 1}}) },
-			"torch: adamw: eps cannot be negative":                                                 func() { optim.NewAdamW(list, 1, &optim.AdamOptions{Eps: new(-1.0)}) },
-			"torch: adamw: the weight decay cannot be negative":                                    func() { optim.NewAdamW(list, 1, &optim.AdamOptions{WeightDecay: new(-1.0)}) },
-			"torch: sgd: parameter 0 is given twice":                                               func() { optim.NewSGD(list, 1, nil).AddGroup(list, 1, nil) },
+			"sgd: optimizer got an empty parameter list":                                                     func() { optim.NewSGD(nil, 0.1, nil) },
+			"sgd: Invalid learning rate: -1.0":                                                               func() { optim.NewSGD(list, -1, nil) },
+			"sgd: Nesterov momentum requires a momentum and zero dampening":                                  func() { optim.NewSGD(list, 1, &optim.SGDOptions{Nesterov: true}) },
+			"sgd: Invalid momentum value: -0.5":                                                              func() { optim.NewSGD(list, 1, &optim.SGDOptions{Momentum: -0.5}) },
+			"sgd: Invalid weight_decay value: -1.0":                                                          func() { optim.NewSGD(list, 1, &optim.SGDOptions{WeightDecay: -1}) },
+			"sgd: some parameters appear in more than one parameter group":                                   func() { optim.NewSGD(list, 1, nil).AddGroup(list, 1, nil) },
+			"adam: optimizer contains a parameter group with duplicate parameters":                           func() { optim.NewAdam([]torch.Tensor{p, p}, 1, nil) },
+			"adam: can't optimize a non-leaf Tensor":                                                         func() { optim.NewAdam([]torch.Tensor{p.MulScalar(2)}, 1, nil) },
+			"adam: Invalid beta parameter at index 0: 1.0":                                                   func() { optim.NewAdam(list, 1, &optim.AdamOptions{Betas: [2]float64{1, 0}}) },
+			"adamw: Invalid beta parameter at index 1: 1.0":                                                  func() { optim.NewAdamW(list, 1, &optim.AdamOptions{Betas: [2]float64{0.9, 1}}) },
+			"adamw: Invalid epsilon value: -1.0":                                                             func() { optim.NewAdamW(list, 1, &optim.AdamOptions{Eps: new(-1.0)}) },
+			"adamw: Invalid weight_decay value: -1.0":                                                        func() { optim.NewAdamW(list, 1, &optim.AdamOptions{WeightDecay: new(-1.0)}) },
+			"adadelta: Invalid rho value: 1.1":                                                               func() { optim.NewAdadelta(list, 1, &optim.AdadeltaOptions{Rho: new(1.1)}) },
+			"adafactor: epsilon1 should be >= 0 but is: -1e-30":                                              func() { optim.NewAdafactor(list, 1, &optim.AdafactorOptions{Eps: [2]*float64{new(-1e-30)}}) },
+			"adafactor: Clipping threshold d should be >= 1 but is: 0.0":                                     func() { optim.NewAdafactor(list, 1, &optim.AdafactorOptions{D: new(0.0)}) },
+			"adafactor: beta2_decay should be <= 0 but is: 0.8":                                              func() { optim.NewAdafactor(list, 1, &optim.AdafactorOptions{Beta2Decay: new(0.8)}) },
+			"adagrad: Invalid lr_decay value: -0.5":                                                          func() { optim.NewAdagrad(list, 1, &optim.AdagradOptions{LRDecay: -0.5}) },
+			"adamax: Invalid beta parameter at index 1: 1.0":                                                 func() { optim.NewAdamax(list, 1, &optim.AdamaxOptions{Betas: [2]float64{0.5, 1}}) },
+			"asgd: Invalid weight_decay value: -0.5":                                                         func() { optim.NewASGD(list, 1, &optim.ASGDOptions{WeightDecay: -0.5}) },
+			"nadam: Invalid momentum_decay value: -0.2":                                                      func() { optim.NewNAdam(list, 1, &optim.NAdamOptions{MomentumDecay: new(-0.2)}) },
+			"radam: Invalid weight_decay value: -1.0":                                                        func() { optim.NewRAdam(list, 1, &optim.RAdamOptions{WeightDecay: -1}) },
+			"rmsprop: Invalid momentum value: -1.0":                                                          func() { optim.NewRMSprop(list, 1, &optim.RMSpropOptions{Momentum: -1}) },
+			"rprop: Invalid eta values: 1.0, 0.5":                                                            func() { optim.NewRprop(list, 1, &optim.RpropOptions{Etas: [2]float64{1, 0.5}}) },
+			"muon: Muon only supports 2D parameters whereas we found a parameter with size: torch.Size([1])": func() { optim.NewMuon(list, 1, nil) },
+			"muon: Adjust learning rate function arbitrary is not supported":                                 func() { optim.NewMuon(matrix, 1, &optim.MuonOptions{AdjustLR: "arbitrary"}) },
+			"muon: momentum should be >= 0 but is: -1.0":                                                     func() { optim.NewMuon(matrix, 1, &optim.MuonOptions{Momentum: new(-1.0)}) },
+			"sparse_adam: SparseAdam does not support dense gradients, please consider Adam instead": func() {
+				p.SetGrad(torch.Ones(1))
+				optim.NewSparseAdam(list, 1, nil).Step()
+			},
+			"adam: it does not support sparse gradients": func() {
+				p.SetGrad(torch.Ones(1).ToSparse())
+				optim.NewAdam(list, 1, nil).Step()
+			},
 		} {
-			require.EqualError(t, torch.Try(fn), want)
+			require.EqualError(t, torch.Try(fn), "torch: "+want)
 		}
 	})
 }
@@ -255,5 +295,5 @@ func ExampleSGD() {
 	// tensor([0.])
 	// tensor([-1.])
 	// sgd
-	//   group 0: 1 parameters, lr 0.25, momentum 0.5, dampening 0, weight_decay 0, nesterov false, maximize false
+	//   group 0: 1 parameters, lr 0.25, momentum 0.5, dampening 0, weight_decay 0, nesterov false, maximize false, fused true
 }

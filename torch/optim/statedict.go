@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -19,34 +20,6 @@ import (
 // that form, with any kind of numbers.
 type StateDict = map[string]any
 
-// setting is one entry of a group in a state dict: a pointer to a float64, a bool or a
-// [2]float64.
-type setting struct {
-	name string
-	at   any
-}
-
-func (s setting) get() any { return reflect.ValueOf(s.at).Elem().Interface() }
-
-// set takes a value of a state dict; Python's numbers may be ints where floats are meant.
-func (s setting) set(v any) error {
-	to, from := reflect.ValueOf(s.at).Elem(), reflect.ValueOf(v)
-	switch {
-	case !from.IsValid():
-	case to.Kind() == reflect.Array && (from.Kind() == reflect.Slice || from.Kind() == reflect.Array) && from.Len() == to.Len():
-		for i := range to.Len() {
-			if err := (setting{s.name, to.Index(i).Addr().Interface()}).set(from.Index(i).Interface()); err != nil {
-				return err
-			}
-		}
-		return nil
-	case to.Kind() == reflect.Bool && from.Kind() == reflect.Bool, to.Kind() == reflect.Float64 && (from.CanFloat() || from.CanInt()):
-		to.Set(from.Convert(to.Type()))
-		return nil
-	}
-	return fmt.Errorf("%s is %v (%T), expected %v", s.name, v, v, to.Type())
-}
-
 // StateDict implements [Optimizer].
 func (b *base) StateDict() StateDict {
 	state := map[int]map[string]any{}
@@ -58,17 +31,14 @@ func (b *base) StateDict() StateDict {
 		if g.InitialLR != 0 {
 			group["initial_lr"] = g.InitialLR
 		}
-		for _, f := range g.Options.(settings).fields() {
+		for _, f := range fields(g.Options) {
 			group[f.name] = f.get()
 		}
 		numbers := make([]int, len(g.Params))
 		for i, p := range g.Params {
 			numbers[i] = n
-			if tensors, kinds := b.state[p], g.Options.(settings).kinds(); len(kinds) > 0 && len(tensors) == len(kinds) {
-				state[n] = map[string]any{}
-				for i, kind := range kinds {
-					state[n][kind] = tensors[i]
-				}
+			if tensors, slots := b.state[p], g.Options.(settings).slots(p, g.LR); len(slots) > 0 && len(tensors) == len(slots) {
+				state[n] = entries(slots, tensors)
 			}
 			n++
 		}
@@ -78,9 +48,22 @@ func (b *base) StateDict() StateDict {
 	return StateDict{"state": state, "param_groups": groups}
 }
 
+// entries are the state tensors of a parameter by name.
+func entries(slots []slot, tensors []torch.Tensor) map[string]any {
+	dict := map[string]any{}
+	for i, s := range slots {
+		if dict[s.name] = tensors[i]; s.form == count {
+			dict[s.name] = int(tensors[i].Float64())
+		}
+	}
+	return dict
+}
+
 // LoadStateDict implements [Optimizer].
 func (b *base) LoadStateDict(d StateDict) error {
-	loaded, err := b.parse(d)
+	var loaded base
+	var err error
+	torch.Scope(func() { loaded, err = b.parse(d) })
 	if err != nil {
 		return fmt.Errorf("optim: the state dict does not fit the optimizer: %w", err)
 	}
@@ -95,20 +78,21 @@ func (b *base) LoadStateDict(d StateDict) error {
 
 // parse reads a state dict into an optimizer of its own, and changes nothing.
 func (b *base) parse(d StateDict) (loaded base, err error) {
-	loaded = newBase(b.name, b.fixed)
-	groups, ok := asList(d["param_groups"])
-	if !ok || len(groups) != len(b.groups) {
-		return loaded, fmt.Errorf("expected %d param_groups, got %d", len(b.groups), len(groups))
+	loaded = newBase(b.name)
+	groups, _ := asList(d["param_groups"])
+	if len(groups) != len(b.groups) {
+		return loaded, fmt.Errorf("loaded state dict has a different number of parameter groups: %d, expected %d", len(groups), len(b.groups))
 	}
 	states, ok := asDict(d["state"])
 	if !ok {
-		return loaded, fmt.Errorf("it has no state")
+		return loaded, fmt.Errorf("loaded state dict has no state")
 	}
 	for i, g := range b.groups {
 		group, _ := asDict(groups[i])
 		numbers, _ := asList(group["params"])
 		if len(numbers) != len(g.Params) {
-			return loaded, fmt.Errorf("group %d has %d parameters, expected %d", i, len(numbers), len(g.Params))
+			return loaded, fmt.Errorf("loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group %d has %d parameters, expected %d",
+				i, len(numbers), len(g.Params))
 		}
 		copied, err := g.with(group)
 		if err != nil {
@@ -117,7 +101,7 @@ func (b *base) parse(d StateDict) (loaded base, err error) {
 		loaded.groups = append(loaded.groups, copied)
 		for j, p := range g.Params {
 			state, _ := asDict(states[fmt.Sprint(numbers[j])])
-			if err := loaded.adopt(p, state, copied.Options.(settings).kinds()); err != nil {
+			if err := loaded.adopt(copied, p, state); err != nil {
 				loaded.Close()
 				return loaded, fmt.Errorf("parameter %v: %w", numbers[j], err)
 			}
@@ -128,10 +112,10 @@ func (b *base) parse(d StateDict) (loaded base, err error) {
 
 // with is a copy of the group's settings with those of a state dict.
 func (g *Group) with(dict map[string]any) (*Group, error) {
-	options := g.Options.(settings).clone()
-	copied := &Group{LR: g.LR, InitialLR: g.InitialLR, Options: options}
-	fields := append([]setting{{"lr", &copied.LR}, {"initial_lr", &copied.InitialLR}}, options.fields()...)
-	for _, f := range fields {
+	copied := &Group{LR: g.LR, InitialLR: g.InitialLR, Options: clone(g.Options)}
+	own := reflect.ValueOf(copied).Elem()
+	rates := []setting{{name: "lr", at: own.FieldByName("LR")}, {name: "initial_lr", at: own.FieldByName("InitialLR")}}
+	for _, f := range append(rates, fields(copied.Options)...) {
 		if v, ok := dict[f.name]; ok {
 			if err := f.set(v); err != nil {
 				return nil, err
@@ -142,25 +126,31 @@ func (g *Group) with(dict map[string]any) (*Group, error) {
 }
 
 // adopt copies the state tensors of a parameter, all or none.
-func (b *base) adopt(p torch.Tensor, state map[string]any, kinds []string) error {
-	var list []torch.Tensor
-	for _, kind := range kinds {
-		switch t, _ := state[kind].(torch.Tensor); {
-		case t.Defined() && (t.Dim() == 0 || slices.Equal(t.Shape(), p.Shape())):
-			list = append(list, t)
-		case t.Defined():
-			return fmt.Errorf("%s has shape %v, expected %v", kind, t.Shape(), p.Shape())
-		case len(list) > 0:
-			return fmt.Errorf("%s is missing", kind)
+func (b *base) adopt(g *Group, p torch.Tensor, state map[string]any) error {
+	slots := g.Options.(settings).slots(p, g.LR)
+	list, missing := make([]torch.Tensor, len(slots)), []string{}
+	for i, s := range slots {
+		t, err := s.read(state[s.name], p)
+		if err != nil {
+			return err
+		}
+		if list[i] = t; !t.Defined() {
+			missing = append(missing, s.name)
 		}
 	}
-	if len(list) == 0 {
+	switch len(missing) {
+	case 0:
+	case len(slots):
 		return nil
+	default:
+		return fmt.Errorf("%s is missing", strings.Join(missing, ", "))
 	}
 	torch.Unscoped(func() {
 		torch.NoGrad(func() {
 			for i, t := range list {
-				list[i] = inFormOf(p, kinds[i], t)
+				// Kernels visit elements in the order of memory: the copy has the parameter's strides.
+				list[i] = born(slots[i], p, isFused(g.Options))
+				list[i].CopyInPlace(t)
 			}
 		})
 	})
@@ -168,13 +158,29 @@ func (b *base) adopt(p torch.Tensor, state map[string]any, kinds []string) error
 	return nil
 }
 
-// inFormOf is a copy of a state tensor: a count of steps as float32, all else with the dtype
-// and the strides of the parameter, whose elements the kernels visit in the order of memory.
-func inFormOf(p torch.Tensor, kind string, t torch.Tensor) torch.Tensor {
-	if kind == stepCount {
-		return t.To(torch.Float32, p.Device(), torch.Copy)
+// read is the tensor that a state dict has for a slot, undefined where it has none. A number
+// may be one of Python's.
+func (s slot) read(v any, p torch.Tensor) (torch.Tensor, error) {
+	want := s.shape
+	switch {
+	case s.form != elements:
+		want = []int{}
+		if f := reflect.ValueOf(v); f.CanInt() || f.CanFloat() {
+			return torch.FromValue(f.Convert(reflect.TypeFor[float64]()).Float()), nil
+		}
+	case want == nil:
+		want = p.Shape()
 	}
-	return torch.EmptyLike(p).CopyInPlace(t)
+	t, ok := v.(torch.Tensor)
+	switch {
+	case v == nil || ok && !t.Defined():
+		return torch.Tensor{}, nil
+	case !ok:
+		return torch.Tensor{}, fmt.Errorf("%s is %v (%T), expected a tensor", s.name, v, v)
+	case !slices.Equal(t.Shape(), want):
+		return torch.Tensor{}, fmt.Errorf("%s has shape %v, expected %v", s.name, t.Shape(), want)
+	}
+	return t, nil
 }
 
 // asDict reads any map, its keys as text.

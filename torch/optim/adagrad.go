@@ -1,0 +1,76 @@
+package optim
+
+import (
+	"cmp"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+)
+
+// AdagradOptions are the settings of [Adagrad] besides the learning rate. In a [Group] Eps is
+// never nil.
+type AdagradOptions struct {
+	LRDecay                 float64  `torch:"lr_decay"`                  // how fast the rate falls: lr / (1 + (t-1)*LRDecay); default 0
+	WeightDecay             float64  `torch:"weight_decay"`              // part of the parameter that is added to its gradient; default 0
+	InitialAccumulatorValue float64  `torch:"initial_accumulator_value"` // what the sums of squares begin with; default 0
+	Eps                     *float64 `torch:"eps" default:"1e-10"`       // added to the root of the sum; default 1e-10
+	Maximize                bool     `torch:"maximize"`                  // go up, not down
+	Unfused                 bool     `torch:"!fused"`                    // compute with separate operators; see the package's documentation
+}
+
+func (o *AdagradOptions) fused() bool { return !o.Unfused }
+
+func (o *AdagradOptions) slots(torch.Tensor, float64) []slot {
+	return []slot{{name: stepCount, form: number}, {name: "sum", first: o.InitialAccumulatorValue}}
+}
+
+func (o *AdagradOptions) check([]torch.Tensor) string {
+	return cmp.Or(negative("lr_decay", o.LRDecay), negative("weight_decay", o.WeightDecay),
+		negative("initial_accumulator_value", o.InitialAccumulatorValue), negative("epsilon", *o.Eps))
+}
+
+// Adagrad divides by the root of the sum of all squares so far (Duchi, Hazan and Singer,
+// "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", 2011):
+//
+//	g = grad + weightDecay*p
+//	s = s + g²
+//	p = p - lr/(1+(t-1)*lrDecay) * g / (sqrt(s) + eps)
+type Adagrad struct{ scaled[AdagradOptions] }
+
+// NewAdagrad makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
+// It panics with a *torch.Error where a setting or a parameter cannot be.
+func NewAdagrad(params []torch.Tensor, lr float64, o *AdagradOptions) *Adagrad {
+	a := &Adagrad{scaled[AdagradOptions]{newOptimizer("adagrad", adagrad, "foreach", "differentiable")}}
+	a.AddGroup(params, lr, o)
+	return a
+}
+
+// AddGroup adds parameters with settings of their own; nil stands for the defaults. As in
+// PyTorch the state is there from the beginning.
+func (a *Adagrad) AddGroup(params []torch.Tensor, lr float64, o *AdagradOptions) {
+	own := settled(o)
+	g := a.addGroup(params, lr, own)
+	torch.NoGrad(func() {
+		for _, p := range params {
+			a.stateOf(g, p, own.slots(p, lr))
+		}
+	})
+}
+
+func adagrad(b *batch, lr float64, o *AdagradOptions) {
+	if b.fused {
+		steps := b.columns[0]
+		steps.AddScalarInPlace(1)
+		aten.FusedAdagradInPlace(b.params, b.grads, b.state[1], b.state[0], lr, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize,
+			aten.FusedAdagradOptions{GradScale: b.scale, FoundInf: b.found})
+		if b.found.Defined() { // a step that was skipped does not count
+			steps.SubInPlace(b.found)
+		}
+		return
+	}
+	step := b.count()
+	b = b.directed(o.Maximize, o.WeightDecay).real()
+	sum := b.state[1]
+	aten.ForeachAddCMulScalarInPlace(sum, b.grads, b.grads, 1)
+	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), -(lr / (1 + (step-1)*o.LRDecay)))
+}

@@ -1,0 +1,297 @@
+package optim
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+)
+
+// slot is one state tensor of a parameter.
+type slot struct {
+	name  string
+	form  form
+	first float64 // what it is filled with
+	shape []int   // of elements; nil for the parameter's
+}
+
+// form says what a state tensor holds.
+type form int
+
+const (
+	elements form = iota // a value for each element of the parameter
+	number               // one float32
+	count                // one float32 that is an int in state dicts
+)
+
+// stepCount is the number of steps that a parameter has made.
+const stepCount = "step"
+
+// maxNumbers is how many numbers a parameter has at most: the three of ASGD.
+const maxNumbers = 3
+
+// batch are parameters that one call of a kernel updates: of one group, device and dtype.
+//
+// Their numbers, the counts of steps above all, are elements of one tensor for each slot, so
+// that one call moves all of them; the parameters' own states are views of it. Fused kernels
+// read them there. For separate operators a copy is kept here, and parameters share a batch
+// only if their numbers are the same: then the factors that depend on them are, too.
+type batch struct {
+	*key
+	group         *Group
+	index         []int // in Group.Params
+	params, grads []torch.Tensor
+	state         [][]torch.Tensor // a list like params for each slot
+	columns       []torch.Tensor   // for each slot that is a number, all of them
+	scale, found  torch.Tensor     // of this step, for fused kernels; see Scaled
+}
+
+// key is what the parameters of a batch have in common.
+type key struct {
+	device  torch.Device
+	dtype   torch.DType
+	fused   bool
+	fresh   bool // the state was made just now
+	slots   int  // Adafactor has others for matrices than for vectors
+	numbers [maxNumbers]float64
+}
+
+// set changes number k of all parameters.
+func (b *batch) set(k int, v float64) {
+	b.numbers[k] = float64(float32(v))
+	b.columns[k].FillInPlace(b.numbers[k])
+}
+
+// count adds a step to number 0 and returns it.
+func (b *batch) count() float64 {
+	b.set(0, b.numbers[0]+1)
+	return b.numbers[0]
+}
+
+// directed is the batch with the gradients negated, to go up, and the weight decay in them.
+// They may still be the parameters' own and must not be changed.
+func (b *batch) directed(maximize bool, weightDecay float64) *batch {
+	view := *b
+	if maximize {
+		view.grads = aten.ForeachNeg(view.grads...)
+	}
+	if weightDecay != 0 {
+		view.grads = aten.ForeachAdd(view.grads, b.params, aten.ForeachAddOptions{Alpha: weightDecay})
+	}
+	return &view
+}
+
+// decayed is directed with a weight decay that may be decoupled: then it shrinks the
+// parameters instead.
+func (b *batch) decayed(decoupled, maximize bool, lr, weightDecay float64) *batch {
+	if !decoupled {
+		return b.directed(maximize, weightDecay)
+	}
+	if weightDecay != 0 {
+		aten.ForeachMulScalarInPlace(b.params, 1-lr*weightDecay)
+	}
+	return b.directed(maximize, 0)
+}
+
+// descend adds -lr times the update to the parameters.
+func (b *batch) descend(update []torch.Tensor, lr float64) {
+	aten.ForeachAddInPlace(b.params, update, aten.ForeachAddOptions{Alpha: -lr})
+}
+
+// average moves a running mean of squares towards those of the values: keep*mean + (1-keep)*x².
+func average(mean, x []torch.Tensor, keep float64) {
+	aten.ForeachMulScalarInPlace(mean, keep)
+	aten.ForeachAddCMulScalarInPlace(mean, x, x, 1-keep)
+}
+
+// rootPlus is the root of every element, plus eps.
+func rootPlus(x []torch.Tensor, eps float64) []torch.Tensor {
+	root := aten.ForeachSqrt(x...)
+	aten.ForeachAddScalarInPlace(root, eps)
+	return root
+}
+
+// real is the batch with complex numbers seen as pairs of real ones. PyTorch's optimizers
+// update them so, some before the weight decay and some after it, which rounds differently.
+func (b *batch) real() *batch {
+	if !b.dtype.IsComplex() {
+		return b
+	}
+	view := *b
+	view.params, view.grads, view.state = pairs(b.params), pairs(b.grads), make([][]torch.Tensor, len(b.state))
+	for k, list := range b.state {
+		view.state[k] = pairs(list)
+	}
+	return &view
+}
+
+func pairs(list []torch.Tensor) []torch.Tensor {
+	views := make([]torch.Tensor, len(list))
+	for i, t := range list {
+		if views[i] = t; t.IsComplex() {
+			views[i] = torch.ViewAsReal(t)
+		}
+	}
+	return views
+}
+
+// reuse puts the gradients into the batches of the last step, if they are for the same
+// parameters, the settings ask for the same state, and nothing was new then.
+func (g *Group) reuse(grads []torch.Tensor) bool {
+	have, want, fused := 0, 0, isFused(g.Options)
+	for _, grad := range grads {
+		if grad.Defined() {
+			have++
+		}
+	}
+	for _, b := range g.batches {
+		want += len(b.index)
+		if b.fresh || b.fused != fused || b.slots != len(g.Options.(settings).slots(b.params[0], g.LR)) {
+			return false
+		}
+	}
+	if have != want || have == 0 {
+		return false
+	}
+	for _, b := range g.batches {
+		for i, at := range b.index {
+			if b.grads[i] = grads[at]; !grads[at].Defined() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// divide sorts the parameters that have gradients into batches.
+func (b *base) divide(g *Group, grads []torch.Tensor) {
+	g.forget()
+	found := map[key]*batch{}
+	for i, p := range g.Params {
+		grad := grads[i]
+		if !grad.Defined() {
+			continue
+		}
+		b.checkLayout(g, grad)
+		slots := g.Options.(settings).slots(p, g.LR)
+		state, fresh := b.stateOf(g, p, slots)
+		k := key{device: p.Device(), dtype: p.DType(), fused: isFused(g.Options), fresh: fresh, slots: len(slots)}
+		if !k.fused {
+			k.numbers = numbersOf(slots, state)
+		}
+		if found[k] == nil {
+			found[k] = &batch{key: &k, group: g, state: make([][]torch.Tensor, len(state))}
+			g.batches = append(g.batches, found[k])
+		}
+		found[k].add(i, p, grad, state)
+	}
+	for _, batch := range g.batches {
+		b.gather(batch, g.Options.(settings).slots(batch.params[0], g.LR))
+	}
+}
+
+func (b *base) checkLayout(g *Group, grad torch.Tensor) {
+	sparse, complaint := grad.Layout() != torch.Strided, ""
+	if p, ok := g.Options.(picky); ok {
+		complaint = p.complain(sparse)
+	} else if sparse {
+		complaint = "it does not support sparse gradients"
+	}
+	if complaint != "" {
+		torch.Throw(b.name, torch.KindNotImplemented, "%s", complaint)
+	}
+}
+
+// numbersOf reads the numbers in the order of the slots, which begin with them.
+func numbersOf(slots []slot, state []torch.Tensor) (numbers [maxNumbers]float64) {
+	for k, s := range slots {
+		if s.form != elements {
+			numbers[k] = state[k].Float64()
+		}
+	}
+	return numbers
+}
+
+func (b *batch) add(i int, param, grad torch.Tensor, state []torch.Tensor) {
+	b.index = append(b.index, i)
+	b.params = append(b.params, param)
+	b.grads = append(b.grads, grad)
+	for k, t := range state {
+		b.state[k] = append(b.state[k], t)
+	}
+}
+
+// gather moves the numbers of a batch's parameters into columns.
+func (b *base) gather(batch *batch, slots []slot) {
+	torch.Unscoped(func() {
+		for k, s := range slots {
+			if s.form == elements {
+				break
+			}
+			column := torch.Stack(batch.state[k])
+			batch.columns = append(batch.columns, column)
+			for i, view := range column.Unbind() {
+				batch.state[k][i].Close()
+				batch.state[k][i], b.state[batch.params[i]][k] = view, view
+			}
+		}
+	})
+}
+
+// stateOf is the state of a parameter, which is made where there is none.
+func (b *base) stateOf(g *Group, param torch.Tensor, slots []slot) (state []torch.Tensor, fresh bool) {
+	if state = b.state[param]; len(slots) == 0 || len(state) == len(slots) {
+		return state[:len(slots)], false
+	}
+	torch.Close(state...) // made under other settings
+	state = nil
+	torch.Unscoped(func() {
+		for _, s := range slots {
+			state = append(state, born(s, param, isFused(g.Options)))
+		}
+	})
+	b.state[param] = state
+	return state, true
+}
+
+// born makes a state tensor. Only fused kernels want numbers where the parameter is.
+func born(s slot, param torch.Tensor, fused bool) torch.Tensor {
+	switch {
+	case s.form != elements && fused:
+		return torch.TensorOptions{DType: torch.Float32, Device: param.Device()}.Full(nil, s.first)
+	case s.form != elements:
+		return torch.TensorOptions{DType: torch.Float32, Device: torch.CPU}.Full(nil, s.first)
+	case s.shape != nil:
+		return param.NewZeros(s.shape)
+	}
+	t := torch.ZerosLike(param)
+	if s.first != 0 {
+		view := pairs([]torch.Tensor{t})[0] // complex numbers have two parts to fill
+		view.FillInPlace(s.first)
+		if !view.Is(t) {
+			view.Close()
+		}
+	}
+	return t
+}
+
+// unmake takes back the state that was made for a batch.
+func (b *base) unmake(fresh *batch) {
+	for _, p := range fresh.params {
+		torch.Close(b.state[p]...)
+		delete(b.state, p)
+	}
+}
+
+// on is t on the batch's device.
+func (b *batch) on(t torch.Tensor) torch.Tensor {
+	if !t.Defined() || t.Device() == b.device {
+		return t
+	}
+	return t.To(b.device, torch.NonBlocking)
+}
+
+func (g *Group) forget() {
+	for _, b := range g.batches {
+		torch.Close(b.columns...)
+	}
+	g.batches = nil
+}
