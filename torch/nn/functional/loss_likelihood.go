@@ -87,10 +87,12 @@ type CTCLossOptions = torch.CTCLossOptions
 
 // CTCLoss is how badly a sequence of predictions is aligned with a shorter one of labels:
 // logProbs [T, N, C] or [T, C] holds logarithms of probabilities, targets [N, S] or all
-// labels one after another. The lengths say how much of each sequence to use.
+// labels one after another. The lengths say how much of each sequence to use. A label that
+// is no class is refused, for libtorch does not look.
 func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, o *CTCLossOptions) torch.Tensor {
 	v := or(o)
 	valid("ctc_loss", v.Reduction)
+	checkLabels("ctc_loss", logProbs, targets, targetLengths)
 	return torch.CTCLoss(logProbs, targets, inputLengths, targetLengths, v)
 }
 
@@ -98,5 +100,35 @@ func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, 
 func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, o *CTCLossOptions) torch.Tensor {
 	v := or(o)
 	valid("ctc_loss", v.Reduction)
+	if targetLengths.Device().IsCPU() {
+		checkLabels("ctc_loss", logProbs, targets, integers(targetLengths))
+	}
 	return torch.CTCLossTensor(logProbs, targets, inputLengths, targetLengths, v)
+}
+
+// checkLabels wants the labels in use to be classes, for libtorch reads where they say.
+func checkLabels(op string, logProbs, targets torch.Tensor, lengths []int) {
+	if !targets.Device().IsCPU() || logProbs.Dim() == 0 {
+		return
+	}
+	classes, labels := logProbs.Size(-1), integers(targets)
+	stride := 0
+	if targets.Dim() == 2 {
+		stride = targets.Size(1)
+	}
+	at := 0
+	for i, n := range lengths {
+		if stride > 0 {
+			at = i * stride
+		}
+		if n < 0 || n > len(labels)-at {
+			return // libtorch says so
+		}
+		for _, label := range labels[at : at+n] {
+			if label < 0 || label >= classes {
+				torch.Throw(op, torch.KindIndex, "label %d of targets is not one of %d classes", label, classes)
+			}
+		}
+		at += n
+	}
 }
