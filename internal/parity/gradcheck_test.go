@@ -2,12 +2,10 @@ package parity
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,9 +19,6 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
-
-//go:embed gradcheck.py
-var gradcheckScript []byte
 
 // contradicted are the operators whose gradients finite differences contradict for some of
 // their samples.
@@ -137,11 +132,7 @@ func TestGradCheck(t *testing.T) {
 
 // pythons are the cases that PyTorch's gradcheck refuses, named as in checks.
 func pythons(t *testing.T, o Options) map[string]bool {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "gradcheck.py")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "record.py"), script, 0o600))
-	require.NoError(t, os.WriteFile(path, gradcheckScript, 0o600))
-	cmd := peer.Command(t, path, dir, "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","), "--samples", strconv.Itoa(o.Samples), "--inner", "0")
+	cmd := peer.Command(t, script(t, "gradcheck.py"), t.TempDir(), "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","), "--samples", strconv.Itoa(o.Samples), "--inner", "0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)

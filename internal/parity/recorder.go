@@ -2,7 +2,7 @@ package parity
 
 import (
 	"bufio"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -15,8 +15,19 @@ import (
 	"github.com/libtorch-go/libtorch/internal/peer"
 )
 
-//go:embed record.py
-var script []byte
+//go:embed python
+var python embed.FS
+
+// script puts Python's side into a folder of the test's and returns the path of one file
+// of it.
+func script(t testing.TB, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, python); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "python", name)
+}
 
 // Options say what to record.
 type Options struct {
@@ -42,11 +53,7 @@ type Entry struct {
 // Record starts Python and returns what it records, entry for entry, while it goes on.
 func Record(t testing.TB, o Options) iter.Seq2[Entry, *chunk] {
 	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "record.py")
-	if err := os.WriteFile(path, script, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path, dir := script(t, "record.py"), t.TempDir()
 	return func(yield func(Entry, *chunk) bool) {
 		cmd := peer.Command(t, path, dir, "--mode", o.Mode, "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","),
 			"--samples", strconv.Itoa(o.Samples), "--inner", strconv.Itoa(o.Inner))

@@ -80,8 +80,8 @@ def gradcheck(chunk, case):
     return ""
 
 
-def run(op, dtype, opts, chunk, seen):
-    record.calls(op, dtype, opts, chunk, seen)
+def run(op, dtype, limit, opts, chunk, seen):
+    record.calls(op, dtype, limit, opts, chunk, seen)
     refused = {}
     for i, case in enumerate(chunk.cases):
         if "grads" in case and not case["inner"]:
