@@ -21,6 +21,7 @@ type Coverage struct {
 	Names            map[string]bool      // of the database; false where something in it was not checked
 	Ops              map[string]*Operator // operators that were called
 	Left             map[string]string    // entries and operators that could not be called, and why
+	in               map[string][]string  // dtypes in which that is so
 	Differences      []string             // at least one is a failure
 	dtypes           map[string]int       // calls that were equal, by dtype
 	seen             map[string]struct{}  // entries, in whatever dtype
@@ -32,7 +33,7 @@ type Operator struct{ Calls, Grads int }
 // NewCoverage is that of no replay yet.
 func NewCoverage() *Coverage {
 	return &Coverage{
-		Names: map[string]bool{}, Ops: map[string]*Operator{}, Left: map[string]string{},
+		Names: map[string]bool{}, Ops: map[string]*Operator{}, Left: map[string]string{}, in: map[string][]string{},
 		dtypes: map[string]int{}, seen: map[string]struct{}{},
 	}
 }
@@ -45,7 +46,8 @@ func (v *Coverage) Add(e Entry, c *chunk) {
 	}
 	v.Samples += e.Samples
 	if e.Failed != "" {
-		v.Left[strings.TrimSpace("entry "+e.Name+" "+e.DType)] = e.Failed
+		v.Left["entry "+e.Name] = e.Failed
+		v.in["entry "+e.Name] = append(v.in["entry "+e.Name], e.DType)
 	}
 	for op, why := range e.Skipped {
 		v.Left[op] = why
@@ -131,9 +133,9 @@ thread; elements, shapes, strides, gradients and what is written in place have t
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.op, which, e.why)
 	}
-	b.WriteString("\n## Left out\n\n| entry or operator | why |\n|---|---|\n")
+	b.WriteString("\n## Left out\n\n| entry or operator | in | why |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(v.Left)) {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", name, oneLine(v.Left[name]))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, strings.Join(v.in[name], ", "), oneLine(v.Left[name]))
 	}
 	v.operators(&b)
 	return b.String()
