@@ -2,6 +2,7 @@ package torch_test
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -55,7 +56,7 @@ func (b badInput) spoil(t testing.TB) {
 	var err error
 	torch.Scope(func() { err = torch.Try(b.call) })
 	var e *torch.Error
-	if assert.ErrorAs(t, err, &e, b.name) {
+	if assert.ErrorAs(t, err, &e, b.name) && strings.HasPrefix(torch.Version(), "2.11.") { // others have other words, and more kinds
 		assert.Equal(t, b.kind, e.Kind, "%s: %v", b.name, err)
 		assert.ErrorContains(t, err, b.text, b.name)
 	}

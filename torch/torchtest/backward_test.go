@@ -1,6 +1,7 @@
 package torchtest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,6 +63,9 @@ func TestGradCheckLooksAtTheBackwardPass(t *testing.T) {
 		{"skipped", inventive(false, fails), GradCheckOptions{SkipUndefined: true}, ""},
 	}
 	for _, c := range cases {
+		if strings.Contains(c.text, "undefined") && !canMute() {
+			continue
+		}
 		for _, fast := range []bool{false, true} {
 			torch.Scope(func() {
 				passes, c.opts.Fast = 0, fast
@@ -82,6 +86,9 @@ func TestGradCheckLooksAtTheBackwardPass(t *testing.T) {
 // A muted output sends an undefined gradient, not zeros: the node of one that is muted
 // does not run its formula, so NaNs in it do not show.
 func TestMute(t *testing.T) {
+	if !canMute() {
+		t.Skip("gradients cannot be left undefined in libtorch " + torch.Version())
+	}
 	NoLeaks(t)
 	for _, d := range []torch.DType{torch.Float32, torch.Float64, torch.Complex128} {
 		for _, shape := range [][]int{{}, {3}, {2, 0}, {2, 3}} {
