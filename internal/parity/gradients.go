@@ -20,7 +20,7 @@ var constraints = map[string]struct {
 	"linalg_eigvalsh":              {"self", hermitian},
 	"linalg_pinv.atol_rtol_tensor": {"self", hermitianIfSaid},
 	"linalg_pinv.atol_rtol_float":  {"self", hermitianIfSaid},
-	"cholesky_inverse":             {"self", triangular},
+	"cholesky_inverse":             {"self", factor},
 	"cholesky_solve":               {"input2", triangular},
 	"ctc_loss.IntList":             {"log_probs", logarithms},
 	"ctc_loss.Tensor":              {"log_probs", logarithms},
@@ -40,6 +40,15 @@ func triangular(k *Case, x torch.Tensor) torch.Tensor {
 		return x.Triu()
 	}
 	return x.Tril()
+}
+
+// factor is one that a Cholesky decomposition may give: its diagonal is real.
+func factor(k *Case, x torch.Tensor) torch.Tensor {
+	d := x.Diagonal(0, -2, -1)
+	if x.IsComplex() {
+		return triangular(k, x.Sub(d.DiagEmbed()).Add(d.Real().DiagEmbed()))
+	}
+	return triangular(k, x)
 }
 
 // logarithms are those of probabilities, which add up to 1.
