@@ -4,57 +4,113 @@ import (
 	"math"
 
 	"github.com/libtorch-go/libtorch/cgo"
-	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/optim"
 )
 
 // Lambda multiplies the base rate by factor(step).
-func Lambda(opt optim.Optimizer, factor func(step int) float64) *Schedule {
+func Lambda(opt Target, factor func(step int) float64) *Schedule {
 	return start(opt, func(step int, _ *optim.Group, base float64) float64 { return base * factor(step) })
 }
 
+// Multiplicative multiplies the rate by factor(step) at every step.
+func Multiplicative(opt Target, factor func(step int) float64) *Schedule {
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
+		if step == 0 {
+			return g.LR
+		}
+		return g.LR * factor(step)
+	})
+	s.enter = func(step int, g *optim.Group, _ float64) float64 { return g.LR * factor(step) }
+	return s
+}
+
+// unchanged is the base rate, from which most rules begin.
+func unchanged(_ int, _ *optim.Group, base float64) float64 { return base }
+
 // Step multiplies the rate by gamma every size steps.
-func Step(opt optim.Optimizer, size int, gamma float64) *Schedule {
+func Step(opt Target, size int, gamma float64) *Schedule {
 	want(size > 0, "step_lr", "the number of steps must be positive", size)
-	return start(opt, func(step int, g *optim.Group, _ float64) float64 {
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
 		if step == 0 || step%size != 0 {
 			return g.LR
 		}
 		return g.LR * gamma
 	})
+	s.enter = unchanged
+	return s
 }
 
 // MultiStep multiplies the rate by gamma at each milestone, a number of steps.
-func MultiStep(opt optim.Optimizer, milestones []int, gamma float64) *Schedule {
+func MultiStep(opt Target, milestones []int, gamma float64) *Schedule {
 	times := map[int]int{}
 	for _, m := range milestones {
 		times[m]++
 	}
-	return start(opt, func(step int, g *optim.Group, _ float64) float64 {
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
 		if times[step] == 0 {
 			return g.LR
 		}
 		return g.LR * cgo.Pow(gamma, float64(times[step]))
 	})
+	s.enter = func(step int, _ *optim.Group, base float64) float64 {
+		return base * cgo.Pow(gamma, float64(times[step]))
+	}
+	return s
+}
+
+// Constant multiplies the rate by a factor for so many steps.
+func Constant(opt Target, factor float64, steps int) *Schedule {
+	want(factor >= 0 && factor <= 1, "constant_lr", "Constant multiplicative factor expected to be between 0 and 1.", factor)
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
+		switch step {
+		case 0:
+			return g.LR * factor
+		case steps:
+			return g.LR * (1 / factor)
+		}
+		return g.LR
+	})
+	s.enter = func(step int, _ *optim.Group, base float64) float64 {
+		if step >= steps {
+			return base * (factor + (1 - factor))
+		}
+		return base * factor
+	}
+	return s
+}
+
+// Polynomial goes from the base rate to 0 in so many steps: base * (1 - step/steps)^power.
+func Polynomial(opt Target, steps int, power float64) *Schedule {
+	total := float64(steps)
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
+		if step == 0 || step > steps {
+			return g.LR
+		}
+		return g.LR * cgo.Pow((1-float64(step)/total)/(1-float64(step-1)/total), power)
+	})
+	s.enter = unchanged
+	return s
 }
 
 // Exponential multiplies the rate by gamma at every step.
-func Exponential(opt optim.Optimizer, gamma float64) *Schedule {
-	return start(opt, func(step int, g *optim.Group, _ float64) float64 {
+func Exponential(opt Target, gamma float64) *Schedule {
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
 		if step == 0 {
 			return g.LR
 		}
 		return g.LR * gamma
 	})
+	s.enter = unchanged
+	return s
 }
 
 // Linear goes from first times the base rate to last times the base rate in so many steps: a
 // warm-up where first is small.
-func Linear(opt optim.Optimizer, first, last float64, steps int) *Schedule {
-	want(first > 0 && first <= 1, "linear_lr", "the first factor must be above 0 and at most 1", first)
-	want(last >= 0 && last <= 1, "linear_lr", "the last factor must lie between 0 and 1", last)
+func Linear(opt Target, first, last float64, steps int) *Schedule {
+	want(first > 0 && first <= 1, "linear_lr", "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.", first)
+	want(last >= 0 && last <= 1, "linear_lr", "Ending multiplicative factor expected to be between 0 and 1.", last)
 	total := float64(steps)
-	return start(opt, func(step int, g *optim.Group, _ float64) float64 {
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
 		switch {
 		case step == 0:
 			return g.LR * first
@@ -63,14 +119,16 @@ func Linear(opt optim.Optimizer, first, last float64, steps int) *Schedule {
 		}
 		return g.LR * (1 + (last-first)/(total*first+float64(step-1)*(last-first)))
 	})
+	s.enter = func(_ int, _ *optim.Group, base float64) float64 { return base * first }
+	return s
 }
 
 // CosineAnnealing goes from the base rate to lowest along half a cosine, in so many steps,
 // and back again if it is stepped on.
-func CosineAnnealing(opt optim.Optimizer, steps int, lowest float64) *Schedule {
+func CosineAnnealing(opt Target, steps int, lowest float64) *Schedule {
 	want(steps > 0, "cosine_annealing_lr", "the number of steps must be positive", steps)
 	period := float64(steps)
-	return start(opt, func(step int, g *optim.Group, base float64) float64 {
+	s := start(opt, func(step int, g *optim.Group, base float64) float64 {
 		t := float64(step)
 		switch {
 		case step == 0:
@@ -80,97 +138,66 @@ func CosineAnnealing(opt optim.Optimizer, steps int, lowest float64) *Schedule {
 		}
 		return (1+cgo.Cos(math.Pi*t/period))/(1+cgo.Cos(math.Pi*(t-1)/period))*(g.LR-lowest) + lowest
 	})
+	s.enter = func(_ int, _ *optim.Group, base float64) float64 { return lowest + (base - lowest) } // not base: it rounds
+	return s
 }
 
-// OneCycleOptions are the rarer arguments of [OneCycle]; zero fields have PyTorch's defaults.
-type OneCycleOptions struct {
-	PctStart       float64 // part of the steps in which the rate rises; default 0.3
-	Linear         bool    // rise and fall along lines rather than cosines
-	ThreePhase     bool    // fall to the first rate as fast as it rose, then to the last
-	FixedMomentum  bool    // leave the momentum alone
-	BaseMomentum   float64 // where the rate is highest; default 0.85
-	MaxMomentum    float64 // where the rate is lowest; default 0.95
-	DivFactor      float64 // the first rate is the highest divided by this; default 25
-	FinalDivFactor float64 // the last rate is the first divided by this; default 1e4
-}
-
-func (o *OneCycleOptions) setDefaults() {
-	for _, d := range []struct {
-		field *float64
-		value float64
-	}{{&o.PctStart, 0.3}, {&o.BaseMomentum, 0.85}, {&o.MaxMomentum, 0.95}, {&o.DivFactor, 25}, {&o.FinalDivFactor, 1e4}} {
-		if *d.field == 0 {
-			*d.field = d.value
+// CosineAnnealingWarmRestarts goes from the base rate to lowest along half a cosine in period
+// steps, jumps back and goes down again, each time in factor times as many steps (Loshchilov
+// and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2016).
+func CosineAnnealingWarmRestarts(opt Target, period, factor int, lowest float64) *Schedule {
+	want(period > 0, "cosine_annealing_warm_restarts", "Expected positive integer T_0", period)
+	want(factor >= 1, "cosine_annealing_warm_restarts", "Expected integer T_mult >= 1", factor)
+	at := func(step int) (t, length int) {
+		for length = period; step >= length; length *= factor {
+			step -= length
 		}
+		return step, length
 	}
+	s := start(opt, func(step int, _ *optim.Group, base float64) float64 {
+		t, length := at(step)
+		return lowest + (base-lowest)*(1+cgo.Cos(math.Pi*float64(t)/float64(length)))/2
+	})
+	s.notes = func(step int) variables {
+		t, length := at(step)
+		return variables{"T_cur": t, "T_i": length}
+	}
+	return s
 }
 
-// phase is a part of a cycle: up to step end, from one rate and momentum to others. The
-// numbers say which of the rates first, highest, last, and of the momenta.
-type phase struct {
-	end                  float64
-	fromLR, toLR         float64
-	fromMoment, toMoment float64
+// SWAOptions are the rarer arguments of [SWA].
+type SWAOptions struct {
+	Steps  *int // in which the rate goes to the new one; default 10
+	Linear bool // along a line rather than a cosine
 }
 
-// OneCycle raises the rate from highest/25 to highest and lowers it to almost nothing, within
-// so many steps in all, while the momentum does the opposite: super-convergence (Smith and
-// Topin 2017). The optimizer's own rate and momentum do not matter. It panics with a
-// *torch.Error when stepped past the end, or where momentum is to be cycled and there is
-// none.
-func OneCycle(opt optim.Optimizer, highest float64, steps int, options ...OneCycleOptions) *Schedule {
-	var o OneCycleOptions
+// SWA goes to a fixed rate and stays there: PyTorch's SWALR, for the part of training whose
+// weights are averaged (Izmailov et al., "Averaging Weights Leads to Wider Optima and Better
+// Generalization", 2018).
+func SWA(opt Target, rate float64, options ...SWAOptions) *Schedule {
+	var o SWAOptions
 	if len(options) > 0 {
 		o = options[0]
 	}
-	o.setDefaults()
-	want(steps > 0, "one_cycle_lr", "the number of steps must be positive", steps)
-	want(o.PctStart > 0 && o.PctStart <= 1, "one_cycle_lr", "PctStart must be above 0 and at most 1", o.PctStart)
-	first := highest / o.DivFactor
-	phases := o.phases(float64(steps), first, highest, first/o.FinalDivFactor)
-	for _, g := range opt.ParamGroups() {
-		g.InitialLR = first
-		if !o.FixedMomentum && g.Momentum() == nil {
-			torch.Throw("one_cycle_lr", torch.KindValue, "the optimizer has no momentum to cycle; set FixedMomentum")
+	steps := *orNew(o.Steps, 10)
+	want(steps >= 0, "swalr", "anneal_epochs must be equal or greater than 0", steps)
+	alpha := func(step int) float64 {
+		t := max(0, min(1, float64(step)/float64(max(1, steps))))
+		if o.Linear {
+			return t
 		}
+		return (1 - cgo.Cos(math.Pi*t)) / 2
 	}
-	return start(opt, func(step int, g *optim.Group, _ float64) float64 {
-		if step > steps {
-			torch.Throw("one_cycle_lr", torch.KindValue, "the schedule has %d steps; this would be step %d", steps, step)
+	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
+		if steps == 0 {
+			step = max(1, step)
 		}
-		p, at := find(phases, float64(step))
-		if !o.FixedMomentum {
-			*g.Momentum() = o.between(p.fromMoment, p.toMoment, at)
+		before, now, from := alpha(step-1), alpha(step), rate
+		if before != 1 {
+			from = (g.LR - before*rate) / (1 - before)
 		}
-		return o.between(p.fromLR, p.toLR, at)
+		return rate*now + from*(1-now)
 	})
-}
-
-func (o *OneCycleOptions) phases(steps, first, highest, last float64) []phase {
-	top := o.PctStart*steps - 1
-	up := phase{top, first, highest, o.MaxMomentum, o.BaseMomentum}
-	if !o.ThreePhase {
-		return []phase{up, {steps - 1, highest, last, o.BaseMomentum, o.MaxMomentum}}
-	}
-	return []phase{up, {2*o.PctStart*steps - 2, highest, first, o.BaseMomentum, o.MaxMomentum}, {steps - 1, first, last, o.MaxMomentum, o.MaxMomentum}}
-}
-
-// find returns the phase that a step lies in, and how far into it as a part of 1.
-func find(phases []phase, step float64) (phase, float64) {
-	begin := 0.0
-	for i, p := range phases {
-		if step <= p.end || i == len(phases)-1 {
-			return p, (step - begin) / (p.end - begin)
-		}
-		begin = p.end
-	}
-	panic("unreachable: there is always a last phase")
-}
-
-// between is where a curve from one value to another stands.
-func (o *OneCycleOptions) between(from, to, at float64) float64 {
-	if o.Linear {
-		return (to-from)*at + from
-	}
-	return to + (from-to)/2*(cgo.Cos(math.Pi*at)+1)
+	s.notes = func(step int) variables { return variables{"_step_count": step + 1} }
+	return s
 }

@@ -2,39 +2,56 @@ package lr
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/optim"
 )
 
+// Target is what schedules need of an optimizer; all of them are one.
+type Target interface{ ParamGroups() []*optim.Group }
+
 // Schedule sets the learning rates of an optimizer's groups, step by step.
 type Schedule struct {
-	opt  optim.Optimizer
-	rule rule
-	base []float64 // of each group: its rate before the schedule
-	done int       // steps so far; PyTorch's last_epoch
+	opt   Target
+	rule  rule
+	enter rule                     // the rates where a [Sequential] schedule comes to this one; nil stands for the rule
+	notes func(step int) variables // what PyTorch's state dict says besides; may be nil
+	base  []float64                // of each group: its rate before the schedule
+	done  int                      // steps so far, PyTorch's last_epoch; -1 in a sequence that is not there yet
+
+	parts      []*Schedule // of composed schedules, which have no rule
+	milestones []int       // nil where all parts step together
 }
 
 // A rule is the learning rate of a group at a step, given the group's base rate. It may read
 // the group's present rate, and set its momentum.
 type rule func(step int, g *optim.Group, base float64) float64
 
+type variables = map[string]any
+
 // start makes a schedule and sets the first rates.
-func start(opt optim.Optimizer, r rule) *Schedule {
-	s := &Schedule{opt: opt, rule: r}
+func start(opt Target, r rule) *Schedule {
+	s := &Schedule{opt: opt, rule: r, base: initialRates(opt)}
+	s.apply(r)
+	return s
+}
+
+// initialRates are the rates of all groups before their first schedule.
+func initialRates(opt Target) (rates []float64) {
 	for _, g := range opt.ParamGroups() {
 		if g.InitialLR == 0 {
 			g.InitialLR = g.LR
 		}
-		s.base = append(s.base, g.InitialLR)
+		rates = append(rates, g.InitialLR)
 	}
-	s.apply()
-	return s
+	return rates
 }
 
-func (s *Schedule) apply() {
+func (s *Schedule) apply(r rule) {
 	for i, g := range s.opt.ParamGroups()[:len(s.base)] {
-		g.LR = s.rule(s.done, g, s.base[i])
+		g.LR = r(s.done, g, s.base[i])
 	}
 }
 
@@ -42,7 +59,16 @@ func (s *Schedule) apply() {
 // schedule that has one.
 func (s *Schedule) Step() {
 	s.done++
-	s.apply()
+	switch {
+	case s.parts == nil:
+		s.apply(s.rule)
+	case s.milestones == nil:
+		for _, part := range s.parts {
+			part.Step()
+		}
+	default:
+		s.stepPart()
+	}
 }
 
 // Steps is how often Step was called.
@@ -58,19 +84,32 @@ func (s *Schedule) LastLR() []float64 {
 }
 
 // StateDict is where the schedule stands: PyTorch's last_epoch and base_lrs, and the rates,
-// which the next ones may be computed from.
+// which the next ones may be computed from; of composed schedules also the states of their
+// parts, as _schedulers. Functions and arguments are not in it.
 func (s *Schedule) StateDict() map[string]any {
-	return map[string]any{"last_epoch": s.done, "base_lrs": append([]float64(nil), s.base...), "_last_lr": s.LastLR()}
+	dict := variables{"_last_lr": s.LastLR()}
+	if s.parts == nil || s.milestones != nil {
+		dict["last_epoch"] = s.done
+	}
+	if s.parts == nil {
+		dict["base_lrs"] = slices.Clone(s.base)
+		if s.notes != nil {
+			maps.Copy(dict, s.notes(max(s.done, 0)))
+		}
+		return dict
+	}
+	var states []any
+	for _, part := range s.parts {
+		states = append(states, part.StateDict())
+	}
+	dict["_schedulers"] = states
+	return dict
 }
 
 // LoadStateDict takes the schedule to where StateDict, or PyTorch's state_dict, says. Numbers
 // may have been through JSON. Where the state does not fit nothing changes.
 func (s *Schedule) LoadStateDict(state map[string]any) error {
-	done, ok := number(state["last_epoch"])
-	if !ok || done < 0 || done != float64(int(done)) {
-		return fmt.Errorf("lr: last_epoch of the state is %v, expected a count of steps", state["last_epoch"])
-	}
-	base, err := s.rates(state, "base_lrs")
+	loaded, err := s.parse(state)
 	if err != nil {
 		return err
 	}
@@ -78,11 +117,53 @@ func (s *Schedule) LoadStateDict(state map[string]any) error {
 	if err != nil {
 		return err
 	}
-	s.done, s.base = int(done), base
-	for i, g := range s.opt.ParamGroups()[:len(base)] {
-		g.LR, g.InitialLR = last[i], base[i]
+	s.take(loaded)
+	for i, g := range s.opt.ParamGroups()[:len(last)] {
+		g.LR = last[i]
 	}
 	return nil
+}
+
+// parse reads a state into a schedule of its own.
+func (s *Schedule) parse(state map[string]any) (*Schedule, error) {
+	loaded := &Schedule{base: s.base, done: s.done}
+	if s.parts == nil || s.milestones != nil {
+		done, ok := number(state["last_epoch"])
+		if !ok || done < -1 || done != float64(int(done)) {
+			return nil, fmt.Errorf("lr: last_epoch of the state is %v, expected a count of steps", state["last_epoch"])
+		}
+		loaded.done = int(done)
+	}
+	if s.parts == nil {
+		base, err := s.rates(state, "base_lrs")
+		loaded.base = base
+		return loaded, err
+	}
+	states, _ := state["_schedulers"].([]any)
+	if len(states) != len(s.parts) {
+		return nil, fmt.Errorf("lr: the state has %d _schedulers, expected %d", len(states), len(s.parts))
+	}
+	for i, part := range s.parts {
+		dict, _ := states[i].(map[string]any)
+		own, err := part.parse(dict)
+		if err != nil {
+			return nil, fmt.Errorf("lr: _schedulers[%d]: %w", i, err)
+		}
+		loaded.parts = append(loaded.parts, own)
+	}
+	return loaded, nil
+}
+
+func (s *Schedule) take(loaded *Schedule) {
+	s.done, s.base = loaded.done, loaded.base
+	for i, part := range s.parts {
+		part.take(loaded.parts[i])
+	}
+	if s.parts == nil {
+		for i, g := range s.opt.ParamGroups()[:len(s.base)] {
+			g.InitialLR = s.base[i]
+		}
+	}
 }
 
 // rates reads a list with one rate for each group.
