@@ -7,11 +7,35 @@
 //		opt.ZeroGrad()
 //	}
 //
+// # Which
+//
+//	SGD                                    with momentum: images
+//	Adam, AdamW                            nearly everything
+//	NAdam, RAdam, Adamax                   relatives of Adam
+//	Adagrad, Adadelta, RMSprop             its ancestors
+//	Muon                                   matrices of hidden layers
+//	Adafactor                              as good as no memory
+//	SparseAdam                             sparse gradients
+//	Rprop, LBFGS                           full batches
+//	ASGD                                   averages the parameters
+//
+// Every constructor takes the parameters, the learning rate and a pointer to its options, of
+// which nil and zero fields stand for PyTorch's defaults. It panics with a *torch.Error and
+// PyTorch's words where a setting or a parameter cannot be.
+//
 // # One call a step
 //
 // A step gathers the gradients in one call and updates all parameters of a group that share
-// a device and a dtype in another, by libtorch's fused kernels: PyTorch's fused=True, whose
-// numbers it equals to the last bit. ZeroGrad is one call too.
+// a device and a dtype together. [SGD], [Adam], [AdamW] and [Adagrad] do so by libtorch's
+// fused kernels, in one more call: PyTorch's fused=True, whose numbers they equal to the last
+// bit. ZeroGrad is one call too.
+//
+// PyTorch's own default on CPUs is another: separate operators, which round elsewhere and take
+// a multiple of the time. With Unfused in their options the four compute like that, and so do
+// all others, which have no kernel: one call for each operator and all parameters, bit for bit
+// PyTorch's foreach=False.
+//
+// PyTorch's capturable and differentiable are missing, and so are learning rates in tensors.
 //
 // # Groups
 //
@@ -23,12 +47,15 @@
 //
 // # State
 //
-// State tensors are made at the first step that needs them and belong to no scope. StateDict
-// and LoadStateDict speak PyTorch's layout, so training goes on where Python left off, and
-// the other way round.
+// State tensors are made at the first step that needs them and belong to no scope; Close frees
+// them. StateDict and LoadStateDict speak PyTorch's layout, so training goes on where Python
+// left off, and the other way round. As in PyTorch a loaded state brings its settings, also
+// whether to use the fused kernel: a state from Python's default goes on unfused, to the same
+// bits.
 //
 // # Mixed precision
 //
 // amp.GradScaler hands the loss scale and what it found to the kernel itself, through
-// [Scaled], and never waits for the device.
+// [Scaled], and never waits for the device. It looks at the gradients of other optimizers by
+// itself.
 package optim

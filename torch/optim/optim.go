@@ -17,7 +17,8 @@ type Optimizer interface {
 	// ParamGroups are the groups of parameters with their settings, which may be changed
 	// between steps.
 	ParamGroups() []*Group
-	// StateDict is the state in PyTorch's layout. The tensors are the optimizer's own.
+	// StateDict is the state in PyTorch's layout. The tensors are the optimizer's own, good
+	// until its next step.
 	StateDict() StateDict
 	// LoadStateDict copies a state that StateDict or PyTorch made. Where it does not fit
 	// nothing changes and the error says why.

@@ -7,7 +7,7 @@ import json
 
 import torch
 
-STEPS = 20
+STEPS = 6
 
 
 def main(inputs, mode, *names):
