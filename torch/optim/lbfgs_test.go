@@ -244,17 +244,17 @@ func ExampleLBFGS() {
 			loss := opt.Step(func() torch.Tensor { // Rosenbrock's valley
 				opt.ZeroGrad()
 				a, b := x.Index(0), x.Index(1)
-				loss := b.Sub(a.Square()).Square().MulScalar(100).Add(a.RsubScalar(1).Square())
+				loss := b.Sub(a.Square()).Square().MulScalar(100).Add(a.SubScalar(1).Square())
 				loss.Backward()
 				return loss
 			})
 			fmt.Printf("%.4f\n", loss)
 		}
-		fmt.Println(x.Detach())
+		fmt.Printf("%.3f\n", torch.Values[float64](x))
 	})
 	// Output:
 	// 12.5000
+	// 1.3071
 	// 0.0000
-	// 0.0000
-	// tensor([1., 1.], dtype=torch.float64)
+	// [1.000 1.000]
 }
