@@ -94,7 +94,7 @@ var badLayers = []badInput{
 	}, broken, "lstm expects two hidden states"},
 	{"LSTM without weights", func() {
 		torch.LSTM(torch.Ones(2, 1, 3), []torch.Tensor{torch.Ones(1, 1, 3), torch.Ones(1, 1, 3)}, nil, true, 1, 0, false, false, false)
-	}, broken, "invalid slice"},
+	}, broken, "incorrect number of RNN parameters: expected 4, got 0"},
 	{"GRU cell with other gates", func() { torch.GRUCell(torch.Ones(2, 3), torch.Ones(2, 3), torch.Ones(8, 3), torch.Ones(8, 3)) }, broken, "weight_ih first dim must be 3 * hidden_size = 9"},
 	{"attention over other widths", func() { torch.ScaledDotProductAttention(torch.Ones(1, 2, 4), torch.Ones(1, 2, 5), torch.Ones(1, 2, 5)) }, broken, "[1, 4] but got: [1, 5]"},
 	{"pixel shuffle that does not divide", func() { torch.PixelShuffle(torch.Ones(1, 3, 2, 2), 2) }, broken, "divisible by the square of upscale_factor"},

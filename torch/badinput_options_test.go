@@ -87,7 +87,7 @@ var badMatrices = []badInput{
 	{"the root of a matrix that is not positive", func() { torch.LinalgCholesky(torch.Eye(2).Neg()) }, linAlg, "not positive-definite"},
 	{"the root of NaN", func() { torch.LinalgCholesky(filled(math.NaN(), 2, 2)) }, linAlg, "could not be completed"},
 	{"eigenvalues of NaN", func() { torch.LinalgEig(filled(math.NaN(), 2, 2)) }, broken, "should not contain infs or NaNs"},
-	{"symmetric eigenvalues of NaN", func() { torch.LinalgEigh(filled(math.NaN(), 3, 3)) }, linAlg, "failed to converge"},
+	{"symmetric eigenvalues of NaN", func() { torch.LinalgEigh(filled(math.NaN(), 3, 3)) }, linAlg, "should not contain infs or NaNs"},
 	{"the eigenvalues of another triangle", func() { torch.LinalgEigh(torch.Eye(2), "X") }, broken, "Expected UPLO argument to be 'L' or 'U'"},
 	{"singular values of NaN", func() { torch.LinalgSVD(filled(math.NaN(), 2, 2)) }, linAlg, "non-finite values"},
 	{"the rank of NaN", func() { torch.LinalgMatrixRank(filled(math.NaN(), 2, 2)) }, linAlg, "non-finite values"},

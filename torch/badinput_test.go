@@ -44,7 +44,7 @@ func weight(size ...int) torch.Tensor { return torch.TensorOptions{RequiresGrad:
 func gone(size ...int) torch.Tensor   { x := torch.Ones(size...); x.Close(); return x }
 
 func badInputs() []badInput {
-	list := slices.Concat(badShapes, badLayers, badIndices, badTypes, badSizes, badOptions, badMatrices, badTensors, badGradients, badCalls)
+	list := slices.Concat(badShapes, badLayers, badIndices, badTypes, badSizes, badOptions, badMatrices, badTensors, badGradients, badCalls, badChecked)
 	if torch.DeviceCount(torch.DeviceCUDA) == 0 {
 		list = append(list, badDevices...)
 	}

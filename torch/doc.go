@@ -43,6 +43,10 @@
 //	err := torch.Try(func() { x.MatMul(x) })
 //	// torch: matmul: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (with float32[2, 3], float32[2, 3])
 //
+// Arguments over which libtorch would end the process, read outside memory or never come
+// back are refused before it sees them. Shapes and numbers are looked at everywhere, the
+// elements of indices only on the CPU: no call waits for a device without saying so.
+//
 // # Autograd
 //
 // Operations on tensors that require gradients are recorded; [Tensor.Backward] computes

@@ -16,7 +16,10 @@ func (o TensorOptions) Arange(end Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Arange is [TensorOptions.Arange] with default options.
+// Arange makes the numbers 0, 1, … up to, not including, end: int64 for an int, float32 for a
+// float, unless the options say otherwise. It is [TensorOptions.Arange] with default options.
+//
+//	arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Arange(end Scalar) Tensor {
 	return TensorOptions{}.Arange(end)
 }
@@ -33,7 +36,10 @@ func (o TensorOptions) ArangeStart(start, end Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// ArangeStart is [TensorOptions.ArangeStart] with default options.
+// ArangeStart makes the numbers start, start+1, … up to, not including, end. It is
+// [TensorOptions.ArangeStart] with default options.
+//
+//	arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func ArangeStart(start, end Scalar) Tensor {
 	return TensorOptions{}.ArangeStart(start, end)
 }
@@ -51,7 +57,10 @@ func (o TensorOptions) ArangeStep(start, end, step Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// ArangeStep is [TensorOptions.ArangeStep] with default options.
+// ArangeStep makes the numbers start, start+step, … up to, not including, end. It is
+// [TensorOptions.ArangeStep] with default options.
+//
+//	arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func ArangeStep(start, end, step Scalar) Tensor {
 	return TensorOptions{}.ArangeStep(start, end, step)
 }
@@ -67,7 +76,10 @@ func (o TensorOptions) BartlettWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// BartlettWindow is [TensorOptions.BartlettWindow] with default options.
+// BartlettWindow calls aten::bartlett_window. It is [TensorOptions.BartlettWindow] with default
+// options.
+//
+//	bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BartlettWindow(windowLength int) Tensor {
 	return TensorOptions{}.BartlettWindow(windowLength)
 }
@@ -84,7 +96,10 @@ func (o TensorOptions) BartlettWindowPeriodic(windowLength int, periodic bool) T
 	return o.finish(result1(&c))
 }
 
-// BartlettWindowPeriodic is [TensorOptions.BartlettWindowPeriodic] with default options.
+// BartlettWindowPeriodic calls aten::bartlett_window.periodic. It is
+// [TensorOptions.BartlettWindowPeriodic] with default options.
+//
+//	bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BartlettWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.BartlettWindowPeriodic(windowLength, periodic)
 }
@@ -100,7 +115,10 @@ func (o TensorOptions) BlackmanWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// BlackmanWindow is [TensorOptions.BlackmanWindow] with default options.
+// BlackmanWindow calls aten::blackman_window. It is [TensorOptions.BlackmanWindow] with default
+// options.
+//
+//	blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BlackmanWindow(windowLength int) Tensor {
 	return TensorOptions{}.BlackmanWindow(windowLength)
 }
@@ -117,7 +135,10 @@ func (o TensorOptions) BlackmanWindowPeriodic(windowLength int, periodic bool) T
 	return o.finish(result1(&c))
 }
 
-// BlackmanWindowPeriodic is [TensorOptions.BlackmanWindowPeriodic] with default options.
+// BlackmanWindowPeriodic calls aten::blackman_window.periodic. It is
+// [TensorOptions.BlackmanWindowPeriodic] with default options.
+//
+//	blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BlackmanWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.BlackmanWindowPeriodic(windowLength, periodic)
 }
@@ -134,7 +155,10 @@ func (o TensorOptions) Empty(size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Empty is [TensorOptions.Empty] with default options.
+// Empty makes a tensor whose elements are not set. It is [TensorOptions.Empty] with default
+// options.
+//
+//	empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func Empty(size ...int) Tensor {
 	return TensorOptions{}.Empty(size...)
 }
@@ -151,7 +175,10 @@ func (o TensorOptions) EmptyPermuted(size, physicalLayout []int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// EmptyPermuted is [TensorOptions.EmptyPermuted] with default options.
+// EmptyPermuted calls aten::empty_permuted. It is [TensorOptions.EmptyPermuted] with default
+// options.
+//
+//	empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func EmptyPermuted(size, physicalLayout []int) Tensor {
 	return TensorOptions{}.EmptyPermuted(size, physicalLayout)
 }
@@ -168,7 +195,10 @@ func (o TensorOptions) EmptyStrided(size, stride []int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// EmptyStrided is [TensorOptions.EmptyStrided] with default options.
+// EmptyStrided calls aten::empty_strided. It is [TensorOptions.EmptyStrided] with default
+// options.
+//
+//	empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func EmptyStrided(size, stride []int) Tensor {
 	return TensorOptions{}.EmptyStrided(size, stride)
 }
@@ -184,7 +214,10 @@ func (o TensorOptions) Eye(n int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Eye is [TensorOptions.Eye] with default options.
+// Eye makes the n×n matrix with 1 on its diagonal. It is [TensorOptions.Eye] with default
+// options.
+//
+//	eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Eye(n int) Tensor {
 	return TensorOptions{}.Eye(n)
 }
@@ -201,7 +234,10 @@ func (o TensorOptions) EyeM(n, m int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// EyeM is [TensorOptions.EyeM] with default options.
+// EyeM makes the n×m matrix with 1 on its diagonal. It is [TensorOptions.EyeM] with default
+// options.
+//
+//	eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func EyeM(n, m int) Tensor {
 	return TensorOptions{}.EyeM(n, m)
 }
@@ -220,7 +256,10 @@ func (o TensorOptions) FFTFreq(n int, d ...float64) Tensor {
 	return o.finish(result1(&c))
 }
 
-// FFTFreq is [TensorOptions.FFTFreq] with default options.
+// FFTFreq returns the frequencies of the n elements of an FFT for samples d apart. Optional: d
+// (default 1). It is [TensorOptions.FFTFreq] with default options.
+//
+//	fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func FFTFreq(n int, d ...float64) Tensor {
 	return TensorOptions{}.FFTFreq(n, d...)
 }
@@ -238,7 +277,10 @@ func (o TensorOptions) RFFTFreq(n int, d ...float64) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RFFTFreq is [TensorOptions.RFFTFreq] with default options.
+// RFFTFreq calls aten::fft_rfftfreq. Optional: d (default 1). It is [TensorOptions.RFFTFreq] with
+// default options.
+//
+//	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RFFTFreq(n int, d ...float64) Tensor {
 	return TensorOptions{}.RFFTFreq(n, d...)
 }
@@ -255,7 +297,9 @@ func (o TensorOptions) Full(size []int, fillValue Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Full is [TensorOptions.Full] with default options.
+// Full makes a tensor full of fillValue. It is [TensorOptions.Full] with default options.
+//
+//	full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Full(size []int, fillValue Scalar) Tensor {
 	return TensorOptions{}.Full(size, fillValue)
 }
@@ -271,7 +315,10 @@ func (o TensorOptions) HammingWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// HammingWindow is [TensorOptions.HammingWindow] with default options.
+// HammingWindow calls aten::hamming_window. It is [TensorOptions.HammingWindow] with default
+// options.
+//
+//	hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HammingWindow(windowLength int) Tensor {
 	return TensorOptions{}.HammingWindow(windowLength)
 }
@@ -288,7 +335,10 @@ func (o TensorOptions) HammingWindowPeriodic(windowLength int, periodic bool) Te
 	return o.finish(result1(&c))
 }
 
-// HammingWindowPeriodic is [TensorOptions.HammingWindowPeriodic] with default options.
+// HammingWindowPeriodic calls aten::hamming_window.periodic. It is
+// [TensorOptions.HammingWindowPeriodic] with default options.
+//
+//	hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HammingWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.HammingWindowPeriodic(windowLength, periodic)
 }
@@ -306,7 +356,10 @@ func (o TensorOptions) HammingWindowAlpha(windowLength int, periodic bool, alpha
 	return o.finish(result1(&c))
 }
 
-// HammingWindowAlpha is [TensorOptions.HammingWindowAlpha] with default options.
+// HammingWindowAlpha calls aten::hamming_window.periodic_alpha. It is
+// [TensorOptions.HammingWindowAlpha] with default options.
+//
+//	hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HammingWindowAlpha(windowLength int, periodic bool, alpha float64) Tensor {
 	return TensorOptions{}.HammingWindowAlpha(windowLength, periodic, alpha)
 }
@@ -325,7 +378,10 @@ func (o TensorOptions) HammingWindowAlphaBeta(windowLength int, periodic bool, a
 	return o.finish(result1(&c))
 }
 
-// HammingWindowAlphaBeta is [TensorOptions.HammingWindowAlphaBeta] with default options.
+// HammingWindowAlphaBeta calls aten::hamming_window.periodic_alpha_beta. It is
+// [TensorOptions.HammingWindowAlphaBeta] with default options.
+//
+//	hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HammingWindowAlphaBeta(windowLength int, periodic bool, alpha, beta float64) Tensor {
 	return TensorOptions{}.HammingWindowAlphaBeta(windowLength, periodic, alpha, beta)
 }
@@ -341,7 +397,9 @@ func (o TensorOptions) HannWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// HannWindow is [TensorOptions.HannWindow] with default options.
+// HannWindow calls aten::hann_window. It is [TensorOptions.HannWindow] with default options.
+//
+//	hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HannWindow(windowLength int) Tensor {
 	return TensorOptions{}.HannWindow(windowLength)
 }
@@ -358,7 +416,10 @@ func (o TensorOptions) HannWindowPeriodic(windowLength int, periodic bool) Tenso
 	return o.finish(result1(&c))
 }
 
-// HannWindowPeriodic is [TensorOptions.HannWindowPeriodic] with default options.
+// HannWindowPeriodic calls aten::hann_window.periodic. It is [TensorOptions.HannWindowPeriodic]
+// with default options.
+//
+//	hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HannWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.HannWindowPeriodic(windowLength, periodic)
 }
@@ -374,7 +435,10 @@ func (o TensorOptions) KaiserWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// KaiserWindow is [TensorOptions.KaiserWindow] with default options.
+// KaiserWindow calls aten::kaiser_window. It is [TensorOptions.KaiserWindow] with default
+// options.
+//
+//	kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func KaiserWindow(windowLength int) Tensor {
 	return TensorOptions{}.KaiserWindow(windowLength)
 }
@@ -392,7 +456,10 @@ func (o TensorOptions) KaiserWindowBeta(windowLength int, periodic bool, beta fl
 	return o.finish(result1(&c))
 }
 
-// KaiserWindowBeta is [TensorOptions.KaiserWindowBeta] with default options.
+// KaiserWindowBeta calls aten::kaiser_window.beta. It is [TensorOptions.KaiserWindowBeta] with
+// default options.
+//
+//	kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func KaiserWindowBeta(windowLength int, periodic bool, beta float64) Tensor {
 	return TensorOptions{}.KaiserWindowBeta(windowLength, periodic, beta)
 }
@@ -409,7 +476,10 @@ func (o TensorOptions) KaiserWindowPeriodic(windowLength int, periodic bool) Ten
 	return o.finish(result1(&c))
 }
 
-// KaiserWindowPeriodic is [TensorOptions.KaiserWindowPeriodic] with default options.
+// KaiserWindowPeriodic calls aten::kaiser_window.periodic. It is
+// [TensorOptions.KaiserWindowPeriodic] with default options.
+//
+//	kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func KaiserWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.KaiserWindowPeriodic(windowLength, periodic)
 }
@@ -427,7 +497,10 @@ func (o TensorOptions) Linspace(start, end Scalar, steps int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Linspace is [TensorOptions.Linspace] with default options.
+// Linspace makes so many numbers from start to end, both included, at equal distances. It is
+// [TensorOptions.Linspace] with default options.
+//
+//	linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Linspace(start, end Scalar, steps int) Tensor {
 	return TensorOptions{}.Linspace(start, end, steps)
 }
@@ -448,7 +521,10 @@ func (o TensorOptions) Logspace(start, end Scalar, steps int, base ...float64) T
 	return o.finish(result1(&c))
 }
 
-// Logspace is [TensorOptions.Logspace] with default options.
+// Logspace makes so many numbers from base^start to base^end, at equal ratios. Optional: base
+// (default 10). It is [TensorOptions.Logspace] with default options.
+//
+//	logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Logspace(start, end Scalar, steps int, base ...float64) Tensor {
 	return TensorOptions{}.Logspace(start, end, steps, base...)
 }
@@ -467,7 +543,10 @@ func (o TensorOptions) Normal(mean, std float64, size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Normal is [TensorOptions.Normal] with default options.
+// Normal makes random numbers with the normal distribution. It is [TensorOptions.Normal] with
+// default options.
+//
+//	normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Normal(mean, std float64, size ...int) Tensor {
 	return TensorOptions{}.Normal(mean, std, size...)
 }
@@ -483,7 +562,9 @@ func (o TensorOptions) Ones(size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Ones is [TensorOptions.Ones] with default options.
+// Ones makes a tensor full of 1. It is [TensorOptions.Ones] with default options.
+//
+//	ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Ones(size ...int) Tensor {
 	return TensorOptions{}.Ones(size...)
 }
@@ -506,7 +587,9 @@ func (o TensorOptions) Rand(size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Rand is [TensorOptions.Rand] with default options.
+// Rand makes random numbers from [0, 1). It is [TensorOptions.Rand] with default options.
+//
+//	rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Rand(size ...int) Tensor {
 	return TensorOptions{}.Rand(size...)
 }
@@ -530,7 +613,10 @@ func (o TensorOptions) RandIntN(high int, size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandIntN is [TensorOptions.RandIntN] with default options.
+// RandIntN makes random int64 numbers from 0 up to, not including, high. It is
+// [TensorOptions.RandIntN] with default options.
+//
+//	randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RandIntN(high int, size ...int) Tensor {
 	return TensorOptions{}.RandIntN(high, size...)
 }
@@ -555,7 +641,10 @@ func (o TensorOptions) RandInt(low, high int, size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandInt is [TensorOptions.RandInt] with default options.
+// RandInt makes random int64 numbers from low up to, not including, high. It is
+// [TensorOptions.RandInt] with default options.
+//
+//	randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RandInt(low, high int, size ...int) Tensor {
 	return TensorOptions{}.RandInt(low, high, size...)
 }
@@ -579,7 +668,10 @@ func (o TensorOptions) RandN(size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandN is [TensorOptions.RandN] with default options.
+// RandN makes a tensor of these sizes of random numbers with the standard normal distribution:
+// mean 0, variance 1. It is [TensorOptions.RandN] with default options.
+//
+//	randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RandN(size ...int) Tensor {
 	return TensorOptions{}.RandN(size...)
 }
@@ -602,7 +694,10 @@ func (o TensorOptions) RandPerm(n int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandPerm is [TensorOptions.RandPerm] with default options.
+// RandPerm makes a random permutation of the numbers 0 to n-1, int64. It is
+// [TensorOptions.RandPerm] with default options.
+//
+//	randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RandPerm(n int) Tensor {
 	return TensorOptions{}.RandPerm(n)
 }
@@ -619,7 +714,10 @@ func (o TensorOptions) Range(start, end Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Range is [TensorOptions.Range] with default options.
+// Range makes the numbers start, start+1, … up to and including end. Prefer Arange. It is
+// [TensorOptions.Range] with default options.
+//
+//	range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Range(start, end Scalar) Tensor {
 	return TensorOptions{}.Range(start, end)
 }
@@ -637,7 +735,10 @@ func (o TensorOptions) RangeStep(start, end, step Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RangeStep is [TensorOptions.RangeStep] with default options.
+// RangeStep makes the numbers start, start+1, … up to and including end. Prefer Arange. It is
+// [TensorOptions.RangeStep] with default options.
+//
+//	range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RangeStep(start, end, step Scalar) Tensor {
 	return TensorOptions{}.RangeStep(start, end, step)
 }
@@ -653,7 +754,10 @@ func (o TensorOptions) ScalarTensor(s Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// ScalarTensor is [TensorOptions.ScalarTensor] with default options.
+// ScalarTensor makes a tensor without dimensions: one number. It is [TensorOptions.ScalarTensor]
+// with default options.
+//
+//	scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func ScalarTensor(s Scalar) Tensor {
 	return TensorOptions{}.ScalarTensor(s)
 }
@@ -669,7 +773,10 @@ func (o TensorOptions) SparseCOOEmpty(size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// SparseCOOEmpty is [TensorOptions.SparseCOOEmpty] with default options.
+// SparseCOOEmpty calls aten::sparse_coo_tensor.size. It is [TensorOptions.SparseCOOEmpty] with
+// default options.
+//
+//	sparse_coo_tensor.size(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCOOEmpty(size ...int) Tensor {
 	return TensorOptions{}.SparseCOOEmpty(size...)
 }
@@ -688,7 +795,10 @@ func (o TensorOptions) TrilIndices(row, col int, offset ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// TrilIndices is [TensorOptions.TrilIndices] with default options.
+// TrilIndices calls aten::tril_indices. Optional: offset (default 0). It is
+// [TensorOptions.TrilIndices] with default options.
+//
+//	tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func TrilIndices(row, col int, offset ...int) Tensor {
 	return TensorOptions{}.TrilIndices(row, col, offset...)
 }
@@ -707,7 +817,10 @@ func (o TensorOptions) TriuIndices(row, col int, offset ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// TriuIndices is [TensorOptions.TriuIndices] with default options.
+// TriuIndices calls aten::triu_indices. Optional: offset (default 0). It is
+// [TensorOptions.TriuIndices] with default options.
+//
+//	triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func TriuIndices(row, col int, offset ...int) Tensor {
 	return TensorOptions{}.TriuIndices(row, col, offset...)
 }
@@ -723,7 +836,10 @@ func (o TensorOptions) Zeros(size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Zeros is [TensorOptions.Zeros] with default options.
+// Zeros makes a tensor of these sizes full of 0; without sizes, a single number. It is
+// [TensorOptions.Zeros] with default options.
+//
+//	zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func Zeros(size ...int) Tensor {
 	return TensorOptions{}.Zeros(size...)
 }

@@ -105,6 +105,7 @@ func AffineGridGenerator(theta Tensor, size []int, alignCorners bool) Tensor {
 //
 //	align_tensors(Tensor[] tensors) -> Tensor[]
 func AlignTensors(tensors ...Tensor) []Tensor {
+	checkSome(cgo.OpAlignTensors, tensors)
 	var c cgo.Call
 	c.Begin(cgo.OpAlignTensors)
 	putTensors(&c, tensors)
@@ -315,12 +316,13 @@ func BinaryCrossEntropy(x, target Tensor, opts ...BinaryCrossEntropyOptions) Ten
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpBinaryCrossEntropy)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, o.Weight)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -333,21 +335,24 @@ func BinaryCrossEntropyWithLogits(x, target Tensor, opts ...BinaryCrossEntropyWi
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpBinaryCrossEntropyWithLogits)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, o.Weight)
 	putTensor(&c, o.PosWeight)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 
-// Binomial calls aten::binomial. Optional: generator.
+// Binomial draws, for each element, how many of count trials succeed with probability prob. A
+// count of NaN is refused, on the CPU only. Optional: generator.
 //
 //	binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 func Binomial(count, prob Tensor, generator ...*Generator) Tensor {
 	atMost(len(generator), 1)
+	checkTrials(cgo.OpBinomial, count)
 	var c cgo.Call
 	c.Begin(cgo.OpBinomial)
 	putTensor(&c, count)
@@ -892,13 +897,14 @@ func CosineEmbeddingLoss(input1, input2, target Tensor, opts ...CosineEmbeddingL
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpCosineEmbeddingLoss)
 	putTensor(&c, input1)
 	putTensor(&c, input2)
 	putTensor(&c, target)
 	c.Float(o.Margin)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -931,20 +937,21 @@ func CrossEntropyLoss(x, target Tensor, opts ...CrossEntropyLossOptions) Tensor 
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpCrossEntropyLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, o.Weight)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Int(orInt(o.IgnoreIndex, -100))
 	c.Float(o.LabelSmoothing)
 	return result1(&c)
 }
 
 // CTCLoss is the connectionist temporal classification loss of logProbs, [T, N, C], against
-// targets, class numbers of [N, S], or all of them in one vector. libtorch does not check that
-// they are below C: others read memory at random.
+// targets, class numbers of [N, S], or all of them in one vector. Others than 0 to C-1 are
+// refused, on the CPU only: elsewhere they read memory at random.
 //
 //	ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) Tensor {
@@ -952,6 +959,8 @@ func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts .
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkLabels(cgo.OpCTCLossIntList, logProbs, targets, targetLengths)
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpCTCLossIntList)
 	putTensor(&c, logProbs)
@@ -959,14 +968,14 @@ func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts .
 	c.Ints(inputLengths)
 	c.Ints(targetLengths)
 	c.Int(o.Blank)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Bool(o.ZeroInfinity)
 	return result1(&c)
 }
 
 // CTCLossTensor is the connectionist temporal classification loss of logProbs, [T, N, C], against
-// targets, class numbers of [N, S], or all of them in one vector. libtorch does not check that
-// they are below C: others read memory at random.
+// targets, class numbers of [N, S], or all of them in one vector. Others than 0 to C-1 are
+// refused, on the CPU only: elsewhere they read memory at random.
 //
 //	ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts ...CTCLossOptions) Tensor {
@@ -974,6 +983,8 @@ func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts .
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkLabelsOf(cgo.OpCTCLossTensor, logProbs, targets, targetLengths)
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpCTCLossTensor)
 	putTensor(&c, logProbs)
@@ -981,7 +992,7 @@ func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts .
 	putTensor(&c, inputLengths)
 	putTensor(&c, targetLengths)
 	c.Int(o.Blank)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Bool(o.ZeroInfinity)
 	return result1(&c)
 }
@@ -1123,7 +1134,8 @@ func Embedding(weight, indices Tensor, opts ...EmbeddingOptions) Tensor {
 
 // EmbeddingBag sums (Mode 0), averages (1) or takes the maximum (2) of the rows of weight, [n,
 // d], that the vector indices names, in bags: each begins at one of offsets and ends where the
-// next begins. libtorch does not check that offsets ascend, nor that Mode is one of these.
+// next begins. Offsets that do not ascend from 0 are refused; on the CPU only, because elsewhere
+// that would make the caller wait for the device.
 //
 //	embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) (output, offset2bag, bagSize, maxIndices Tensor) {
@@ -1131,6 +1143,7 @@ func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) 
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkBag(cgo.OpEmbeddingBag, indices, offsets, o.Mode, o.IncludeLastOffset)
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBag)
 	putTensor(&c, weight)
@@ -1146,11 +1159,12 @@ func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) 
 
 // EmbeddingBagPaddingIdx sums (Mode 0), averages (1) or takes the maximum (2) of the rows of
 // weight, [n, d], that the vector indices names, in bags: each begins at one of offsets and ends
-// where the next begins. libtorch does not check that offsets ascend, nor that Mode is one of
-// these.
+// where the next begins. Offsets that do not ascend from 0 are refused; on the CPU only, because
+// elsewhere that would make the caller wait for the device.
 //
 //	embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices Tensor) {
+	checkBag(cgo.OpEmbeddingBagPaddingIdx, indices, offsets, mode, includeLastOffset)
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBagPaddingIdx)
 	putTensor(&c, weight)
@@ -1554,6 +1568,7 @@ func GroupNorm(input Tensor, numGroups int, opts ...GroupNormOptions) Tensor {
 //
 //	gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
+	checkPackedGRU(cgo.OpGRUData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpGRUData)
 	putTensor(&c, data)
@@ -1572,6 +1587,7 @@ func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, num
 //
 //	gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func GRU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
+	checkGRU(cgo.OpGRUInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpGRUInput)
 	putTensor(&c, input)
@@ -1688,12 +1704,13 @@ func HingeEmbeddingLoss(x, target Tensor, opts ...HingeEmbeddingLossOptions) Ten
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpHingeEmbeddingLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	c.Float(orFloat(o.Margin, 1.0))
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -1773,11 +1790,12 @@ func HuberLoss(x, target Tensor, opts ...HuberLossOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpHuberLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Float(orFloat(o.Delta, 1.0))
 	return result1(&c)
 }
@@ -1873,11 +1891,12 @@ func KLDiv(x, target Tensor, opts ...KLDivOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpKLDiv)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Bool(o.LogTarget)
 	return result1(&c)
 }
@@ -1887,11 +1906,12 @@ func KLDiv(x, target Tensor, opts ...KLDivOptions) Tensor {
 //	l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func L1Loss(x, target Tensor, reduction ...Reduction) Tensor {
 	atMost(len(reduction), 1)
+	how := optional(reduction).code()
 	var c cgo.Call
 	c.Begin(cgo.OpL1Loss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(optional(reduction).code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -2077,6 +2097,7 @@ func LogspaceTensor(start, end Tensor, steps int, base float64, opts ...TensorOp
 //
 //	lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)
 func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden, cell Tensor) {
+	checkPackedLSTM(cgo.OpLSTMData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMData)
 	putTensor(&c, data)
@@ -2095,6 +2116,7 @@ func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, nu
 //
 //	lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)
 func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden, cell Tensor) {
+	checkLSTM(cgo.OpLSTMInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMInput)
 	putTensor(&c, input)
@@ -2153,13 +2175,14 @@ func MarginRankingLoss(input1, input2, target Tensor, opts ...MarginRankingLossO
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpMarginRankingLoss)
 	putTensor(&c, input1)
 	putTensor(&c, input2)
 	putTensor(&c, target)
 	c.Float(o.Margin)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -2365,11 +2388,12 @@ func MMDType(x, mat2 Tensor, outDType DType) Tensor {
 //	mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MSELoss(x, target Tensor, reduction ...Reduction) Tensor {
 	atMost(len(reduction), 1)
+	how := optional(reduction).code()
 	var c cgo.Call
 	c.Begin(cgo.OpMSELoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(optional(reduction).code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -2381,6 +2405,7 @@ func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpMultiMarginLoss)
 	putTensor(&c, x)
@@ -2388,7 +2413,7 @@ func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
 	putScalar(&c, or(o.P, 1))
 	putScalar(&c, or(o.Margin, 1))
 	putTensor(&c, o.Weight)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -2398,11 +2423,12 @@ func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
 //	multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
 	atMost(len(reduction), 1)
+	how := optional(reduction).code()
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(optional(reduction).code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -2410,6 +2436,7 @@ func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
 //
 //	native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
 func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) (output, saveMean, saveInvStd Tensor) {
+	checkBatchNorm(cgo.OpNativeBatchNorm, input, weight, bias, runningMean, runningVar, training)
 	var c cgo.Call
 	c.Begin(cgo.OpNativeBatchNorm)
 	putTensor(&c, input)
@@ -2487,12 +2514,13 @@ func NLLLoss(x, target Tensor, opts ...NLLLossOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, o.Weight)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Int(orInt(o.IgnoreIndex, -100))
 	return result1(&c)
 }
@@ -2505,12 +2533,13 @@ func NLLLoss2d(x, target Tensor, opts ...NLLLoss2dOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2d)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, o.Weight)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Int(orInt(o.IgnoreIndex, -100))
 	return result1(&c)
 }
@@ -2523,12 +2552,13 @@ func NLLLossND(x, target Tensor, opts ...NLLLossNDOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossND)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, o.Weight)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Int(orInt(o.IgnoreIndex, -100))
 	return result1(&c)
 }
@@ -2750,6 +2780,7 @@ func Poisson(x Tensor, generator ...*Generator) Tensor {
 //
 //	poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor
 func PoissonNLLLoss(input, target Tensor, logInput, full bool, eps float64, reduction Reduction) Tensor {
+	how := reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpPoissonNLLLoss)
 	putTensor(&c, input)
@@ -2757,7 +2788,7 @@ func PoissonNLLLoss(input, target Tensor, logInput, full bool, eps float64, redu
 	c.Bool(logInput)
 	c.Bool(full)
 	c.Float(eps)
-	c.Code(reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -3092,6 +3123,7 @@ func RMSNorm(input Tensor, normalizedShape []int, opts ...RMSNormOptions) Tensor
 //
 //	rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
+	checkPackedRNN(cgo.OpRNNReLUData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUData)
 	putTensor(&c, data)
@@ -3110,6 +3142,7 @@ func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 //
 //	rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func RNNReLU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
+	checkRNN(cgo.OpRNNReLUInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUInput)
 	putTensor(&c, input)
@@ -3147,6 +3180,7 @@ func RNNReLUCell(input, hx, wIH, wHH Tensor, opts ...RNNReLUCellOptions) Tensor 
 //
 //	rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
+	checkPackedRNN(cgo.OpRNNTanhData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhData)
 	putTensor(&c, data)
@@ -3165,6 +3199,7 @@ func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 //
 //	rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func RNNTanh(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
+	checkRNN(cgo.OpRNNTanhInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhInput)
 	putTensor(&c, input)
@@ -3286,6 +3321,7 @@ func ScaledDotProductAttention(query, key, value Tensor, opts ...ScaledDotProduc
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkHeads(cgo.OpScaledDotProductAttention, key, value, o.EnableGQA)
 	var c cgo.Call
 	c.Begin(cgo.OpScaledDotProductAttention)
 	putTensor(&c, query)
@@ -3338,7 +3374,8 @@ func SearchSorted(sortedSequence, x Tensor, opts ...SearchSortedOptions) Tensor 
 	return result1(&c)
 }
 
-// SegmentReduce calls aten::segment_reduce.
+// SegmentReduce reduces data along Axis in segments: of Lengths, or between Offsets. Segments
+// outside data are refused, on the CPU only, whether Unsafe or not.
 //
 //	segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor
 func SegmentReduce(data Tensor, reduce string, opts ...SegmentReduceOptions) Tensor {
@@ -3346,6 +3383,7 @@ func SegmentReduce(data Tensor, reduce string, opts ...SegmentReduceOptions) Ten
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkSegments(cgo.OpSegmentReduce, data, o.Lengths, o.Offsets, o.Axis)
 	var c cgo.Call
 	c.Begin(cgo.OpSegmentReduce)
 	putTensor(&c, data)
@@ -3410,11 +3448,12 @@ func SmoothL1Loss(x, target Tensor, opts ...SmoothL1LossOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpSmoothL1Loss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	c.Float(orFloat(o.Beta, 1.0))
 	return result1(&c)
 }
@@ -3424,11 +3463,12 @@ func SmoothL1Loss(x, target Tensor, opts ...SmoothL1LossOptions) Tensor {
 //	soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func SoftMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
 	atMost(len(reduction), 1)
+	how := optional(reduction).code()
 	var c cgo.Call
 	c.Begin(cgo.OpSoftMarginLoss)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(optional(reduction).code())
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -3468,6 +3508,7 @@ func SparseBSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressedAlone(cgo.OpSparseBSCTensorCColRowValue, ccolIndices, rowIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSCTensorCColRowValue)
 	putTensor(&c, ccolIndices)
@@ -3485,6 +3526,7 @@ func SparseBSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressed(cgo.OpSparseBSCTensorCColRowValueSize, ccolIndices, rowIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSCTensorCColRowValueSize)
 	putTensor(&c, ccolIndices)
@@ -3503,6 +3545,7 @@ func SparseBSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressedAlone(cgo.OpSparseBSRTensorCRowColValue, crowIndices, colIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSRTensorCRowColValue)
 	putTensor(&c, crowIndices)
@@ -3520,6 +3563,7 @@ func SparseBSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressed(cgo.OpSparseBSRTensorCRowColValueSize, crowIndices, colIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSRTensorCRowColValueSize)
 	putTensor(&c, crowIndices)
@@ -3538,6 +3582,7 @@ func SparseCompressedTensor(compressedIndices, plainIndices, values Tensor, opts
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressedAlone(cgo.OpSparseCompressedTensorCompPlainValue, compressedIndices, plainIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCompressedTensorCompPlainValue)
 	putTensor(&c, compressedIndices)
@@ -3555,6 +3600,7 @@ func SparseCompressedTensorSize(compressedIndices, plainIndices, values Tensor, 
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressed(cgo.OpSparseCompressedTensorCompPlainValueSize, compressedIndices, plainIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCompressedTensorCompPlainValueSize)
 	putTensor(&c, compressedIndices)
@@ -3583,8 +3629,8 @@ func SparseCOOTensor(indices, values Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// SparseCOOTensorSize makes a sparse tensor of the values at indices, [dimensions, n]. libtorch
-// does not check that they lie within size.
+// SparseCOOTensorSize makes a sparse tensor of the values at indices, [dimensions, n]. That they
+// lie within size is checked on the CPU only.
 //
 //	sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor
 func SparseCOOTensorSize(indices, values Tensor, size []int, opts ...TensorOptions) Tensor {
@@ -3592,6 +3638,7 @@ func SparseCOOTensorSize(indices, values Tensor, size []int, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCOO(cgo.OpSparseCOOTensorIndicesSize, indices, values, size)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCOOTensorIndicesSize)
 	putTensor(&c, indices)
@@ -3610,6 +3657,7 @@ func SparseCSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressedAlone(cgo.OpSparseCSCTensorCColRowValue, ccolIndices, rowIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSCTensorCColRowValue)
 	putTensor(&c, ccolIndices)
@@ -3627,6 +3675,7 @@ func SparseCSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressed(cgo.OpSparseCSCTensorCColRowValueSize, ccolIndices, rowIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSCTensorCColRowValueSize)
 	putTensor(&c, ccolIndices)
@@ -3645,6 +3694,7 @@ func SparseCSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressedAlone(cgo.OpSparseCSRTensorCRowColValue, crowIndices, colIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSRTensorCRowColValue)
 	putTensor(&c, crowIndices)
@@ -3662,6 +3712,7 @@ func SparseCSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	checkCompressed(cgo.OpSparseCSRTensorCRowColValueSize, crowIndices, colIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSRTensorCRowColValueSize)
 	putTensor(&c, crowIndices)
@@ -3862,6 +3913,7 @@ func TripletMarginLoss(anchor, positive, negative Tensor, opts ...TripletMarginL
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpTripletMarginLoss)
 	putTensor(&c, anchor)
@@ -3871,7 +3923,7 @@ func TripletMarginLoss(anchor, positive, negative Tensor, opts ...TripletMarginL
 	c.Float(orFloat(o.P, 2))
 	c.Float(orFloat(o.Eps, 1e-06))
 	c.Bool(o.Swap)
-	c.Code(o.Reduction.code())
+	c.Code(how)
 	return result1(&c)
 }
 

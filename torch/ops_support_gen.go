@@ -13,6 +13,9 @@ func RawScalar(c *cgo.Call, v Scalar) { putScalar(c, v) }
 // RawGenerator adds a generator to a call for package aten.
 func RawGenerator(c *cgo.Call, g *Generator) { putGenerator(c, g) }
 
+// RawReduction is the number of a loss's reduction in libtorch.
+func RawReduction(r Reduction) int64 { return r.code() }
+
 // RawFinish applies to a result of package aten what no operator takes.
 func RawFinish(o TensorOptions, t Tensor) Tensor { return o.finish(t) }
 

@@ -144,7 +144,7 @@ func TestOptions(t *testing.T) {
 	for _, want := range []string{
 		"c.Bool(o.A)", "c.Bool(!o.NoB)", "c.Int(orInt(o.C, 3))", "c.Int(o.D)", "c.Float(orFloat(o.E, 0.5))", "putScalar(&c, or(o.G, 2))",
 		"putOptScalar(&c, o.H)", "c.OptInt(o.I)", "c.OptBool(o.J)", `c.Str(orStr(o.K, "x"))`, "putOptStr(&c, o.L)", "c.Ints(orInts(o.M, 1, 1))",
-		"c.Ints(o.N)", "c.OptInts(o.Q)", "c.Code(o.S.code())", "c.Code(orCode(o.T.code(), 4))", "putTensor(&c, o.U)", "putGenerator(&c, o.V)", "c.Code(o.Reduction.code())",
+		"c.Ints(o.N)", "c.OptInts(o.Q)", "c.Code(o.S.code())", "c.Code(orCode(o.T.code(), 4))", "putTensor(&c, o.U)", "putGenerator(&c, o.V)", "how := o.Reduction.code()", "c.Code(how)",
 	} {
 		require.Contains(t, src, want+"\n")
 	}
@@ -164,6 +164,37 @@ func TestFailures(t *testing.T) {
 			require.ErrorContains(t, err, text, name)
 		}
 	}
+}
+
+// TestChecks holds what a check line may name, and that the function comes first.
+func TestChecks(t *testing.T) {
+	tab := tables(t)
+	const op = "f(Tensor self, Tensor? t=None, *, int a=0, int b=3, bool c=True, float d=0.5, Generator? g=None) -> Tensor"
+	for args, want := range map[string]string{
+		"self":  "checkF(cgo.OpF, x)",
+		"t":     "checkF(cgo.OpF, o.T)",
+		"a b":   "checkF(cgo.OpF, o.A, orInt(o.B, 3))",
+		"c":     "checkF(cgo.OpF, !o.NoC)",
+		"g":     "checkF(cgo.OpF, o.G)",
+		"d":     "",
+		"e":     "",
+		"out":   "",
+		"dtype": "",
+	} {
+		tab.Checks = map[string]*checkLine{}
+		require.NoError(t, tab.nameLine("check f checkF "+args))
+		files, _, err := render(parse(t, op), nil, tab)
+		if want == "" {
+			require.ErrorContains(t, err, args)
+			continue
+		}
+		require.NoError(t, err)
+		require.Contains(t, string(files["torch/ops_function_gen.go"]), "\t"+want+"\n\tvar c cgo.Call\n", args)
+	}
+	require.ErrorContains(t, tab.nameLine("check g checkG"), "check g checkG")
+	tab.Checks = map[string]*checkLine{"_f": {"checkF", []string{"self"}}}
+	_, _, err := render(parse(t, "_f(Tensor self) -> Tensor"), nil, tab)
+	require.ErrorContains(t, err, "only forms of package torch are checked")
 }
 
 // TestTables checks that lines without effect, doubled lines and unknown ones are errors.

@@ -2,17 +2,18 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // docWidth is where lines of comments are broken.
 const docWidth = 96
 
-// doc is the comment above a Go form: what it does, how its options are given, and
-// the schema line. The lines begin after the slashes.
-func (t *Tables) doc(f *Func) []string {
+// doc is the comment above a Go form: what it does, how its options are given, further
+// sentences, and the schema line. The lines begin after the slashes.
+func (t *Tables) doc(f *Func, more ...string) []string {
 	text := t.sentence(f)
-	for _, n := range f.Notes {
+	for _, n := range append(slices.Clone(f.Notes), more...) {
 		text += " " + n
 	}
 	lines := wrap(text, docWidth)

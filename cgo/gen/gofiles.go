@@ -181,6 +181,9 @@ func goFile(pkg string, funcs []*Func, t *Tables) ([]byte, error) {
 	}
 	for _, f := range funcs {
 		e.function(f, t.doc(f))
+		if f.factory() {
+			e.plainTwin(f, t.doc(f, fmt.Sprintf("It is [TensorOptions.%s] with default options.", f.Symbol)))
+		}
 	}
 	return e.source()
 }

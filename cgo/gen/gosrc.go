@@ -47,6 +47,8 @@ func (e *emitter) function(f *Func, doc []string) {
 	if n := f.tail(); n > 0 {
 		e.line("atMost(len(%s), %d)", f.last().Name, n)
 	}
+	e.check(f)
+	e.reductionFirst(f)
 	e.line("var c cgo.Call")
 	e.begin(f)
 	for i := range f.Slots {
@@ -54,9 +56,6 @@ func (e *emitter) function(f *Func, doc []string) {
 	}
 	e.result(f)
 	e.line("}")
-	if f.factory() {
-		e.plainTwin(f)
-	}
 }
 
 // tail is how many optional arguments the variadic parameter stands for; 0 if it is an
@@ -227,7 +226,7 @@ func (f *Func) returnsArgs() []Param {
 }
 
 // plainTwin writes the function Zeros for the method TensorOptions.Zeros.
-func (e *emitter) plainTwin(f *Func) {
+func (e *emitter) plainTwin(f *Func, doc []string) {
 	var names []string
 	for _, p := range f.Params {
 		if strings.HasPrefix(p.Type, "...") {
@@ -235,6 +234,9 @@ func (e *emitter) plainTwin(f *Func) {
 		}
 		names = append(names, p.Name)
 	}
-	e.line("\n// %s is [TensorOptions.%s] with default options.", f.Symbol, f.Symbol)
+	e.WriteByte('\n')
+	for _, l := range doc {
+		e.line("//%s", l)
+	}
 	e.line("func %s(%s) Tensor {\nreturn TensorOptions{}.%s(%s)\n}", f.Symbol, e.params(f), f.Symbol, strings.Join(names, ", "))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,7 +47,7 @@ func (e *emitter) putValue(s *Slot, expr string) string {
 		return fmt.Sprintf("c.Code(%s)", e.code(expr))
 	}
 	if isReduction(s.Arg) {
-		return e.reduction(expr)
+		return "c.Code(how)"
 	}
 	method := map[string]string{
 		"int": "Int", "int?": "OptInt", "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "Bool",
@@ -55,11 +56,22 @@ func (e *emitter) putValue(s *Slot, expr string) string {
 	return fmt.Sprintf("c.%s(%s)", method, expr)
 }
 
-func (e *emitter) reduction(expr string) string {
-	if e.aten {
-		return "c.Code(reductionCode(" + expr + "))"
+// reductionFirst looks up the number of a reduction, which fails for an unknown one, before
+// the call takes hold of any tensor.
+func (e *emitter) reductionFirst(f *Func) {
+	i := slices.IndexFunc(f.Slots, func(s Slot) bool { return isReduction(s.Arg) })
+	if i < 0 {
+		return
 	}
-	return "c.Code(" + expr + ".code())"
+	expr := f.Slots[i].Expr
+	if f.Slots[i].Source == FromVariadic {
+		expr = "optional(" + expr + ")"
+	}
+	if e.aten {
+		e.line("how := torch.RawReduction(%s)", expr)
+	} else {
+		e.line("how := %s.code()", expr)
+	}
 }
 
 func (e *emitter) code(expr string) string {

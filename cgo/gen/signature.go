@@ -49,6 +49,7 @@ type Func struct {
 	Notes   []string
 	Results []Param // names may be empty
 	Twin    bool    // in place, with a form of the same name that is not
+	Check   *Check  // what looks at the arguments before libtorch does; may be nil
 	extra   string
 }
 
@@ -70,6 +71,9 @@ func build(o *Op, symbol, extra string, t *Tables) (*Func, error) {
 	}
 	f.variadicList()
 	if err := f.results(t); err != nil {
+		return nil, err
+	}
+	if f.Check, err = f.check(t); err != nil {
 		return nil, err
 	}
 	return f, f.checkNames()
@@ -313,7 +317,7 @@ func (f *Func) results(t *Tables) error {
 }
 
 // reserved are the names that generated bodies use themselves, packages, and Go's own.
-var reserved = strings.Fields(`c o op opts cgo torch given atMost optional optionalOr pointer intAt or code done break case chan const continue default defer else fallthrough for func go goto if
+var reserved = strings.Fields(`c o op how opts cgo torch given atMost optional optionalOr pointer intAt or code done break case chan const continue default defer else fallthrough for func go goto if
 import interface map package range return select struct switch type var any append bool byte cap clear close complex copy delete
 error false float32 float64 imag int int64 iota len make max min new nil panic print println real recover string true uint`)
 

@@ -14,6 +14,13 @@ import (
 // alsoForm is a second Go form of an operator, which requires one of its options.
 type alsoForm struct{ symbol, arg string }
 
+// checkLine is the hand-written function that sees an operator's arguments first: those
+// of these names.
+type checkLine struct {
+	function string
+	args     []string
+}
+
 // handForm is the hand-written Go form that stands in for an operator.
 type handForm struct{ symbol string }
 
@@ -36,6 +43,7 @@ type Tables struct {
 	Fixed    map[string]map[string]string // operator → argument → the value it always has
 	Also     map[string]*alsoForm         // operator → a second Go form
 	Hand     map[string]*handForm
+	Checks   map[string]*checkLine
 	Docs     map[string]string // operator or base name → the rest of the first line
 	Gone     map[string]string // operator → first libtorch version without it
 }
@@ -48,7 +56,7 @@ func readTables(dir string) (*Tables, error) {
 		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{},
 		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
 		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{},
-		Hand: map[string]*handForm{}, Docs: map[string]string{}, Gone: map[string]string{},
+		Hand: map[string]*handForm{}, Checks: map[string]*checkLine{}, Docs: map[string]string{}, Gone: map[string]string{},
 	}
 	files := []struct {
 		name string
@@ -117,6 +125,8 @@ func (t *Tables) nameLine(line string) error {
 		return enter(t.Also, f[0], &alsoForm{f[1], f[2]})
 	case kind == "hand" && len(f) == 2:
 		return enter(t.Hand, f[0], &handForm{f[1]})
+	case kind == "check" && len(f) > 2:
+		return enter(t.Checks, f[0], &checkLine{f[1], f[2:]})
 	default:
 		return fmt.Errorf("%q is not a line of this table", line)
 	}
@@ -160,7 +170,8 @@ func (t *Tables) unused(ops []*Op) error {
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
 		maps.Keys(t.Public), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
-		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Docs), maps.Keys(t.Gone),
+		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Checks),
+		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {
 		for name := range keys {
 			if !known[name] && !strings.HasPrefix(name, "@") {

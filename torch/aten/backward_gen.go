@@ -1064,13 +1064,14 @@ func BinaryCrossEntropyBackward(gradOutput, x, target torch.Tensor, opts ...Bina
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := torch.RawReduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpBinaryCrossEntropyBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, o.Weight)
-	c.Code(reductionCode(o.Reduction))
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -1461,12 +1462,13 @@ func HardtanhBackward(gradOutput, x torch.Tensor, minVal, maxVal torch.Scalar) t
 //
 //	huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor
 func HuberLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction, delta float64) torch.Tensor {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpHuberLossBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	c.Float(delta)
 	return result1(&c)
 }
@@ -1870,12 +1872,13 @@ func MPSConvolutionTransposeBackward(x, gradOutput, weight torch.Tensor, padding
 //
 //	mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
 func MSELossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction) torch.Tensor {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMSELossBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -1887,6 +1890,7 @@ func MultiMarginLossBackward(gradOutput, x, target torch.Tensor, p, margin torch
 	if given(len(opts)) {
 		o = opts[0]
 	}
+	how := torch.RawReduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultiMarginLossBackward)
 	putTensor(&c, gradOutput)
@@ -1895,7 +1899,7 @@ func MultiMarginLossBackward(gradOutput, x, target torch.Tensor, p, margin torch
 	putScalar(&c, p)
 	putScalar(&c, margin)
 	putTensor(&c, o.Weight)
-	c.Code(reductionCode(o.Reduction))
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -1903,12 +1907,13 @@ func MultiMarginLossBackward(gradOutput, x, target torch.Tensor, p, margin torch
 //
 //	multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor
 func MultilabelMarginLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction, isTarget torch.Tensor) torch.Tensor {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLossBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	putTensor(&c, isTarget)
 	return result1(&c)
 }
@@ -1984,13 +1989,14 @@ func NativeLayerNormBackward(gradOut, input torch.Tensor, normalizedShape []int,
 //
 //	nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor
 func NLLLoss2dBackward(gradOutput, x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int, totalWeight torch.Tensor) torch.Tensor {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2dBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, weight)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	c.Int(ignoreIndex)
 	putTensor(&c, totalWeight)
 	return result1(&c)
@@ -2000,13 +2006,14 @@ func NLLLoss2dBackward(gradOutput, x, target, weight torch.Tensor, reduction tor
 //
 //	nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor
 func NLLLossBackward(gradOutput, x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int, totalWeight torch.Tensor) torch.Tensor {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, weight)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	c.Int(ignoreIndex)
 	putTensor(&c, totalWeight)
 	return result1(&c)
@@ -2154,12 +2161,13 @@ func SliceBackward(gradOutput torch.Tensor, inputSizes []int, dim, start, end, s
 //
 //	smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor
 func SmoothL1LossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction, beta float64) torch.Tensor {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSmoothL1LossBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	c.Float(beta)
 	return result1(&c)
 }
@@ -2168,12 +2176,13 @@ func SmoothL1LossBackward(gradOutput, x, target torch.Tensor, reduction torch.Re
 //
 //	soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
 func SoftMarginLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction) torch.Tensor {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSoftMarginLossBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	return result1(&c)
 }
 

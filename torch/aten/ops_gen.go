@@ -5625,11 +5625,12 @@ func MKLDNNRNNLayer(input, weight0, weight1, weight2, weight3, hx, cx torch.Tens
 //
 //	multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 func MultilabelMarginLossForward(x, target torch.Tensor, reduction torch.Reduction) (output, isTarget torch.Tensor) {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLossForward)
 	putTensor(&c, x)
 	putTensor(&c, target)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	return result2(&c)
 }
 
@@ -5674,12 +5675,13 @@ func NativeNormDimDType(x torch.Tensor, p torch.Scalar, dim []int, keepDim bool,
 //
 //	nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)
 func NLLLoss2dForward(x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int) (output, totalWeight torch.Tensor) {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2dForward)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, weight)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	c.Int(ignoreIndex)
 	return result2(&c)
 }
@@ -5688,12 +5690,13 @@ func NLLLoss2dForward(x, target, weight torch.Tensor, reduction torch.Reduction,
 //
 //	nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)
 func NLLLossForward(x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int) (output, totalWeight torch.Tensor) {
+	how := torch.RawReduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossForward)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	putTensor(&c, weight)
-	c.Code(reductionCode(reduction))
+	c.Code(how)
 	c.Int(ignoreIndex)
 	return result2(&c)
 }

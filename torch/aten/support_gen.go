@@ -38,17 +38,6 @@ func code[T torch.DType | torch.Layout | torch.MemoryFormat | torch.Device](v T)
 	return int64(v) - 1
 }
 
-// reductionCode is the number of a loss's reduction in libtorch.
-func reductionCode(r torch.Reduction) int64 {
-	switch r {
-	case torch.ReductionSum:
-		return 2
-	case torch.ReductionNone:
-		return 0
-	}
-	return 1
-}
-
 func done(c *cgo.Call) { torch.RawDone(c) }
 
 func result1(c *cgo.Call) torch.Tensor {
