@@ -234,7 +234,7 @@ func TestStatesThatDoNotFit(t *testing.T) {
 			nil,
 			{"last_epoch": "three"},
 			{"last_epoch": 1.5},
-			{"last_epoch": -2},
+			{"last_epoch": -1},
 			{"last_epoch": 3, "base_lrs": []float64{1}, "_last_lr": []float64{1}},
 			{"last_epoch": 3, "base_lrs": []float64{1, 2}, "_last_lr": []any{"x", 1.0}},
 			{"last_epoch": 3, "base_lrs": []float64{1, 2}},

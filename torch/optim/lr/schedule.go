@@ -109,7 +109,7 @@ func (s *Schedule) StateDict() map[string]any {
 // LoadStateDict takes the schedule to where StateDict, or PyTorch's state_dict, says. Numbers
 // may have been through JSON. Where the state does not fit nothing changes.
 func (s *Schedule) LoadStateDict(state map[string]any) error {
-	loaded, err := s.parse(state)
+	loaded, err := s.parse(state, 0)
 	if err != nil {
 		return err
 	}
@@ -124,12 +124,12 @@ func (s *Schedule) LoadStateDict(state map[string]any) error {
 	return nil
 }
 
-// parse reads a state into a schedule of its own.
-func (s *Schedule) parse(state map[string]any) (*Schedule, error) {
+// parse reads a state into a schedule of its own that has made no fewer steps than least.
+func (s *Schedule) parse(state map[string]any, least float64) (*Schedule, error) {
 	loaded := &Schedule{base: s.base, done: s.done}
 	if s.parts == nil || s.milestones != nil {
 		done, ok := number(state["last_epoch"])
-		if !ok || done < -1 || done != float64(int(done)) {
+		if !ok || done < least || done != float64(int(done)) {
 			return nil, fmt.Errorf("lr: last_epoch of the state is %v, expected a count of steps", state["last_epoch"])
 		}
 		loaded.done = int(done)
@@ -145,7 +145,7 @@ func (s *Schedule) parse(state map[string]any) (*Schedule, error) {
 	}
 	for i, part := range s.parts {
 		dict, _ := states[i].(map[string]any)
-		own, err := part.parse(dict)
+		own, err := part.parse(dict, -1)
 		if err != nil {
 			return nil, fmt.Errorf("lr: _schedulers[%d]: %w", i, err)
 		}
