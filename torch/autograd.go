@@ -4,26 +4,26 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// RequiresGrad tells whether operations on t are recorded.
-func (t Tensor) RequiresGrad() bool { d := t.traits(); return d.flag(flagRequiresGrad) }
+// RequiresGrad tells whether operations on x are recorded.
+func (x Tensor) RequiresGrad() bool { d := x.traits(); return d.flag(flagRequiresGrad) }
 
-// IsLeaf tells whether t was made by the user rather than by a recorded operation: leaves
+// IsLeaf tells whether x was made by the user rather than by a recorded operation: leaves
 // are where Backward leaves gradients.
-func (t Tensor) IsLeaf() bool { d := t.traits(); return d.flag(flagLeaf) }
+func (x Tensor) IsLeaf() bool { d := x.traits(); return d.flag(flagLeaf) }
 
-// SetRequiresGrad starts or stops recording operations on t, and returns t. Only
+// SetRequiresGrad starts or stops recording operations on x, and returns x. Only
 // floating-point and complex tensors can require gradients.
-func (t Tensor) SetRequiresGrad(on bool) Tensor {
+func (x Tensor) SetRequiresGrad(on bool) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSetRequiresGrad)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	c.Bool(on)
 	done(&c)
-	return t
+	return x
 }
 
-// Grad is the gradient that Backward summed up in t, or the undefined tensor.
-func (t Tensor) Grad() Tensor { return Grads([]Tensor{t})[0] }
+// Grad is the gradient that Backward summed up in x, or the undefined tensor.
+func (x Tensor) Grad() Tensor { return Grads([]Tensor{x})[0] }
 
 // Grads are the gradients of many tensors, in one call; undefined where there is none.
 func Grads(list []Tensor) []Tensor {
@@ -33,11 +33,11 @@ func Grads(list []Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// SetGrad replaces t's gradient; the undefined tensor removes it.
-func (t Tensor) SetGrad(g Tensor) {
+// SetGrad replaces x's gradient; the undefined tensor removes it.
+func (x Tensor) SetGrad(g Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetGradient)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	putTensor(&c, g)
 	done(&c)
 }
@@ -50,54 +50,54 @@ func ClearGrads(list []Tensor) {
 	done(&c)
 }
 
-// RetainGrad makes Backward leave a gradient in t although it is not a leaf.
-func (t Tensor) RetainGrad() {
+// RetainGrad makes Backward leave a gradient in x although it is not a leaf.
+func (x Tensor) RetainGrad() {
 	var c cgo.Call
 	c.Begin(cgo.OpRetainGrad)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	done(&c)
 }
 
-// GradFn is the name of the recorded operation that made t ("AddBackward0"), or "".
-func (t Tensor) GradFn() string {
+// GradFn is the name of the recorded operation that made x ("AddBackward0"), or "".
+func (x Tensor) GradFn() string {
 	var c cgo.Call
 	c.Begin(cgo.OpGradFn)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	done(&c)
 	return c.Text(0)
 }
 
-// SetData makes t refer to the memory, shape and dtype of source, behind autograd's back.
-// All holders of t see the change.
-func (t Tensor) SetData(source Tensor) {
+// SetData makes x refer to the memory, shape and dtype of source, behind autograd's back.
+// All holders of x see the change.
+func (x Tensor) SetData(source Tensor) {
 	if !source.Defined() {
 		throw("set_data", KindValue, "the source is the undefined tensor")
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpReplaceData)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	putTensor(&c, source)
 	done(&c)
 }
 
 // BackwardOptions are the rarer arguments of [Tensor.Backward].
 type BackwardOptions struct {
-	Gradient    Tensor   // of the result with respect to t; default: 1, for a t of one element
+	Gradient    Tensor   // of the result with respect to x; default: 1, for an x of one element
 	RetainGraph bool     // keep the recorded operations, for a second Backward
 	CreateGraph bool     // record this Backward too, for derivatives of derivatives
 	Inputs      []Tensor // leave gradients in these only; default: in all leaves
 }
 
-// Backward computes the gradients of t and adds them to the Grad of the leaves that t was
-// computed from. t must hold one element unless a Gradient is given. It panics if t was
+// Backward computes the gradients of x and adds them to the Grad of the leaves that x was
+// computed from. x must hold one element unless a Gradient is given. It panics if x was
 // not recorded, or if its graph has been used up by an earlier Backward.
-func (t Tensor) Backward(opts ...BackwardOptions) {
+func (x Tensor) Backward(opts ...BackwardOptions) {
 	o := first(opts)
 	var gradients []Tensor
 	if o.Gradient.Defined() {
 		gradients = []Tensor{o.Gradient}
 	}
-	Backward([]Tensor{t}, gradients, BackwardOptions{RetainGraph: o.RetainGraph, CreateGraph: o.CreateGraph, Inputs: o.Inputs})
+	Backward([]Tensor{x}, gradients, BackwardOptions{RetainGraph: o.RetainGraph, CreateGraph: o.CreateGraph, Inputs: o.Inputs})
 }
 
 // Backward is [Tensor.Backward] from several tensors at once. gradients is empty or holds

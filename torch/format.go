@@ -39,12 +39,12 @@ func currentPrintOptions() (o PrintOptions) {
 //
 // The elements are fetched from the device, those that are shown. A closed tensor prints
 // as <closed tensor>, the undefined one as <undefined tensor>.
-func (t Tensor) String() string { return currentPrintOptions().Sprint(t) }
+func (x Tensor) String() string { return currentPrintOptions().Sprint(x) }
 
 // Format prints the tensor as String does. The verbs are %v and %s, %e for scientific
 // notation and %f for none; a precision is the number of digits after the point, a width
-// that of the lines, and a plus sign shows all elements: fmt.Printf("%+.2v", t).
-func (t Tensor) Format(s fmt.State, verb rune) {
+// that of the lines, and a plus sign shows all elements: fmt.Printf("%+.2v", x).
+func (x Tensor) Format(s fmt.State, verb rune) {
 	o := currentPrintOptions()
 	switch verb {
 	case 'v', 's':
@@ -63,7 +63,7 @@ func (t Tensor) Format(s fmt.State, verb rune) {
 	if s.Flag('+') {
 		o.Threshold = math.MaxInt
 	}
-	_, _ = io.WriteString(s, o.Sprint(t)) // fmt reports what the writer says
+	_, _ = io.WriteString(s, o.Sprint(x)) // fmt reports what the writer says
 }
 
 // Sprint is [Tensor.String] with these options.

@@ -42,7 +42,7 @@ func Slice(bounds ...int) SliceRange {
 // End is the end of a dimension in [Slice].
 const End = math.MaxInt
 
-// Index selects part of t, one index per dimension, as t[...] does in Python:
+// Index selects part of x, one index per dimension, as x[...] does in Python:
 //
 //	x.Index(0)                          // the first row
 //	x.Index(torch.All, torch.Slice(2))  // the first two columns
@@ -52,10 +52,10 @@ const End = math.MaxInt
 //
 // An index is an int (which removes the dimension), a [SliceRange], nil (a new dimension
 // of size 1), [Ellipsis], a bool, a []int or []bool, or a tensor of integers or booleans.
-// Numbers, ranges, nil and Ellipsis give a view of t; tensors and lists a copy.
-func (t Tensor) Index(indices ...any) Tensor {
+// Numbers, ranges, nil and Ellipsis give a view of x; tensors and lists a copy.
+func (x Tensor) Index(indices ...any) Tensor {
 	return Scope1(func() Tensor {
-		view, picks := t.narrow(indices)
+		view, picks := x.narrow(indices)
 		if picks == nil {
 			return view
 		}
@@ -63,30 +63,30 @@ func (t Tensor) Index(indices ...any) Tensor {
 	})
 }
 
-// SetIndex overwrites the selected part of t with value, a tensor that broadcasts to it or
+// SetIndex overwrites the selected part of x with value, a tensor that broadcasts to it or
 // a number.
-func (t Tensor) SetIndex(value any, indices ...any) {
-	Scope(func() { t.assign(value, false, indices) })
+func (x Tensor) SetIndex(value any, indices ...any) {
+	Scope(func() { x.assign(value, false, indices) })
 }
 
-// AddIndex adds value to the selected part of t; an element that is selected several times
+// AddIndex adds value to the selected part of x; an element that is selected several times
 // gets it each time.
-func (t Tensor) AddIndex(value any, indices ...any) {
-	Scope(func() { t.assign(value, true, indices) })
+func (x Tensor) AddIndex(value any, indices ...any) {
+	Scope(func() { x.assign(value, true, indices) })
 }
 
-func (t Tensor) assign(value any, accumulate bool, indices []any) {
-	view, picks := t.narrow(indices)
+func (x Tensor) assign(value any, accumulate bool, indices []any) {
+	view, picks := x.narrow(indices)
 	v, ok := value.(Tensor)
 	if !ok {
-		v = TensorOptions{DType: t.DType(), Device: t.Device()}.Full(nil, value)
+		v = TensorOptions{DType: x.DType(), Device: x.Device()}.Full(nil, value)
 	}
 	for v.Dim() > 0 && v.Size(0) == 1 { // leading sizes of 1 fit anywhere, as in Python
 		v = v.SqueezeDim(0)
 	}
 	switch {
 	case picks != nil:
-		view.indexPut(picks, v.To(t.DType()), accumulate)
+		view.indexPut(picks, v.To(x.DType()), accumulate)
 	case accumulate:
 		view.AddInPlace(v)
 	default:
@@ -96,12 +96,12 @@ func (t Tensor) assign(value any, accumulate bool, indices []any) {
 
 // narrow applies the indices that give views; what remains are the tensors to pick by, one
 // per dimension of the view (undefined: all), or nil if there are none.
-func (t Tensor) narrow(indices []any) (view Tensor, picks []Tensor) {
-	view = t
+func (x Tensor) narrow(indices []any) (view Tensor, picks []Tensor) {
+	view = x
 	dim, picking := 0, false
-	skip := t.Dim() - consumed(indices)
+	skip := x.Dim() - consumed(indices)
 	if skip < 0 {
-		throw("index", KindIndex, "too many indices: a tensor of %d dimensions has no room for %d", t.Dim(), t.Dim()-skip)
+		throw("index", KindIndex, "too many indices: a tensor of %d dimensions has no room for %d", x.Dim(), x.Dim()-skip)
 	}
 	for _, index := range indices {
 		switch i := index.(type) {
@@ -136,7 +136,7 @@ func (t Tensor) narrow(indices []any) (view Tensor, picks []Tensor) {
 			default:
 				dim += used - 1
 			}
-			picks = append(picks, pick.To(t.Device()))
+			picks = append(picks, pick.To(x.Device()))
 			picking = true
 		}
 		dim++
@@ -186,10 +186,10 @@ func asPick(index any) Tensor {
 	return Tensor{}
 }
 
-func (t Tensor) slice(dim int, r SliceRange) Tensor {
+func (x Tensor) slice(dim int, r SliceRange) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSliceTensor)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	c.Int(dim)
 	c.OptInt(&r.Start)
 	c.OptInt(&r.Stop)
@@ -197,35 +197,35 @@ func (t Tensor) slice(dim int, r SliceRange) Tensor {
 	return result1(&c)
 }
 
-func (t Tensor) indexTensor(picks []Tensor) Tensor {
+func (x Tensor) indexTensor(picks []Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIndexTensor)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	putTensors(&c, picks)
 	return result1(&c)
 }
 
-func (t Tensor) indexPut(picks []Tensor, value Tensor, accumulate bool) {
+func (x Tensor) indexPut(picks []Tensor, value Tensor, accumulate bool) {
 	var c cgo.Call
 	c.Begin(cgo.OpIndexPutInPlace)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	putTensors(&c, picks)
 	putTensor(&c, value)
 	c.Bool(accumulate)
 	done(&c)
 }
 
-// Rows ranges over the first dimension of t: each index with its part of t, a view.
-func (t Tensor) Rows() iter.Seq2[int, Tensor] { return t.Each(0) }
+// Rows ranges over the first dimension of x: each index with its part of x, a view.
+func (x Tensor) Rows() iter.Seq2[int, Tensor] { return x.Each(0) }
 
-// Each ranges over dimension dim of t: each index with its part of t, a view without that
+// Each ranges over dimension dim of x: each index with its part of x, a view without that
 // dimension. [Tensor.Unbind] makes all of them at once.
 //
 //	for i, column := range x.Each(-1) {
-func (t Tensor) Each(dim int) iter.Seq2[int, Tensor] {
+func (x Tensor) Each(dim int) iter.Seq2[int, Tensor] {
 	return func(yield func(int, Tensor) bool) {
-		for i := range t.Size(dim) {
-			if !yield(i, t.Select(dim, i)) {
+		for i := range x.Size(dim) {
+			if !yield(i, x.Select(dim, i)) {
 				return
 			}
 		}

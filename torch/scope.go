@@ -48,21 +48,21 @@ func Unscoped(fn func()) {
 }
 
 // Keep returns the same tensor under a new handle that no scope owns; it lives until it
-// is closed or collected. t itself still ends with its scope.
-func (t Tensor) Keep() Tensor { return t.again((*cgo.Handle).Keep) }
+// is closed or collected. x itself still ends with its scope.
+func (x Tensor) Keep() Tensor { return x.again((*cgo.Handle).Keep) }
 
 // MoveOut returns the same tensor under a new handle that belongs to the scope around
-// the innermost one. Outside of scopes it is a second handle to t.
-func (t Tensor) MoveOut() Tensor { return t.again((*cgo.Handle).MoveOut) }
+// the innermost one. Outside of scopes it is a second handle to x.
+func (x Tensor) MoveOut() Tensor { return x.again((*cgo.Handle).MoveOut) }
 
 // Alias returns the same tensor under another handle: closing one leaves the other.
-func (t Tensor) Alias() Tensor { return t.again((*cgo.Handle).Duplicate) }
+func (x Tensor) Alias() Tensor { return x.again((*cgo.Handle).Duplicate) }
 
-func (t Tensor) again(how func(*cgo.Handle) (*cgo.Handle, *cgo.Error)) Tensor {
-	if !t.Defined() {
-		return t
+func (x Tensor) again(how func(*cgo.Handle) (*cgo.Handle, *cgo.Error)) Tensor {
+	if !x.Defined() {
+		return x
 	}
-	h, err := how(t.h)
+	h, err := how(x.h)
 	if err != nil {
 		panic(newError(err))
 	}

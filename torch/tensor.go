@@ -14,20 +14,20 @@ type Tensor struct {
 	h *cgo.Handle
 }
 
-// Defined tells whether t is a tensor at all: false for the zero Tensor.
-func (t Tensor) Defined() bool { return t.h != nil }
+// Defined tells whether x is a tensor at all: false for the zero Tensor.
+func (x Tensor) Defined() bool { return x.h != nil }
 
 // Close frees the tensor now rather than at the end of its scope or at the garbage
 // collector's leisure. The memory goes when nothing else refers to it: autograd, a view,
 // another tensor over the same storage. Closing twice, or closing the undefined tensor,
 // does nothing; using a closed tensor panics with a *[Error] of [KindClosed].
-func (t Tensor) Close() { t.h.Close() }
+func (x Tensor) Close() { x.h.Close() }
 
-// Closed tells whether t was closed, by Close or by the end of its scope.
-func (t Tensor) Closed() bool { return t.h != nil && t.h.Closed() }
+// Closed tells whether x was closed, by Close or by the end of its scope.
+func (x Tensor) Closed() bool { return x.h != nil && x.h.Closed() }
 
 // Is tells whether both are the same tensor, not merely equal ones.
-func (t Tensor) Is(other Tensor) bool { return t.h == other.h }
+func (x Tensor) Is(other Tensor) bool { return x.h == other.h }
 
 // traits is what entry describe tells of a tensor.
 type traits struct {
@@ -42,9 +42,9 @@ const (
 	flagNeg
 )
 
-func (t Tensor) traits() (d traits) {
+func (x Tensor) traits() (d traits) {
 	d.c.Begin(cgo.OpDescribe)
-	putTensor(&d.c, t)
+	putTensor(&d.c, x)
 	done(&d.c)
 	return d
 }
@@ -52,41 +52,41 @@ func (t Tensor) traits() (d traits) {
 func (d *traits) flag(f uint64) bool { return d.c.WordResult(6)&f != 0 }
 
 // DType is the type of the elements.
-func (t Tensor) DType() DType { d := t.traits(); return dtypeOf(d.c.WordResult(0)) }
+func (x Tensor) DType() DType { d := x.traits(); return dtypeOf(d.c.WordResult(0)) }
 
 // Device is where the elements are.
-func (t Tensor) Device() Device { d := t.traits(); return deviceOf(d.c.WordResult(1)) }
+func (x Tensor) Device() Device { d := x.traits(); return deviceOf(d.c.WordResult(1)) }
 
 // Layout is how the elements are stored: [Strided] unless the tensor is sparse.
-func (t Tensor) Layout() Layout { d := t.traits(); return Layout(d.c.IntResult(2) + 1) }
+func (x Tensor) Layout() Layout { d := x.traits(); return Layout(d.c.IntResult(2) + 1) }
 
 // Dim is the number of dimensions; 0 for a tensor that holds a single number.
-func (t Tensor) Dim() int {
+func (x Tensor) Dim() int {
 	var c cgo.Call
 	c.Begin(cgo.OpDim)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	return resultInt(&c)
 }
 
 // NumEl is the number of elements.
-func (t Tensor) NumEl() int { d := t.traits(); return d.c.IntResult(4) }
+func (x Tensor) NumEl() int { d := x.traits(); return d.c.IntResult(4) }
 
 // ElementSize is the size of one element in bytes.
-func (t Tensor) ElementSize() int { d := t.traits(); return d.c.IntResult(5) }
+func (x Tensor) ElementSize() int { d := x.traits(); return d.c.IntResult(5) }
 
 // StorageOffset is the index, in elements, of the first element within the storage.
-func (t Tensor) StorageOffset() int { d := t.traits(); return d.c.IntResult(7) }
+func (x Tensor) StorageOffset() int { d := x.traits(); return d.c.IntResult(7) }
 
 // Shape is the size of every dimension.
-func (t Tensor) Shape() []int { return t.ints(cgo.OpSizes) }
+func (x Tensor) Shape() []int { return x.ints(cgo.OpSizes) }
 
 // Stride is the distance, in elements, between neighbours along every dimension.
-func (t Tensor) Stride() []int { return t.ints(cgo.OpStrides) }
+func (x Tensor) Stride() []int { return x.ints(cgo.OpStrides) }
 
-func (t Tensor) ints(op cgo.Op) []int {
+func (x Tensor) ints(op cgo.Op) []int {
 	var c cgo.Call
 	c.Begin(op)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	done(&c)
 	words := c.Words(0)
 	list := make([]int, len(words))
@@ -97,8 +97,8 @@ func (t Tensor) ints(op cgo.Op) []int {
 }
 
 // Size is the size of dimension dim; negative dims count from the end.
-func (t Tensor) Size(dim int) int {
-	shape := t.Shape()
+func (x Tensor) Size(dim int) int {
+	shape := x.Shape()
 	i := dim
 	if i < 0 {
 		i += len(shape)
@@ -111,38 +111,38 @@ func (t Tensor) Size(dim int) int {
 
 // IsContiguous tells whether the elements lie in memory in row-major order, or in the
 // order of the given format.
-func (t Tensor) IsContiguous(format ...MemoryFormat) bool {
+func (x Tensor) IsContiguous(format ...MemoryFormat) bool {
 	f := first(format)
 	if f == 0 {
 		f = ContiguousFormat
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpIsContiguous)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	c.Code(f.code())
 	return resultBool(&c)
 }
 
 // IsInference tells whether the tensor was made under [Inference].
-func (t Tensor) IsInference() bool { d := t.traits(); return d.flag(flagInference) }
+func (x Tensor) IsInference() bool { d := x.traits(); return d.flag(flagInference) }
 
 // IsConj tells whether the tensor is a lazily conjugated view.
-func (t Tensor) IsConj() bool { d := t.traits(); return d.flag(flagConj) }
+func (x Tensor) IsConj() bool { d := x.traits(); return d.flag(flagConj) }
 
 // IsNeg tells whether the tensor is a lazily negated view.
-func (t Tensor) IsNeg() bool { d := t.traits(); return d.flag(flagNeg) }
+func (x Tensor) IsNeg() bool { d := x.traits(); return d.flag(flagNeg) }
 
 // IsFloatingPoint tells whether the elements are real floating-point numbers.
-func (t Tensor) IsFloatingPoint() bool { return t.DType().IsFloatingPoint() }
+func (x Tensor) IsFloatingPoint() bool { return x.DType().IsFloatingPoint() }
 
 // IsComplex tells whether the elements are complex numbers.
-func (t Tensor) IsComplex() bool { return t.DType().IsComplex() }
+func (x Tensor) IsComplex() bool { return x.DType().IsComplex() }
 
 // Version counts the in-place changes that autograd knows of.
-func (t Tensor) Version() int {
+func (x Tensor) Version() int {
 	var c cgo.Call
 	c.Begin(cgo.OpVersion)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	return resultInt(&c)
 }
 
@@ -153,11 +153,11 @@ type StorageInfo struct {
 	Shared int    // how many tensors and C++ objects refer to it
 }
 
-// Storage describes the memory behind t.
-func (t Tensor) Storage() StorageInfo {
+// Storage describes the memory behind x.
+func (x Tensor) Storage() StorageInfo {
 	var c cgo.Call
 	c.Begin(cgo.OpStorage)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	done(&c)
 	return StorageInfo{ID: c.WordResult(0), Bytes: c.IntResult(1), Shared: c.IntResult(2)}
 }
@@ -180,7 +180,7 @@ const (
 	// NonBlocking starts a copy between pinned host memory and a device and returns
 	// without waiting for it.
 	NonBlocking ToFlag = iota
-	// Copy makes a copy even where t already is as asked for.
+	// Copy makes a copy even where x already is as asked for.
 	Copy
 )
 
@@ -196,20 +196,20 @@ func (f ToFlag) to(o *toOptions) {
 	}
 }
 
-// To returns t with another dtype, device or memory format, in any combination:
+// To returns x with another dtype, device or memory format, in any combination:
 //
 //	x.To(torch.CUDA(0), torch.BFloat16)
 //	x.To(torch.ChannelsLast)
 //
-// Where nothing changes the result shares t's memory. Autograd follows.
-func (t Tensor) To(options ...ToOption) Tensor {
+// Where nothing changes the result shares x's memory. Autograd follows.
+func (x Tensor) To(options ...ToOption) Tensor {
 	var o toOptions
 	for _, option := range options {
 		option.to(&o)
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpTo)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	c.Code(o.device.code())
 	c.Code(o.dtype.code())
 	c.Code(-1)
@@ -220,14 +220,14 @@ func (t Tensor) To(options ...ToOption) Tensor {
 }
 
 // CPU is To(torch.CPU).
-func (t Tensor) CPU() Tensor { return t.To(CPU) }
+func (x Tensor) CPU() Tensor { return x.To(CPU) }
 
 // CUDA is To(torch.CUDA(0)).
-func (t Tensor) CUDA() Tensor { return t.To(CUDA(0)) }
+func (x Tensor) CUDA() Tensor { return x.To(CUDA(0)) }
 
-// Raw is the handle behind t, for the packages of this module that go through the door
+// Raw is the handle behind x, for the packages of this module that go through the door
 // themselves.
-func (t Tensor) Raw() *cgo.Handle { return t.h }
+func (x Tensor) Raw() *cgo.Handle { return x.h }
 
 // FromRaw is the tensor behind a handle.
 func FromRaw(h *cgo.Handle) Tensor { return Tensor{h} }

@@ -151,31 +151,31 @@ func Value[T Element](t Tensor) T {
 	return Values[T](t)[0]
 }
 
-// Bytes returns the elements of t as they are in memory, in row-major order.
-func (t Tensor) Bytes() (data []byte) {
+// Bytes returns the elements of x as they are in memory, in row-major order.
+func (x Tensor) Bytes() (data []byte) {
 	Scope(func() {
-		t := t.readable()
-		data = make([]byte, t.NumEl()*t.ElementSize())
-		t.read(unsafe.Pointer(unsafe.SliceData(data)), len(data))
+		x := x.readable()
+		data = make([]byte, x.NumEl()*x.ElementSize())
+		x.read(unsafe.Pointer(unsafe.SliceData(data)), len(data))
 	})
 	return data
 }
 
-// readable is t where its elements are really there. A meta tensor and an expanded one may
+// readable is x where its elements are really there. A meta tensor and an expanded one may
 // have more elements than there is memory for: Go ends the program if a slice is too large,
 // libtorch says so with an error.
-func (t Tensor) readable() Tensor {
+func (x Tensor) readable() Tensor {
 	const large = 1 << 28 // bytes
-	if d := t.traits(); d.c.IntResult(4) <= large/d.c.IntResult(5) {
-		return t
+	if d := x.traits(); d.c.IntResult(4) <= large/d.c.IntResult(5) {
+		return x
 	}
-	return t.To(CPU).Contiguous()
+	return x.To(CPU).Contiguous()
 }
 
-func (t Tensor) read(data unsafe.Pointer, n int) {
+func (x Tensor) read(data unsafe.Pointer, n int) {
 	var c cgo.Call
 	c.Begin(cgo.OpToBytes)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	c.Int(n)
 	if err := c.RunData(data); err != nil {
 		panic(newError(err))
@@ -199,16 +199,16 @@ func Fill[T Element](t Tensor, values []T) {
 
 // Item is the value of a tensor with one element: an int64, float64, bool or complex128,
 // or a uint64 where it is past the largest int64. It waits for the device.
-func (t Tensor) Item() Scalar {
+func (x Tensor) Item() Scalar {
 	var c cgo.Call
 	c.Begin(cgo.OpItem)
-	putTensor(&c, t)
+	putTensor(&c, x)
 	return resultScalar(&c)
 }
 
 // Float64 is the value of a tensor with one real element.
-func (t Tensor) Float64() float64 {
-	switch v := t.Item().(type) {
+func (x Tensor) Float64() float64 {
+	switch v := x.Item().(type) {
 	case float64:
 		return v
 	case int64:
@@ -227,8 +227,8 @@ func (t Tensor) Float64() float64 {
 }
 
 // Int is the value of a tensor with one integer or boolean element.
-func (t Tensor) Int() int {
-	switch v := t.Item().(type) {
+func (x Tensor) Int() int {
+	switch v := x.Item().(type) {
 	case int64:
 		return int(v)
 	case bool:
@@ -237,7 +237,7 @@ func (t Tensor) Int() int {
 		}
 		return 0
 	default:
-		throw("item", KindType, "a value of dtype %v cannot be read as an int", t.DType())
+		throw("item", KindType, "a value of dtype %v cannot be read as an int", x.DType())
 		return 0
 	}
 }
