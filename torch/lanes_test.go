@@ -175,7 +175,9 @@ func TestManyGoroutinesShareLanes(t *testing.T) {
 		grown := status("VmRSS:") - resident
 		t.Logf("%d served, %d given up, at most %d threads, memory grown by %d kB", served.Load(), dropped.Load(), most.Load(), grown)
 		require.LessOrEqual(t, most.Load(), int64(runtime.GOMAXPROCS(0)*2+16), "OS threads")
-		require.LessOrEqual(t, grown, 64<<10, "kB of memory")
+		if !underRace {
+			require.LessOrEqual(t, grown, 64<<10, "kB of memory")
+		}
 	})
 }
 
