@@ -7,7 +7,7 @@ func checkBag(op cgo.Op, indices, offsets Tensor, mode int, includeLast bool) {
 	if mode < 0 || mode > 2 {
 		throw(op.String(), KindValue, "mode has to be 0 (sum), 1 (mean) or 2 (max), but got %d", mode)
 	}
-	if !there(indices) || !onHost(offsets) || offsets.Dim() != 1 || offsets.IsFloatingPoint() || offsets.IsComplex() {
+	if !there(indices) || indices.Dim() == 0 || !onHost(offsets) || offsets.Dim() != 1 || offsets.IsFloatingPoint() || offsets.IsComplex() {
 		return
 	}
 	starts, n := Values[int](offsets), indices.NumEl()
@@ -30,7 +30,7 @@ func checkBag(op cgo.Op, indices, offsets Tensor, mode int, includeLast bool) {
 		}
 		before = start
 	}
-	if includeLast && before != n {
+	if includeLast && before != n { // the maximum and the gradients count what comes after as one more bag
 		throw(op.String(), KindGeneric, "with include_last_offset offsets[-1] has to be input's length %d but got %d", n, before)
 	}
 }

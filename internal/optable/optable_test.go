@@ -169,6 +169,9 @@ func (c *check) same(args map[string]any) (ok bool, err error) {
 		got, err = c.form.Call(mine)
 		require.NoError(c.t, err)
 	})
+	if refusedInGo(gotErr) && (wantErr != nil || strings.HasPrefix(c.form.Op, "sparse_")) {
+		return false, gotErr // of two mistakes each side names one; to libtorch wild indices are none
+	}
 	if wantErr != nil || gotErr != nil {
 		assert.Equal(c.t, message(wantErr), message(gotErr), "%s%v", c.form.Op, args)
 		return false, wantErr
@@ -177,6 +180,13 @@ func (c *check) same(args map[string]any) (ok bool, err error) {
 		assert.Equal(c.t, describe(want), describe(got), "%s%v", c.form.Op, args)
 	}
 	return true, nil
+}
+
+// refusedInGo reports an error of the checks that come before libtorch. They do not list
+// the tensors of the call.
+func refusedInGo(err error) bool {
+	var e *torch.Error
+	return errors.As(err, &e) && e.Args == nil
 }
 
 func message(err error) string {

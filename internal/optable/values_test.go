@@ -168,12 +168,12 @@ func reversed(n int) []int {
 
 // tensor makes a tensor that fits the argument's name.
 func tensor(form optable.Form, arg string, shape []int) torch.Tensor {
-	if arg == "offsets" {
-		return torch.Arange(4) // embedding_bag reads wild where they do not ascend
-	}
 	n := 1
 	for _, s := range shape {
 		n *= s
+	}
+	if arg == "offsets" {
+		return torch.FromSlice([]int64{0, 1, 2, int64(n)}) // they have to ascend, and may have to end with the input
 	}
 	values := make([]float32, n)
 	for i := range values {
