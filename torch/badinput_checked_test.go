@@ -260,6 +260,7 @@ func TestCheckedLetThrough(t *testing.T) {
 		},
 		"packed sequences":          func() { packed(long(2, 1)) },
 		"polynomials of low degree": func() { torch.SpecialLegendrePolynomialP(torch.Ones(2), long(3, 1<<20)) },
+		"polynomials of bytes":      func() { torch.SpecialLegendrePolynomialP(torch.Ones(2), torch.FromSlice([]uint8{3, 255})) },
 	} {
 		torch.Scope(func() { assert.NoError(t, torch.Try(call), name) })
 	}

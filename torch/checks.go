@@ -118,7 +118,8 @@ const maxDegree = 1 << 24
 
 // checkDegrees refuses polynomials that would take forever.
 func checkDegrees(op cgo.Op, n Tensor) {
-	if onHost(n) && holds(n, func(n Tensor) Tensor { return n.GtScalar(maxDegree) }) {
+	large := func(n Tensor) Tensor { return n.To(Float64).GtScalar(maxDegree) } // small integers do not hold the bound
+	if onHost(n) && holds(n, large) {
 		throw(op.String(), KindValue, "the degree n is at most %d", maxDegree)
 	}
 }

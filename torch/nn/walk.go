@@ -134,6 +134,7 @@ func slots(m any) iter.Seq[slot] {
 var (
 	tensorType = reflect.TypeFor[torch.Tensor]()
 	modeType   = reflect.TypeFor[Mode]()
+	lenderType = reflect.TypeFor[lender]()
 )
 
 func asTensor(v reflect.Value) (torch.Tensor, bool) {
@@ -141,6 +142,12 @@ func asTensor(v reflect.Value) (torch.Tensor, bool) {
 		return torch.Tensor{}, false
 	}
 	return v.Interface().(torch.Tensor), true
+}
+
+// lender is a field whose tensors belong to the module around it, under names that depend
+// on how the module was made.
+type lender interface {
+	lent() iter.Seq2[string, torch.Tensor]
 }
 
 // part is a field of a struct, or an element of a slice or a map.
@@ -154,7 +161,14 @@ func (n node) parts() iter.Seq[part] {
 		switch n.value.Kind() {
 		case reflect.Struct:
 			for _, f := range fieldsOf(n.value.Type()) {
-				if v, err := n.value.FieldByIndexErr(f.index); err == nil && !yield(part{f.tag, v}) {
+				v, err := n.value.FieldByIndexErr(f.index)
+				switch {
+				case err != nil:
+				case f.lends:
+					if !yieldLent(v, yield) {
+						return
+					}
+				case !yield(part{f.tag, v}):
 					return
 				}
 			}
@@ -176,6 +190,15 @@ func (n node) parts() iter.Seq[part] {
 			}
 		}
 	}
+}
+
+func yieldLent(v reflect.Value, yield func(part) bool) bool {
+	for name, t := range v.Interface().(lender).lent() {
+		if !yield(part{tag{name: name}, reflect.ValueOf(t)}) {
+			return false
+		}
+	}
+	return true
 }
 
 // modes are the fields of the module that [Train] and [Eval] set.
@@ -201,6 +224,7 @@ type tag struct {
 type field struct {
 	tag
 	index []int
+	lends bool // it is a lender
 }
 
 var fieldCache sync.Map // reflect.Type to []field
@@ -225,7 +249,7 @@ func fieldsOf(t reflect.Type) []field {
 			torch.Throw("module", torch.KindValue, "%v has two parts of the name %q", t, parsed.name)
 		}
 		names[parsed.name] = true
-		list = append(list, field{parsed, f.Index})
+		list = append(list, field{parsed, f.Index, f.Type.Implements(lenderType)})
 	}
 	fieldCache.Store(t, list)
 	return list
