@@ -30,6 +30,10 @@ func (s Sequential) Forward(x torch.Tensor) torch.Tensor { return Chain(x, s...)
 // ModuleList is PyTorch's name for a slice of modules. Any slice does.
 type ModuleList = []Layer
 
+// ModuleDict is PyTorch's name for modules by key. Any map does; the order is that of the
+// keys.
+type ModuleDict = map[string]Layer
+
 // Identity passes its input on: a stand-in for a layer that is not wanted.
 type Identity struct{}
 

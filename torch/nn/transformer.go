@@ -1,0 +1,169 @@
+package nn
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
+)
+
+// TransformerEncoder is a stack of encoder layers.
+type TransformerEncoder struct {
+	Layers []*TransformerEncoderLayer
+	Norm   *LayerNorm // of the result, or nil
+}
+
+// TransformerDecoder is a stack of decoder layers.
+type TransformerDecoder struct {
+	Layers []*TransformerDecoderLayer
+	Norm   *LayerNorm // of the result, or nil
+}
+
+// NewTransformerEncoder makes a stack of that many copies of a layer, all with its initial
+// values. The layer itself is not among them; norm, which may be nil, is part of the stack.
+func NewTransformerEncoder(layer *TransformerEncoderLayer, layers int, norm *LayerNorm) *TransformerEncoder {
+	return &TransformerEncoder{clones(layer, layers), norm}
+}
+
+// NewTransformerDecoder makes a stack of that many copies of a layer, all with its initial
+// values. The layer itself is not among them; norm, which may be nil, is part of the stack.
+func NewTransformerDecoder(layer *TransformerDecoderLayer, layers int, norm *LayerNorm) *TransformerDecoder {
+	return &TransformerDecoder{clones(layer, layers), norm}
+}
+
+func clones[M any](m M, n int) (list []M) {
+	for range n {
+		list = append(list, Clone(m))
+	}
+	return list
+}
+
+// Forward maps [L, N, E] to the same, or all without the N; BatchFirst moves the N to the
+// front.
+func (e *TransformerEncoder) Forward(x torch.Tensor) torch.Tensor { return e.ForwardMasked(x, nil) }
+
+// ForwardMasked is Forward with masks. As in PyTorch a mask that is [SubsequentMask] counts
+// as causal, which lets libtorch pick a faster kernel.
+func (e *TransformerEncoder) ForwardMasked(x torch.Tensor, o *MaskOptions) torch.Tensor {
+	return torch.Scope1(func() torch.Tensor {
+		m := options(o)
+		if m.Mask.Defined() && m.Mask.DType() == torch.Bool {
+			m.Mask = torch.ZerosLike(m.Mask, torch.TensorOptions{DType: x.DType()}).MaskedFillInPlace(m.Mask, math.Inf(-1))
+		}
+		m.IsCausal = m.IsCausal || isCausal(m.Mask, length(x, e.Layers[0].SelfAttn))
+		y := x
+		for _, layer := range e.Layers {
+			y = layer.ForwardMasked(y, &m)
+		}
+		return normed(y, e.Norm)
+	})
+}
+
+// Forward maps a sequence [L, N, E] and the encoder's results [S, N, E] to [L, N, E], or all
+// without the N; BatchFirst moves the N to the front. As in PyTorch a mask of the target
+// that is [SubsequentMask] counts as causal, which lets libtorch pick a faster kernel.
+func (d *TransformerDecoder) Forward(x, memory torch.Tensor, o *DecoderMasks) torch.Tensor {
+	return torch.Scope1(func() torch.Tensor {
+		m := options(o)
+		m.Target.IsCausal = m.Target.IsCausal || isCausal(m.Target.Mask, length(x, d.Layers[0].SelfAttn))
+		y := x
+		for _, layer := range d.Layers {
+			y = layer.Forward(y, memory, &m)
+		}
+		return normed(y, d.Norm)
+	})
+}
+
+func normed(x torch.Tensor, norm *LayerNorm) torch.Tensor {
+	if norm == nil {
+		return x
+	}
+	return norm.Forward(x)
+}
+
+// length is that of the sequence x.
+func length(x torch.Tensor, a *MultiheadAttention) int {
+	if x.Dim() == 3 && a.Options.BatchFirst {
+		return x.Size(1)
+	}
+	return x.Size(0)
+}
+
+// SubsequentMask passes over later keys: [n, n], -∞ above the diagonal and 0 elsewhere.
+func SubsequentMask(n int, o torch.TensorOptions) torch.Tensor {
+	return torch.Scope1(func() torch.Tensor { return o.Full([]int{n, n}, math.Inf(-1)).Triu(1) })
+}
+
+func isCausal(mask torch.Tensor, n int) bool {
+	if !mask.Defined() || !slices.Equal(mask.Shape(), []int{n, n}) {
+		return false
+	}
+	causal := SubsequentMask(n, torch.TensorOptions{DType: mask.DType(), Device: mask.Device()})
+	defer causal.Close()
+	return mask.Equal(causal)
+}
+
+// Transformer is an encoder and a decoder (Vaswani et al., 2017).
+type Transformer struct {
+	Encoder *TransformerEncoder
+	Decoder *TransformerDecoder
+	Embed   int
+}
+
+// TransformerOptions are the arguments of [NewTransformer].
+type TransformerOptions struct {
+	Embed         int                     // features of the embeddings; default 512
+	Heads         int                     // default 8
+	EncoderLayers int                     // default 6
+	DecoderLayers int                     // default 6
+	Layer         TransformerLayerOptions // of all layers
+}
+
+// NewTransformer makes a model. All weights of two dimensions are drawn by
+// [nninit.XavierUniform].
+func NewTransformer(o *TransformerOptions) *Transformer {
+	v := options(o)
+	embed, heads := cmp.Or(v.Embed, 512), cmp.Or(v.Heads, 8)
+	norm := newParts(embed, heads, &v.Layer).norm
+	e := NewTransformerEncoderLayer(embed, heads, &v.Layer)
+	d := NewTransformerDecoderLayer(embed, heads, &v.Layer)
+	defer Close(e)
+	defer Close(d)
+	t := &Transformer{
+		NewTransformerEncoder(e, cmp.Or(v.EncoderLayers, 6), norm()),
+		NewTransformerDecoder(d, cmp.Or(v.DecoderLayers, 6), norm()), embed,
+	}
+	for _, p := range Parameters(t) {
+		if p.Dim() > 1 {
+			nninit.XavierUniform(p, 1, nil)
+		}
+	}
+	return t
+}
+
+// TransformerMasks say what encoder and decoder may attend to.
+type TransformerMasks struct {
+	Source MaskOptions // the encoder, in the source
+	DecoderMasks
+}
+
+// Forward maps a source [S, N, E] and a target [L, N, E] to [L, N, E], or all without the N;
+// BatchFirst moves the N to the front.
+func (t *Transformer) Forward(source, target torch.Tensor, o *TransformerMasks) torch.Tensor {
+	m := options(o)
+	batch := 1
+	if t.Encoder.Layers[0].SelfAttn.Options.BatchFirst {
+		batch = 0
+	}
+	if source.Dim() == 3 && source.Size(batch) != target.Size(batch) {
+		torch.Throw("transformer", torch.KindGeneric, "the batch number of src and tgt must be equal")
+	}
+	if source.Size(-1) != t.Embed || target.Size(-1) != t.Embed {
+		torch.Throw("transformer", torch.KindGeneric, "the feature number of src and tgt must be equal to d_model")
+	}
+	memory := t.Encoder.ForwardMasked(source, &m.Source)
+	defer memory.Close()
+	return t.Decoder.Forward(target, memory, &m.DecoderMasks)
+}
