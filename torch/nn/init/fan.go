@@ -10,7 +10,8 @@ import (
 // Nonlinearity is the function that follows a layer, by PyTorch's name.
 type Nonlinearity string
 
-// The functions that [Gain] knows.
+// The functions that [Gain] knows. As in PyTorch a layer's own name stands for [Linear]:
+// "conv1d" to "conv3d", "conv_transpose1d" to "conv_transpose3d".
 const (
 	LeakyReLU Nonlinearity = "leaky_relu"
 	ReLU      Nonlinearity = "relu"
@@ -24,7 +25,7 @@ const (
 // [LeakyReLU]'s, 0.01 by default in PyTorch. It panics for an unknown function.
 func Gain(f Nonlinearity, slope float64) float64 {
 	switch f {
-	case Linear, Sigmoid:
+	case Linear, Sigmoid, "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d":
 		return 1
 	case Tanh:
 		return 5.0 / 3

@@ -123,6 +123,40 @@ func Orthogonal(t torch.Tensor, gain float64, o *Options) torch.Tensor {
 	})
 }
 
+// SparseOptions are the rarer arguments of [Sparse].
+type SparseOptions struct {
+	Std       *float64         // of the elements that are not zero; default 0.01
+	Generator *torch.Generator // source of their values; default: the device's own
+}
+
+// Sparse draws a matrix from the normal distribution and sets that fraction of each column,
+// rounded up, to zero (Martens, 2010). Which ones, the CPU's default generator says.
+func Sparse(t torch.Tensor, sparsity float64, o *SparseOptions) torch.Tensor {
+	dims(t, "sparse", 2, 2)
+	var v SparseOptions
+	if o != nil {
+		v = *o
+	}
+	std := 0.01
+	if v.Std != nil {
+		std = *v.Std
+	}
+	rows, cols := t.Size(0), t.Size(1)
+	zeros := int(math.Ceil(sparsity * float64(rows)))
+	if !(zeros >= 0 && zeros <= rows) {
+		torch.Throw("sparse", torch.KindValue, "a sparsity lies between 0 and 1, got %v", sparsity)
+	}
+	return fill(t, func() {
+		torch.Scope(func() {
+			t.NormalInPlace(0, std, v.Generator)
+			for col := range cols {
+				chosen := torch.RandPerm(rows).Narrow(0, 0, zeros)
+				t.Select(1, col).IndexFillInPlace(0, chosen.To(t.Device()), 0)
+			}
+		})
+	})
+}
+
 func dims(t torch.Tensor, op string, least, most int) {
 	if n := t.Dim(); n < least || n > most {
 		torch.Throw(op, torch.KindValue, "a tensor of %d dimensions cannot be filled so: shape %v", n, t.Shape())

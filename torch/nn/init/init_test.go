@@ -23,6 +23,14 @@ func kaiming(f nninit.Nonlinearity) func(torch.Tensor) {
 	return func(t torch.Tensor) { nninit.KaimingNormal(t, &nninit.KaimingOptions{Nonlinearity: f}) }
 }
 
+func matrices(fill func(torch.Tensor)) func(torch.Tensor) {
+	return func(t torch.Tensor) {
+		if t.Dim() == 2 {
+			fill(t)
+		}
+	}
+}
+
 func TestNumbersEqualPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	want := peer.Run(t, "testdata/init.py", nil)
@@ -45,11 +53,16 @@ func TestNumbersEqualPython(t *testing.T) {
 		"xavier_uniform":        func(t torch.Tensor) { nninit.XavierUniform(t, 1, nil) },
 		"xavier_normal":         func(t torch.Tensor) { nninit.XavierNormal(t, 2, nil) },
 		"orthogonal":            func(t torch.Tensor) { nninit.Orthogonal(t, 1.5, nil) },
-		"eye": func(t torch.Tensor) {
-			if t.Dim() == 2 {
-				nninit.Eye(t)
-			}
+		"kaiming_normal conv3d": kaiming("conv3d"),
+		"kaiming_uniform leaky": func(t torch.Tensor) {
+			nninit.KaimingUniform(t, &nninit.KaimingOptions{A: 0.2, Mode: nninit.FanOut})
 		},
+		"kaiming_uniform sigmoid": func(t torch.Tensor) {
+			nninit.KaimingUniform(t, &nninit.KaimingOptions{Nonlinearity: nninit.Sigmoid})
+		},
+		"sparse":      matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.3, nil) }),
+		"sparse wide": matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.9, &nninit.SparseOptions{Std: new(2.0)}) }),
+		"eye":         matrices(func(t torch.Tensor) { nninit.Eye(t) }),
 		"dirac": func(t torch.Tensor) {
 			if t.Dim() > 2 {
 				nninit.Dirac(t, 2)
@@ -70,6 +83,8 @@ func TestNumbersEqualPython(t *testing.T) {
 			})
 		})
 	}
+	require.Equal(t, "calculate_gain constant_ dirac_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_ orthogonal_ sparse_ trunc_normal_ uniform_ "+
+		"xavier_normal_ xavier_uniform_ zeros_", string(want["names"].Bytes()), "all of these are here")
 	torch.Scope(func() {
 		torch.ManualSeed(0)
 		torch.Rand(1)
@@ -88,6 +103,8 @@ func TestComplaints(t *testing.T) {
 			"torch: fan_in_and_fan_out: a weight has 2 dimensions or more; this one is of shape [3]": func() { nninit.XavierNormal(vector, 1, nil) },
 			"torch: orthogonal: a tensor of 1 dimensions cannot be filled so: shape [3]":             func() { nninit.Orthogonal(vector, 1, nil) },
 			`torch: calculate_gain: "swish" is not a nonlinearity that has a gain`:                   func() { nninit.Gain("swish", 0) },
+			"torch: sparse: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]":             func() { nninit.Sparse(torch.Zeros(4, 2, 3), 0.1, nil) },
+			"torch: sparse: a sparsity lies between 0 and 1, got 1.5":                                func() { nninit.Sparse(torch.Zeros(4, 2), 1.5, nil) },
 			"torch: dirac: 4 output channels cannot be divided into 3 groups":                        func() { nninit.Dirac(torch.Zeros(4, 2, 3), 3) },
 			"torch: eye: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]":                func() { nninit.Eye(torch.Zeros(4, 2, 3)) },
 		} {

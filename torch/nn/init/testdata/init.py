@@ -20,6 +20,11 @@ FILL = {
     "xavier_normal": lambda t: init.xavier_normal_(t, gain=2.0),
     "orthogonal": lambda t: init.orthogonal_(t, gain=1.5),
     "eye": lambda t: init.eye_(t) if t.dim() == 2 else t.zero_(),
+    "kaiming_normal conv3d": lambda t: init.kaiming_normal_(t, nonlinearity="conv3d"),
+    "kaiming_uniform leaky": lambda t: init.kaiming_uniform_(t, a=0.2, mode="fan_out"),
+    "kaiming_uniform sigmoid": lambda t: init.kaiming_uniform_(t, nonlinearity="sigmoid"),
+    "sparse": lambda t: init.sparse_(t, 0.3) if t.dim() == 2 else t.zero_(),
+    "sparse wide": lambda t: init.sparse_(t, 0.9, std=2.0) if t.dim() == 2 else t.zero_(),
     "dirac": lambda t: init.dirac_(t, 2) if t.dim() > 2 else t.zero_(),
 }
 SHAPES = [(4, 7), (9, 3), (6, 2, 5), (4, 3, 3, 2), (2, 8, 1, 3, 2)]
@@ -35,4 +40,7 @@ def main(_):
     torch.rand(1)
     results["after"] = init.normal_(torch.empty(3), generator=torch.Generator().manual_seed(7))
     results["default"] = torch.rand(1)
+    # What torch.nn.init offers, as Go's test lists it.
+    names = [name for name in init.__all__ if name.endswith("_") or not hasattr(init, name + "_")]
+    results["names"] = torch.tensor(list(" ".join(sorted(names)).encode()), dtype=torch.uint8)
     return results
