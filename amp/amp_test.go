@@ -10,6 +10,7 @@ import (
 	"github.com/libtorch-go/libtorch/amp"
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
@@ -52,45 +53,87 @@ type plain struct{ optim.Optimizer }
 
 var scalerOptions = amp.GradScalerOptions{DType: torch.Float16, InitScale: 1024, GrowthFactor: 1.5, BackoffFactor: 0.25, GrowthInterval: 3}
 
-const steps = 60
+const steps = 1000
 
-// newGrads are gradients [steps, 2, 5], infinite or NaN at some steps, in one of the
-// parameters or in both. The first is finite: in Python a momentum that begins with an
+// newGrads are gradients [steps, 2, 5], infinite or NaN at every tenth step or so, in one of
+// the parameters or in both. The first is finite: in Python a momentum that begins with an
 // infinity holds whatever was in memory.
 func newGrads() torch.Tensor {
 	torch.ManualSeed(2)
 	grads := torch.RandN(steps, 2, 5)
-	for _, step := range []int{1, 2, 7, 20, 21, 22, 40, 41} {
-		grads.SetIndex(math.Inf(1), step, step%2, step%5)
+	for i, step := range torch.Values[int](torch.RandInt(1, steps, steps/10)) {
+		grads.SetIndex([]float64{math.Inf(1), math.Inf(-1), math.NaN()}[i%3], step, i%2, i%5)
 	}
-	grads.SetIndex(math.NaN(), 30, 1, 2)
 	grads.SetIndex(math.Inf(-1), 31)
 	return grads
 }
 
+var scalerModes = []string{"fused", "plain", "clip", "two", "accumulate"}
+
+// A thousand steps, and half of them after a state of Python's was loaded, and the other way
+// round: scale, growth tracker, skipped steps and parameters are Python's at every one.
 func TestScalerEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		grads := newGrads()
-		modes := []string{"fused", "plain", "unscale", "two"}
-		want := peer.Run(t, "testdata/scaler.py", peer.Tensors{"grads": grads}, modes...)
-		for _, mode := range modes {
+		want := peer.Run(t, "testdata/scaler.py", peer.Tensors{"grads": grads}, scalerModes...)
+		for _, mode := range scalerModes {
 			t.Run(mode, func(t *testing.T) {
-				r := newRun(mode)
+				r, skips := newRun(mode), 0
 				scales, trackers := torch.Values[float64](want[mode+"/scale"]), torch.Values[int](want[mode+"/tracker"])
 				for step := range steps {
 					torch.Scope(func() {
+						if step == steps/2 {
+							torchtest.Equal(t, want[mode+"/half"], toNumbers(r.scaler.StateDict()))
+							other := newRun(mode)
+							require.NoError(t, other.scaler.LoadStateDict(fromNumbers(want[mode+"/half"])))
+							other.params, other.opts, r = r.params, r.opts, other
+						}
 						skipped := r.step(grads.Index(step))
 						require.Equal(t, !finite(grads.Index(step)), skipped, "step %d", step)
 						state := r.scaler.StateDict()
 						require.Equal(t, scales[step], state["scale"], "step %d", step)
 						require.Equal(t, trackers[step], state["_growth_tracker"], "step %d", step)
 						torchtest.Equal(t, torch.Stack(r.params), want[mode+"/params"].Index(step))
+						if skipped {
+							skips++
+						}
 					})
 				}
+				require.Greater(t, skips, steps/20)
 			})
 		}
+		rest := peer.Tensors{"grads": grads.Narrow(0, steps/2, steps/2), "state": want["fused/half"]}
+		for name, got := range peer.Run(t, "testdata/scaler.py", rest, "fused") {
+			if name == "fused/scale" || name == "fused/tracker" {
+				torchtest.Equal(t, got, want[name].Narrow(0, steps/2, steps/2))
+			}
+		}
 	})
+}
+
+// stateNames are STATE of testdata/scaler.py.
+var stateNames = []string{"scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"}
+
+func toNumbers(state map[string]any) torch.Tensor {
+	var list []float64
+	for _, name := range stateNames {
+		n, isInt := state[name].(int)
+		if f, ok := state[name].(float64); ok && !isInt {
+			list = append(list, f)
+			continue
+		}
+		list = append(list, float64(n))
+	}
+	return torch.FromSlice(list)
+}
+
+func fromNumbers(numbers torch.Tensor) map[string]any {
+	state := map[string]any{}
+	for i, f := range torch.Values[float64](numbers) {
+		state[stateNames[i]] = f
+	}
+	return state
 }
 
 func finite(x torch.Tensor) bool { return x.IsFinite().All().Item().(bool) }
@@ -121,21 +164,32 @@ func newRun(mode string) *run {
 }
 
 func (r *run) step(grads torch.Tensor) (skipped bool) {
-	loss := r.params[0].Mul(grads.Index(0)).Sum().Add(r.params[1].Mul(grads.Index(1)).Sum())
-	r.scaler.Scale(loss).Backward()
-	if r.mode == "unscale" {
+	parts := []float64{1}
+	if r.mode == "accumulate" {
+		parts = []float64{0.25, 0.75}
+	}
+	for _, part := range parts {
+		loss := r.params[0].Mul(grads.Index(0)).Sum().Add(r.params[1].Mul(grads.Index(1)).Sum())
+		r.scaler.Scale(loss.MulScalar(part)).Backward()
+	}
+	if r.mode == "clip" {
 		r.scaler.Unscale(r.opts[0])
-		torch.NoGrad(func() {
-			for _, grad := range torch.Grads(r.params) {
-				grad.MulScalarInPlace(0.5)
-			}
-		})
+		clip(torch.Grads(r.params))
 	}
 	outcome := r.scaler.Step(r.opts...)
 	for _, opt := range r.opts {
 		opt.ZeroGrad()
 	}
 	return outcome.Skipped()
+}
+
+// clip shortens gradients whose norm is above 2, as PyTorch's clip_grad_norm_ does.
+func clip(grads []torch.Tensor) {
+	torch.NoGrad(func() {
+		norm := torch.Stack(aten.ForeachNorm(grads)).Norm()
+		factor := norm.AddScalar(1e-6).Reciprocal().MulScalar(2).ClampMax(1)
+		aten.ForeachMulTensorInPlace(grads, factor)
+	})
 }
 
 func TestWhoScales(t *testing.T) {
