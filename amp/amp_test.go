@@ -48,6 +48,31 @@ func TestAutocast(t *testing.T) {
 	})
 }
 
+// Weights are cast once in the outermost region, which shows where one changes in between, and
+// at every use without the cache.
+func TestAutocastCache(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		x, w := torch.Ones(1, 1), torch.Ones(1, 1).SetRequiresGrad(true)
+		product := func() float64 { return x.MM(w).Float64() }
+		set := func(v int) { torch.NoGrad(func() { w.FillInPlace(v) }) }
+		amp.Autocast(torch.CPU, 0, func() {
+			require.Equal(t, 1.0, product())
+			set(2)
+			require.Equal(t, 1.0, product(), "the cast weight of before")
+			amp.Autocast(torch.CPU, 0, func() { require.Equal(t, 1.0, product()) })
+			amp.Disabled(torch.CPU, func() { require.Equal(t, 2.0, product()) })
+			require.Equal(t, 1.0, product(), "the end of an inner region forgets nothing")
+		})
+		amp.Autocast(torch.CPU, 0, func() { require.Equal(t, 2.0, product(), "that of the outermost does") })
+		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, NoCache: true}, func() {
+			require.Equal(t, torch.BFloat16, x.MM(w).DType())
+			set(3)
+			require.Equal(t, 3.0, product())
+		})
+	})
+}
+
 // plain hides that an optimizer is optim.Scaled.
 type plain struct{ optim.Optimizer }
 

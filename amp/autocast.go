@@ -9,7 +9,7 @@ import (
 // switches mixed precision off, so that a program's choice of dtype may be "none".
 //
 // Calls nest; the innermost one counts. Weights are cast once for all uses in the outermost
-// call.
+// call; NoCache of a torch.AutocastMode has them cast at every use.
 func Autocast(dev torch.Device, dtype torch.DType, fn func()) {
 	torch.WithAutocast(torch.AutocastMode{Device: dev, Enabled: dtype != torch.Float32, DType: lowPrecision(dtype)}, fn)
 }
