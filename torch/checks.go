@@ -2,6 +2,7 @@ package torch
 
 import (
 	"math"
+	"reflect"
 
 	"github.com/libtorch-go/libtorch/cgo"
 )
@@ -126,30 +127,20 @@ func checkDegrees(op cgo.Op, n Tensor) {
 
 // checkDegree is checkDegrees for a number.
 func checkDegree(op cgo.Op, n Scalar) {
-	large := false
-	switch n := n.(type) {
-	case int:
-		large = n > maxDegree
-	case int64:
-		large = n > maxDegree
-	case int32:
-		large = n > maxDegree
-	case uint:
-		large = n > maxDegree
-	case uint64:
-		large = n > maxDegree
-	case uint32:
-		large = n > maxDegree
-	case float64:
-		large = n > maxDegree
-	case float32:
-		large = n > maxDegree
-	case BF16:
-		large = n.Float32() > maxDegree
-	}
-	if large {
+	if floatOf(n) > maxDegree {
 		throw(op.String(), KindValue, "the degree n is at most %d, but got %v", maxDegree, n)
 	}
+}
+
+// floatOf is a number of any type as a float64, or NaN for what is no real number.
+func floatOf(n Scalar) float64 {
+	if half, ok := n.(interface{ Float32() float32 }); ok {
+		return float64(half.Float32())
+	}
+	if v := reflect.ValueOf(n); v.IsValid() && v.CanConvert(reflect.TypeFor[float64]()) {
+		return v.Convert(reflect.TypeFor[float64]()).Float()
+	}
+	return math.NaN()
 }
 
 // checkTrials refuses NaN for a number of trials: the search for a success never ends.
