@@ -56,9 +56,7 @@ type Adafactor struct{ optimizer[AdafactorOptions] }
 // NewAdafactor makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
 func NewAdafactor(params []torch.Tensor, lr float64, o *AdafactorOptions) *Adafactor {
-	a := &Adafactor{newOptimizer("adafactor", adafactor, "foreach")}
-	a.AddGroup(params, lr, o)
-	return a
+	return &Adafactor{newOptimizer("adafactor", adafactor, params, lr, o, "foreach")}
 }
 
 func adafactor(b *batch, lr float64, o *AdafactorOptions) {

@@ -40,7 +40,7 @@ type Adagrad struct{ scaled[AdagradOptions] }
 // NewAdagrad makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
 func NewAdagrad(params []torch.Tensor, lr float64, o *AdagradOptions) *Adagrad {
-	a := &Adagrad{scaled[AdagradOptions]{newOptimizer("adagrad", adagrad, "foreach", "differentiable")}}
+	a := &Adagrad{scaled[AdagradOptions]{optimizer[AdagradOptions]{newBase("adagrad", "foreach", "differentiable"), adagrad}}}
 	a.AddGroup(params, lr, o)
 	return a
 }

@@ -117,8 +117,7 @@ func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {
 	step := b.count()
 	b = b.decayed(a.decoupled, o.Maximize, lr, *o.WeightDecay).real()
 	mean, square := b.state[1], b.state[2]
-	aten.ForeachLerpScalarInPlace(mean, b.grads, 1-o.Betas[0])
-	average(square, b.grads, o.Betas[1])
+	b.follow(mean, square, o.Betas)
 	if o.AMSGrad {
 		aten.ForeachMaximumInPlace(b.state[3], square)
 		square = b.state[3]

@@ -36,9 +36,7 @@ type Adamax struct{ optimizer[AdamaxOptions] }
 // NewAdamax makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
 func NewAdamax(params []torch.Tensor, lr float64, o *AdamaxOptions) *Adamax {
-	a := &Adamax{newOptimizer("adamax", adamax, "foreach", "capturable", "differentiable")}
-	a.AddGroup(params, lr, o)
-	return a
+	return &Adamax{newOptimizer("adamax", adamax, params, lr, o, "foreach", "capturable", "differentiable")}
 }
 
 func adamax(b *batch, lr float64, o *AdamaxOptions) {

@@ -102,6 +102,12 @@ func average(mean, x []torch.Tensor, keep float64) {
 	aten.ForeachAddCMulScalarInPlace(mean, x, x, 1-keep)
 }
 
+// follow moves the running means of the gradients and of their squares.
+func (b *batch) follow(mean, square []torch.Tensor, betas [2]float64) {
+	aten.ForeachLerpScalarInPlace(mean, b.grads, 1-betas[0])
+	average(square, b.grads, betas[1])
+}
+
 // rootPlus is the root of every element, plus eps.
 func rootPlus(x []torch.Tensor, eps float64) []torch.Tensor {
 	root := aten.ForeachSqrt(x...)

@@ -66,9 +66,7 @@ type Muon struct{ optimizer[MuonOptions] }
 // learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter cannot
 // be.
 func NewMuon(params []torch.Tensor, lr float64, o *MuonOptions) *Muon {
-	m := &Muon{newOptimizer("muon", muon)}
-	m.AddGroup(params, lr, o)
-	return m
+	return &Muon{newOptimizer("muon", muon, params, lr, o)}
 }
 
 func muon(b *batch, lr float64, o *MuonOptions) {

@@ -38,9 +38,7 @@ type NAdam struct{ optimizer[NAdamOptions] }
 // NewNAdam makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
 func NewNAdam(params []torch.Tensor, lr float64, o *NAdamOptions) *NAdam {
-	a := &NAdam{newOptimizer("nadam", nadam, "foreach", "capturable", "differentiable")}
-	a.AddGroup(params, lr, o)
-	return a
+	return &NAdam{newOptimizer("nadam", nadam, params, lr, o, "foreach", "capturable", "differentiable")}
 }
 
 func nadam(b *batch, lr float64, o *NAdamOptions) {
@@ -54,8 +52,7 @@ func nadam(b *batch, lr float64, o *NAdamOptions) {
 	b.set(1, float64(float32(b.numbers[1])*float32(mu))) // the product is a float32
 	product := b.numbers[1]
 
-	aten.ForeachLerpScalarInPlace(mean, b.grads, 1-o.Betas[0])
-	average(square, b.grads, o.Betas[1])
+	b.follow(mean, square, o.Betas)
 	root := aten.ForeachDivScalar(square, unbias(o.Betas[1], step))
 	aten.ForeachSqrtInPlace(root...)
 	aten.ForeachAddScalarInPlace(root, *o.Eps)

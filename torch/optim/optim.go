@@ -145,8 +145,10 @@ type optimizer[O any] struct {
 	update func(b *batch, lr float64, o *O)
 }
 
-func newOptimizer[O any](name string, update func(b *batch, lr float64, o *O), flags ...string) optimizer[O] {
-	return optimizer[O]{newBase(name, flags...), update}
+func newOptimizer[O any](name string, update func(b *batch, lr float64, o *O), params []torch.Tensor, lr float64, o *O, flags ...string) optimizer[O] {
+	p := optimizer[O]{newBase(name, flags...), update}
+	p.AddGroup(params, lr, o)
+	return p
 }
 
 // AddGroup adds parameters with settings of their own; nil stands for the defaults.

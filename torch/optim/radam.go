@@ -36,17 +36,14 @@ type RAdam struct{ optimizer[RAdamOptions] }
 // NewRAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
 func NewRAdam(params []torch.Tensor, lr float64, o *RAdamOptions) *RAdam {
-	a := &RAdam{newOptimizer("radam", radam, "foreach", "capturable", "differentiable")}
-	a.AddGroup(params, lr, o)
-	return a
+	return &RAdam{newOptimizer("radam", radam, params, lr, o, "foreach", "capturable", "differentiable")}
 }
 
 func radam(b *batch, lr float64, o *RAdamOptions) {
 	step := b.count()
 	b = b.real().decayed(o.DecoupledWeightDecay, o.Maximize, lr, o.WeightDecay)
 	mean, square := b.state[1], b.state[2]
-	aten.ForeachLerpScalarInPlace(mean, b.grads, 1-o.Betas[0])
-	average(square, b.grads, o.Betas[1])
+	b.follow(mean, square, o.Betas)
 
 	correction := unbias(o.Betas[1], step)
 	longest := 2/(1-o.Betas[1]) - 1

@@ -47,9 +47,7 @@ type RMSprop struct{ optimizer[RMSpropOptions] }
 // NewRMSprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
 func NewRMSprop(params []torch.Tensor, lr float64, o *RMSpropOptions) *RMSprop {
-	r := &RMSprop{newOptimizer("rmsprop", rmsprop, "foreach", "capturable", "differentiable")}
-	r.AddGroup(params, lr, o)
-	return r
+	return &RMSprop{newOptimizer("rmsprop", rmsprop, params, lr, o, "foreach", "capturable", "differentiable")}
 }
 
 func rmsprop(b *batch, lr float64, o *RMSpropOptions) {

@@ -31,9 +31,7 @@ type Rprop struct{ optimizer[RpropOptions] }
 // NewRprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
 func NewRprop(params []torch.Tensor, lr float64, o *RpropOptions) *Rprop {
-	r := &Rprop{newOptimizer("rprop", rprop, "foreach", "capturable", "differentiable")}
-	r.AddGroup(params, lr, o)
-	return r
+	return &Rprop{newOptimizer("rprop", rprop, params, lr, o, "foreach", "capturable", "differentiable")}
 }
 
 func rprop(b *batch, _ float64, o *RpropOptions) {

@@ -39,9 +39,7 @@ type SparseAdam struct{ optimizer[SparseAdamOptions] }
 // default learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter
 // cannot be.
 func NewSparseAdam(params []torch.Tensor, lr float64, o *SparseAdamOptions) *SparseAdam {
-	s := &SparseAdam{newOptimizer("sparse_adam", sparseAdam)}
-	s.AddGroup(params, lr, o)
-	return s
+	return &SparseAdam{newOptimizer("sparse_adam", sparseAdam, params, lr, o)}
 }
 
 func sparseAdam(b *batch, lr float64, o *SparseAdamOptions) {
