@@ -2,6 +2,7 @@ package functional_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,69 +12,6 @@ import (
 
 // spatial are testdata/spatial.py's, in its order.
 var spatial = []function{
-	{"max_pool1d indices", func(i tensors) torch.Tensor {
-		return pair(F.MaxPool1dWithIndices(i["signal"], 3, &F.MaxPoolOptions{Stride: 1, Padding: 1}))
-	}},
-	{"max_pool1d indices ceil", func(i tensors) torch.Tensor {
-		return pair(F.MaxPool1dWithIndices(i["signal"], 2, &F.MaxPoolOptions{CeilMode: true, Dilation: 2}))
-	}},
-	{"adaptive_max_pool1d", func(i tensors) torch.Tensor { return F.AdaptiveMaxPool1d(i["signal"], 2) }},
-	{"adaptive_max_pool1d indices", func(i tensors) torch.Tensor { return pair(F.AdaptiveMaxPool1dWithIndices(i["signal"], 3)) }},
-	{"lp_pool1d", func(i tensors) torch.Tensor { return F.LPPool1d(i["signal"], 3, 2, nil) }},
-	{"lp_pool1d strided", func(i tensors) torch.Tensor {
-		return F.LPPool1d(i["signal"].Abs(), 1.5, 3, &F.LPPoolOptions{Stride: 1, CeilMode: true})
-	}},
-	{"max_unpool1d", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool1dWithIndices, F.MaxUnpool1d, i["signal"].Narrow(2, 0, 10), 2, &F.MaxUnpoolOptions{})
-	}},
-	{"max_unpool1d size", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool1dWithIndices, F.MaxUnpool1d, i["signal"], 2, &F.MaxUnpoolOptions{Stride: 3, OutputSize: i["signal"].Shape()})
-	}},
-	{"max_unpool1d padded", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool1dWithIndices, F.MaxUnpool1d, i["signal"], 3, &F.MaxUnpoolOptions{Stride: 2, Padding: 1})
-	}},
-	{"max_pool2d indices", func(i tensors) torch.Tensor {
-		return pair(F.MaxPool2dWithIndices(i["image"], 3, &F.MaxPoolOptions{Stride: 1, Padding: 1}))
-	}},
-	{"max_pool2d indices ceil", func(i tensors) torch.Tensor {
-		return pair(F.MaxPool2dWithIndices(i["image"], 2, &F.MaxPoolOptions{CeilMode: true, Dilation: 2}))
-	}},
-	{"adaptive_max_pool2d", func(i tensors) torch.Tensor { return F.AdaptiveMaxPool2d(i["image"], 2) }},
-	{"adaptive_max_pool2d indices", func(i tensors) torch.Tensor { return pair(F.AdaptiveMaxPool2dWithIndices(i["image"], 3)) }},
-	{"lp_pool2d", func(i tensors) torch.Tensor { return F.LPPool2d(i["image"], 3, 2, nil) }},
-	{"lp_pool2d strided", func(i tensors) torch.Tensor {
-		return F.LPPool2d(i["image"].Abs(), 1.5, 3, &F.LPPoolOptions{Stride: 1, CeilMode: true})
-	}},
-	{"max_unpool2d", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool2dWithIndices, F.MaxUnpool2d, i["image"].Narrow(2, 0, 8).Narrow(3, 0, 6), 2, &F.MaxUnpoolOptions{})
-	}},
-	{"max_unpool2d size", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool2dWithIndices, F.MaxUnpool2d, i["image"], 2, &F.MaxUnpoolOptions{Stride: 3, OutputSize: i["image"].Shape()})
-	}},
-	{"max_unpool2d padded", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool2dWithIndices, F.MaxUnpool2d, i["image"], 3, &F.MaxUnpoolOptions{Stride: 2, Padding: 1})
-	}},
-	{"max_pool3d indices", func(i tensors) torch.Tensor {
-		return pair(F.MaxPool3dWithIndices(i["volume"], 3, &F.MaxPoolOptions{Stride: 1, Padding: 1}))
-	}},
-	{"max_pool3d indices ceil", func(i tensors) torch.Tensor {
-		return pair(F.MaxPool3dWithIndices(i["volume"], 2, &F.MaxPoolOptions{CeilMode: true, Dilation: 2}))
-	}},
-	{"adaptive_max_pool3d", func(i tensors) torch.Tensor { return F.AdaptiveMaxPool3d(i["volume"], 2) }},
-	{"adaptive_max_pool3d indices", func(i tensors) torch.Tensor { return pair(F.AdaptiveMaxPool3dWithIndices(i["volume"], 3)) }},
-	{"lp_pool3d", func(i tensors) torch.Tensor { return F.LPPool3d(i["volume"], 3, 2, nil) }},
-	{"lp_pool3d strided", func(i tensors) torch.Tensor {
-		return F.LPPool3d(i["volume"].Abs(), 1.5, 3, &F.LPPoolOptions{Stride: 1, CeilMode: true})
-	}},
-	{"max_unpool3d", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool3dWithIndices, F.MaxUnpool3d, i["volume"].Narrow(3, 0, 4), 2, &F.MaxUnpoolOptions{})
-	}},
-	{"max_unpool3d padded", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool3dWithIndices, F.MaxUnpool3d, i["volume"].Narrow(2, 0, 3).Narrow(4, 0, 5), 3, &F.MaxUnpoolOptions{Stride: 2, Padding: 1})
-	}},
-	{"max_unpool3d size", func(i tensors) torch.Tensor {
-		return unpool(F.MaxPool3dWithIndices, F.MaxUnpool3d, i["volume"], 2, &F.MaxUnpoolOptions{OutputSize: []int{4, 5, 6}})
-	}},
 	{"adaptive_avg_pool2d unchanged", func(i tensors) torch.Tensor { return F.AdaptiveAvgPool2d(i["image"], []int{F.Unchanged, 2}) }},
 	{"adaptive_avg_pool3d unchanged", func(i tensors) torch.Tensor {
 		return F.AdaptiveAvgPool3d(i["volume"], []int{2, F.Unchanged, F.Unchanged})
@@ -118,82 +56,95 @@ var spatial = []function{
 	{"upsample_bilinear", func(i tensors) torch.Tensor {
 		return F.UpsampleBilinear(i["image"], &F.UpsampleOptions{ScaleFactor: 1.7})
 	}},
-	{"pad reflect signal", func(i tensors) torch.Tensor { return F.Pad(i["signal"], []int{2, 1}, &F.PadOptions{Mode: "reflect"}) }},
-	{"pad reflect image", func(i tensors) torch.Tensor {
-		return F.Pad(i["image"], []int{1, 2, 0, 1}, &F.PadOptions{Mode: "reflect"})
-	}},
-	{"pad reflect volume", func(i tensors) torch.Tensor {
-		return F.Pad(i["volume"], []int{1, 2, 0, 1, 1, 1}, &F.PadOptions{Mode: "reflect"})
-	}},
-	{"pad replicate signal", func(i tensors) torch.Tensor { return F.Pad(i["signal"], []int{2, 1}, &F.PadOptions{Mode: "replicate"}) }},
-	{"pad replicate image", func(i tensors) torch.Tensor {
-		return F.Pad(i["image"], []int{1, 2, 0, 1}, &F.PadOptions{Mode: "replicate"})
-	}},
-	{"pad replicate volume", func(i tensors) torch.Tensor {
-		return F.Pad(i["volume"], []int{1, 2, 0, 1, 1, 1}, &F.PadOptions{Mode: "replicate"})
-	}},
-	{"pad circular signal", func(i tensors) torch.Tensor { return F.Pad(i["signal"], []int{2, 1}, &F.PadOptions{Mode: "circular"}) }},
-	{"pad circular image", func(i tensors) torch.Tensor {
-		return F.Pad(i["image"], []int{1, 2, 0, 1}, &F.PadOptions{Mode: "circular"})
-	}},
-	{"pad circular volume", func(i tensors) torch.Tensor {
-		return F.Pad(i["volume"], []int{1, 2, 0, 1, 1, 1}, &F.PadOptions{Mode: "circular"})
-	}},
-	{"grid_sample bilinear zeros true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bilinear", PaddingMode: "zeros", AlignCorners: true})
-	}},
-	{"grid_sample bilinear zeros false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bilinear", PaddingMode: "zeros", AlignCorners: false})
-	}},
-	{"grid_sample bilinear border true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bilinear", PaddingMode: "border", AlignCorners: true})
-	}},
-	{"grid_sample bilinear border false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bilinear", PaddingMode: "border", AlignCorners: false})
-	}},
-	{"grid_sample bilinear reflection true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bilinear", PaddingMode: "reflection", AlignCorners: true})
-	}},
-	{"grid_sample bilinear reflection false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bilinear", PaddingMode: "reflection", AlignCorners: false})
-	}},
-	{"grid_sample nearest zeros true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "nearest", PaddingMode: "zeros", AlignCorners: true})
-	}},
-	{"grid_sample nearest zeros false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "nearest", PaddingMode: "zeros", AlignCorners: false})
-	}},
-	{"grid_sample nearest border true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "nearest", PaddingMode: "border", AlignCorners: true})
-	}},
-	{"grid_sample nearest border false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "nearest", PaddingMode: "border", AlignCorners: false})
-	}},
-	{"grid_sample nearest reflection true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "nearest", PaddingMode: "reflection", AlignCorners: true})
-	}},
-	{"grid_sample nearest reflection false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "nearest", PaddingMode: "reflection", AlignCorners: false})
-	}},
-	{"grid_sample bicubic zeros true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bicubic", PaddingMode: "zeros", AlignCorners: true})
-	}},
-	{"grid_sample bicubic zeros false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bicubic", PaddingMode: "zeros", AlignCorners: false})
-	}},
-	{"grid_sample bicubic border true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bicubic", PaddingMode: "border", AlignCorners: true})
-	}},
-	{"grid_sample bicubic border false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bicubic", PaddingMode: "border", AlignCorners: false})
-	}},
-	{"grid_sample bicubic reflection true", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bicubic", PaddingMode: "reflection", AlignCorners: true})
-	}},
-	{"grid_sample bicubic reflection false", func(i tensors) torch.Tensor {
-		return F.GridSample(i["image"], i["grid2d"], &F.GridSampleOptions{Mode: "bicubic", PaddingMode: "reflection", AlignCorners: false})
-	}},
 	{"grid_sample volume", func(i tensors) torch.Tensor { return F.GridSample(i["volume"], i["grid3d"], nil) }},
+}
+
+// keys are the inputs of 1, 2 and 3 dimensions.
+var keys = []string{"signal", "image", "volume"}
+
+type (
+	indexedPool = func(x torch.Tensor, window F.Size, o *F.MaxPoolOptions) (values, indices torch.Tensor)
+	sizedPool   = func(x torch.Tensor, size F.Size) torch.Tensor
+	indexedSize = func(x torch.Tensor, size F.Size) (values, indices torch.Tensor)
+	normPool    = func(x torch.Tensor, p float64, window F.Size, o *F.LPPoolOptions) torch.Tensor
+	unpooling   = func(x, indices torch.Tensor, window F.Size, o *F.MaxUnpoolOptions) torch.Tensor
+)
+
+// pools are the poolings of each number of dimensions.
+func pools() []function {
+	return slices.Concat(
+		poolings(1, F.MaxPool1dWithIndices, F.AdaptiveMaxPool1d, F.AdaptiveMaxPool1dWithIndices, F.LPPool1d, F.MaxUnpool1d),
+		poolings(2, F.MaxPool2dWithIndices, F.AdaptiveMaxPool2d, F.AdaptiveMaxPool2dWithIndices, F.LPPool2d, F.MaxUnpool2d),
+		poolings(3, F.MaxPool3dWithIndices, F.AdaptiveMaxPool3d, F.AdaptiveMaxPool3dWithIndices, F.LPPool3d, F.MaxUnpool3d))
+}
+
+func poolings(n int, pool indexedPool, adaptive sizedPool, indexed indexedSize, lp normPool, reverse unpooling) (list []function) {
+	key := keys[n-1]
+	add := func(name string, call func(x torch.Tensor) torch.Tensor) {
+		kind, rest, _ := strings.Cut(name, " ")
+		list = append(list, function{strings.TrimSpace(fmt.Sprintf("%s%dd %s", kind, n, rest)), func(i tensors) torch.Tensor { return call(i[key]) }})
+	}
+	unpool := func(x torch.Tensor, window int, o F.MaxUnpoolOptions) torch.Tensor {
+		values, indices := pool(x, window, &F.MaxPoolOptions{Stride: o.Stride, Padding: o.Padding})
+		return reverse(values, indices, window, &o)
+	}
+	fitted := func(x torch.Tensor, fit func(size int) int) torch.Tensor {
+		for d := -n; d < 0; d++ {
+			x = x.Narrow(d, 0, fit(x.Size(d)))
+		}
+		return x
+	}
+	even := func(size int) int { return size / 2 * 2 }    // windows of 2 cover it
+	odd := func(size int) int { return (size-1)/2*2 + 1 } // windows of 3 in steps of 2, with a border, cover it
+	add("max_pool indices", func(x torch.Tensor) torch.Tensor {
+		return pair(pool(x, 3, &F.MaxPoolOptions{Stride: 1, Padding: 1}))
+	})
+	add("max_pool indices ceil", func(x torch.Tensor) torch.Tensor {
+		return pair(pool(x, 2, &F.MaxPoolOptions{CeilMode: true, Dilation: 2}))
+	})
+	add("adaptive_max_pool", func(x torch.Tensor) torch.Tensor { return adaptive(x, 2) })
+	add("adaptive_max_pool indices", func(x torch.Tensor) torch.Tensor { return pair(indexed(x, 3)) })
+	add("lp_pool", func(x torch.Tensor) torch.Tensor { return lp(x, 3, 2, nil) })
+	add("lp_pool strided", func(x torch.Tensor) torch.Tensor {
+		return lp(x.Abs(), 1.5, 3, &F.LPPoolOptions{Stride: 1, CeilMode: true})
+	})
+	add("max_unpool", func(x torch.Tensor) torch.Tensor { return unpool(fitted(x, even), 2, F.MaxUnpoolOptions{}) })
+	add("max_unpool size", func(x torch.Tensor) torch.Tensor {
+		return unpool(x, 2, F.MaxUnpoolOptions{Stride: 3, OutputSize: x.Shape()})
+	})
+	add("max_unpool last sizes", func(x torch.Tensor) torch.Tensor {
+		return unpool(x, 2, F.MaxUnpoolOptions{OutputSize: x.Shape()[2:]})
+	})
+	add("max_unpool padded", func(x torch.Tensor) torch.Tensor {
+		return unpool(fitted(x, odd), 3, F.MaxUnpoolOptions{Stride: 2, Padding: 1})
+	})
+	return list
+}
+
+// pads are the modes of Pad that take elements from the input.
+func pads() (list []function) {
+	for _, mode := range []string{"reflect", "replicate", "circular"} {
+		for n, key := range keys {
+			pad := []int{2, 1, 0, 1, 1, 1}[:2*(n+1)]
+			list = append(list, function{"pad " + mode + " " + key, func(i tensors) torch.Tensor { return F.Pad(i[key], pad, &F.PadOptions{Mode: mode}) }})
+		}
+	}
+	return list
+}
+
+// grids are the modes of GridSample with all that can be combined with them.
+func grids() (list []function) {
+	for _, mode := range []string{"bilinear", "nearest", "bicubic"} {
+		for _, padding := range []string{"zeros", "border", "reflection"} {
+			for _, corners := range []bool{true, false} {
+				o := F.GridSampleOptions{Mode: mode, PaddingMode: padding, AlignCorners: corners}
+				list = append(list, function{fmt.Sprintf("grid_sample %s %s %v", mode, padding, corners), func(i tensors) torch.Tensor {
+					return F.GridSample(i["image"], i["grid2d"], &o)
+				}})
+			}
+		}
+	}
+	return list
 }
 
 // resizes are the modes of Interpolate with all that can be combined with them.
@@ -201,7 +152,8 @@ func resizes() (list []function) {
 	add := func(name, input string, o F.InterpolateOptions) {
 		list = append(list, function{"interpolate " + name, func(i tensors) torch.Tensor { return F.Interpolate(i[input], &o) }})
 	}
-	for n, input := range map[int]string{1: "signal", 2: "image", 3: "volume"} {
+	for i, input := range keys {
+		n := i + 1
 		for _, mode := range []string{"nearest", "nearest-exact", "area", []string{"linear", "bilinear", "trilinear"}[n-1], "bicubic"} {
 			if mode == "bicubic" && n != 2 {
 				continue
@@ -228,16 +180,6 @@ func resizes() (list []function) {
 	return list
 }
 
-// unpool pools x and reverses it.
-func unpool(
-	pool func(x torch.Tensor, window F.Size, o *F.MaxPoolOptions) (values, indices torch.Tensor),
-	reverse func(x, indices torch.Tensor, window F.Size, o *F.MaxUnpoolOptions) torch.Tensor,
-	x torch.Tensor, window int, o *F.MaxUnpoolOptions,
-) torch.Tensor {
-	values, indices := pool(x, window, &F.MaxPoolOptions{Stride: o.Stride, Padding: o.Padding})
-	return reverse(values, indices, window, o)
-}
-
 func TestSpatial(t *testing.T) {
-	equalsPython(t, "testdata/spatial.py", append(spatial, resizes()...))
+	equalsPython(t, "testdata/spatial.py", slices.Concat(spatial, pools(), pads(), grids(), resizes()))
 }

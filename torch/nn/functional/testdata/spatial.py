@@ -11,33 +11,6 @@ import compare
 from compare import pair
 
 FUNCTIONS = {
-    "max_pool1d indices": lambda i: pair(*F.max_pool1d(i["signal"], 3, stride=1, padding=1, return_indices=True)),
-    "max_pool1d indices ceil": lambda i: pair(*F.max_pool1d_with_indices(i["signal"], 2, ceil_mode=True, dilation=2)),
-    "adaptive_max_pool1d": lambda i: F.adaptive_max_pool1d(i["signal"], 2),
-    "adaptive_max_pool1d indices": lambda i: pair(*F.adaptive_max_pool1d(i["signal"], 3, return_indices=True)),
-    "lp_pool1d": lambda i: F.lp_pool1d(i["signal"], 3.0, 2),
-    "lp_pool1d strided": lambda i: F.lp_pool1d(i["signal"].abs(), 1.5, 3, stride=1, ceil_mode=True),
-    "max_unpool1d": lambda i: F.max_unpool1d(*F.max_pool1d(i["signal"].narrow(2, 0, 10), 2, return_indices=True), 2),
-    "max_unpool1d size": lambda i: F.max_unpool1d(*F.max_pool1d(i["signal"], 2, stride=3, return_indices=True), 2, stride=3, output_size=i["signal"].shape),
-    "max_unpool1d padded": lambda i: F.max_unpool1d(*F.max_pool1d(i["signal"], 3, stride=2, padding=1, return_indices=True), 3, stride=2, padding=1),
-    "max_pool2d indices": lambda i: pair(*F.max_pool2d(i["image"], 3, stride=1, padding=1, return_indices=True)),
-    "max_pool2d indices ceil": lambda i: pair(*F.max_pool2d_with_indices(i["image"], 2, ceil_mode=True, dilation=2)),
-    "adaptive_max_pool2d": lambda i: F.adaptive_max_pool2d(i["image"], 2),
-    "adaptive_max_pool2d indices": lambda i: pair(*F.adaptive_max_pool2d(i["image"], 3, return_indices=True)),
-    "lp_pool2d": lambda i: F.lp_pool2d(i["image"], 3.0, 2),
-    "lp_pool2d strided": lambda i: F.lp_pool2d(i["image"].abs(), 1.5, 3, stride=1, ceil_mode=True),
-    "max_unpool2d": lambda i: F.max_unpool2d(*F.max_pool2d(i["image"].narrow(2, 0, 8).narrow(3, 0, 6), 2, return_indices=True), 2),
-    "max_unpool2d size": lambda i: F.max_unpool2d(*F.max_pool2d(i["image"], 2, stride=3, return_indices=True), 2, stride=3, output_size=i["image"].shape),
-    "max_unpool2d padded": lambda i: F.max_unpool2d(*F.max_pool2d(i["image"], 3, stride=2, padding=1, return_indices=True), 3, stride=2, padding=1),
-    "max_pool3d indices": lambda i: pair(*F.max_pool3d(i["volume"], 3, stride=1, padding=1, return_indices=True)),
-    "max_pool3d indices ceil": lambda i: pair(*F.max_pool3d_with_indices(i["volume"], 2, ceil_mode=True, dilation=2)),
-    "adaptive_max_pool3d": lambda i: F.adaptive_max_pool3d(i["volume"], 2),
-    "adaptive_max_pool3d indices": lambda i: pair(*F.adaptive_max_pool3d(i["volume"], 3, return_indices=True)),
-    "lp_pool3d": lambda i: F.lp_pool3d(i["volume"], 3.0, 2),
-    "lp_pool3d strided": lambda i: F.lp_pool3d(i["volume"].abs(), 1.5, 3, stride=1, ceil_mode=True),
-    "max_unpool3d": lambda i: F.max_unpool3d(*F.max_pool3d(i["volume"].narrow(3, 0, 4), 2, return_indices=True), 2),
-    "max_unpool3d padded": lambda i: F.max_unpool3d(*F.max_pool3d(i["volume"].narrow(2, 0, 3).narrow(4, 0, 5), 3, stride=2, padding=1, return_indices=True), 3, stride=2, padding=1),
-    "max_unpool3d size": lambda i: F.max_unpool3d(*F.max_pool3d(i["volume"], 2, return_indices=True), 2, output_size=[4, 5, 6]),
     "adaptive_avg_pool2d unchanged": lambda i: F.adaptive_avg_pool2d(i["image"], (None, 2)),
     "adaptive_avg_pool3d unchanged": lambda i: F.adaptive_avg_pool3d(i["volume"], (2, None, None)),
     "adaptive_max_pool2d unchanged": lambda i: F.adaptive_max_pool2d(i["image"], (2, None)),
@@ -60,35 +33,65 @@ FUNCTIONS = {
     "upsample": lambda i: F.upsample(i["image"], scale_factor=2, mode="bicubic"),
     "upsample_nearest": lambda i: F.upsample_nearest(i["volume"], 7),
     "upsample_bilinear": lambda i: F.upsample_bilinear(i["image"], scale_factor=1.7),
-    "pad reflect signal": lambda i: F.pad(i["signal"], (2, 1), mode="reflect"),
-    "pad reflect image": lambda i: F.pad(i["image"], (1, 2, 0, 1), mode="reflect"),
-    "pad reflect volume": lambda i: F.pad(i["volume"], (1, 2, 0, 1, 1, 1), mode="reflect"),
-    "pad replicate signal": lambda i: F.pad(i["signal"], (2, 1), mode="replicate"),
-    "pad replicate image": lambda i: F.pad(i["image"], (1, 2, 0, 1), mode="replicate"),
-    "pad replicate volume": lambda i: F.pad(i["volume"], (1, 2, 0, 1, 1, 1), mode="replicate"),
-    "pad circular signal": lambda i: F.pad(i["signal"], (2, 1), mode="circular"),
-    "pad circular image": lambda i: F.pad(i["image"], (1, 2, 0, 1), mode="circular"),
-    "pad circular volume": lambda i: F.pad(i["volume"], (1, 2, 0, 1, 1, 1), mode="circular"),
-    "grid_sample bilinear zeros true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bilinear", padding_mode="zeros", align_corners=True),
-    "grid_sample bilinear zeros false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bilinear", padding_mode="zeros", align_corners=False),
-    "grid_sample bilinear border true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bilinear", padding_mode="border", align_corners=True),
-    "grid_sample bilinear border false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bilinear", padding_mode="border", align_corners=False),
-    "grid_sample bilinear reflection true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bilinear", padding_mode="reflection", align_corners=True),
-    "grid_sample bilinear reflection false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bilinear", padding_mode="reflection", align_corners=False),
-    "grid_sample nearest zeros true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="nearest", padding_mode="zeros", align_corners=True),
-    "grid_sample nearest zeros false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="nearest", padding_mode="zeros", align_corners=False),
-    "grid_sample nearest border true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="nearest", padding_mode="border", align_corners=True),
-    "grid_sample nearest border false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="nearest", padding_mode="border", align_corners=False),
-    "grid_sample nearest reflection true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="nearest", padding_mode="reflection", align_corners=True),
-    "grid_sample nearest reflection false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="nearest", padding_mode="reflection", align_corners=False),
-    "grid_sample bicubic zeros true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bicubic", padding_mode="zeros", align_corners=True),
-    "grid_sample bicubic zeros false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bicubic", padding_mode="zeros", align_corners=False),
-    "grid_sample bicubic border true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bicubic", padding_mode="border", align_corners=True),
-    "grid_sample bicubic border false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bicubic", padding_mode="border", align_corners=False),
-    "grid_sample bicubic reflection true": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bicubic", padding_mode="reflection", align_corners=True),
-    "grid_sample bicubic reflection false": lambda i: F.grid_sample(i["image"], i["grid2d"], mode="bicubic", padding_mode="reflection", align_corners=False),
     "grid_sample volume": lambda i: F.grid_sample(i["volume"], i["grid3d"]),
 }
+
+KEYS = {1: "signal", 2: "image", 3: "volume"}
+
+
+def pools():
+    """The poolings of each number of dimensions."""
+    calls = {}
+    for n, key in KEYS.items():
+        calls |= poolings(n, key, *(getattr(F, f"{name}{n}d") for name in ("max_pool", "adaptive_max_pool", "lp_pool", "max_unpool")))
+    return calls
+
+
+def poolings(n, key, pool, adaptive, lp, reverse):
+    def unpool(x, size, output_size=None, **options):
+        return reverse(*pool(x, size, return_indices=True, **options), size, output_size=output_size, **options)
+
+    def even(x):  # windows of 2 cover it
+        for d in range(-n, 0):
+            x = x.narrow(d, 0, x.size(d) // 2 * 2)
+        return x
+
+    def odd(x):  # windows of 3 in steps of 2, with a border, cover it
+        for d in range(-n, 0):
+            x = x.narrow(d, 0, (x.size(d) - 1) // 2 * 2 + 1)
+        return x
+
+    return {
+        f"max_pool{n}d indices": lambda i: pair(*pool(i[key], 3, stride=1, padding=1, return_indices=True)),
+        f"max_pool{n}d indices ceil": lambda i: pair(*pool(i[key], 2, ceil_mode=True, dilation=2, return_indices=True)),
+        f"adaptive_max_pool{n}d": lambda i: adaptive(i[key], 2),
+        f"adaptive_max_pool{n}d indices": lambda i: pair(*adaptive(i[key], 3, return_indices=True)),
+        f"lp_pool{n}d": lambda i: lp(i[key], 3.0, 2),
+        f"lp_pool{n}d strided": lambda i: lp(i[key].abs(), 1.5, 3, stride=1, ceil_mode=True),
+        f"max_unpool{n}d": lambda i: unpool(even(i[key]), 2),
+        f"max_unpool{n}d size": lambda i: unpool(i[key], 2, i[key].shape, stride=3),
+        f"max_unpool{n}d last sizes": lambda i: unpool(i[key], 2, i[key].shape[2:]),
+        f"max_unpool{n}d padded": lambda i: unpool(odd(i[key]), 3, stride=2, padding=1),
+    }
+
+
+def pads():
+    """The modes of pad that take elements from the input."""
+    return {
+        f"pad {mode} {key}": lambda i, key=key, mode=mode, pad=(2, 1, 0, 1, 1, 1)[: 2 * n]: F.pad(i[key], pad, mode=mode)
+        for mode in ("reflect", "replicate", "circular")
+        for n, key in KEYS.items()
+    }
+
+
+def grids():
+    """The modes of grid_sample with all that can be combined with them."""
+    return {
+        f"grid_sample {mode} {padding} {corners}".lower(): lambda i, o={"mode": mode, "padding_mode": padding, "align_corners": corners}: F.grid_sample(i["image"], i["grid2d"], **o)
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")
+        for corners in (True, False)
+    }
 
 
 def resizes():
@@ -98,7 +101,8 @@ def resizes():
     def add(name, key, **options):
         calls["interpolate " + name] = lambda i: F.interpolate(i[key], **options)
 
-    for n, key, linear in ((1, "signal", "linear"), (2, "image", "bilinear"), (3, "volume", "trilinear")):
+    for n, key in KEYS.items():
+        linear = ("linear", "bilinear", "trilinear")[n - 1]
         for mode in ("nearest", "nearest-exact", "area", linear) + (("bicubic",) if n == 2 else ()):
             for corners in (None, False, True) if mode in (linear, "bicubic") else (None,):
                 text = f"{mode} {n}d" + ("" if corners is None else f" {corners}".lower())
@@ -113,4 +117,4 @@ def resizes():
 
 
 def main(inputs):
-    return compare.results(FUNCTIONS | resizes(), inputs)
+    return compare.results(FUNCTIONS | pools() | pads() | grids() | resizes(), inputs)
