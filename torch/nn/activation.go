@@ -5,6 +5,14 @@ import (
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
+// either applies a function to x, or its form that overwrites x and returns it.
+func either(inPlace bool, x torch.Tensor, over, fresh func(torch.Tensor) torch.Tensor) torch.Tensor {
+	if inPlace {
+		return over(x)
+	}
+	return fresh(x)
+}
+
 // ReLU is max(x, 0).
 type ReLU struct {
 	InPlace bool // overwrite the input, and return it
@@ -12,10 +20,7 @@ type ReLU struct {
 
 // Forward keeps the shape.
 func (r ReLU) Forward(x torch.Tensor) torch.Tensor {
-	if r.InPlace {
-		return x.ReLUInPlace()
-	}
-	return F.ReLU(x)
+	return either(r.InPlace, x, torch.Tensor.ReLUInPlace, F.ReLU)
 }
 
 // GELU is x times the normal distribution's probability of less than x.
@@ -33,10 +38,7 @@ type SiLU struct {
 
 // Forward keeps the shape.
 func (s SiLU) Forward(x torch.Tensor) torch.Tensor {
-	if s.InPlace {
-		return torch.SiLUInPlace(x)
-	}
-	return F.SiLU(x)
+	return either(s.InPlace, x, torch.SiLUInPlace, F.SiLU)
 }
 
 // Tanh is the hyperbolic tangent.

@@ -13,10 +13,7 @@ type ReLU6 struct {
 
 // Forward keeps the shape.
 func (r ReLU6) Forward(x torch.Tensor) torch.Tensor {
-	if r.InPlace {
-		return torch.ReLU6InPlace(x)
-	}
-	return F.ReLU6(x)
+	return either(r.InPlace, x, torch.ReLU6InPlace, F.ReLU6)
 }
 
 // RReLU is x where positive, slope*x elsewhere: slopes are random in training, and halfway
@@ -104,10 +101,7 @@ type Hardsigmoid struct {
 
 // Forward keeps the shape.
 func (h Hardsigmoid) Forward(x torch.Tensor) torch.Tensor {
-	if h.InPlace {
-		return torch.HardsigmoidInPlace(x)
-	}
-	return F.Hardsigmoid(x)
+	return either(h.InPlace, x, torch.HardsigmoidInPlace, F.Hardsigmoid)
 }
 
 // Hardswish is x*hardsigmoid(x) (Howard et al., 2019).
@@ -117,10 +111,7 @@ type Hardswish struct {
 
 // Forward keeps the shape.
 func (h Hardswish) Forward(x torch.Tensor) torch.Tensor {
-	if h.InPlace {
-		return torch.HardswishInPlace(x)
-	}
-	return F.Hardswish(x)
+	return either(h.InPlace, x, torch.HardswishInPlace, F.Hardswish)
 }
 
 // Mish is x*tanh(softplus(x)) (Misra, 2019).
@@ -130,10 +121,7 @@ type Mish struct {
 
 // Forward keeps the shape.
 func (m Mish) Forward(x torch.Tensor) torch.Tensor {
-	if m.InPlace {
-		return torch.MishInPlace(x)
-	}
-	return F.Mish(x)
+	return either(m.InPlace, x, torch.MishInPlace, F.Mish)
 }
 
 // ELU is x where positive, Alpha*(exp(x)-1) elsewhere (Clevert et al., 2015).
@@ -172,10 +160,7 @@ type SELU struct {
 
 // Forward keeps the shape.
 func (s SELU) Forward(x torch.Tensor) torch.Tensor {
-	if s.InPlace {
-		return torch.SELUInPlace(x)
-	}
-	return F.SELU(x)
+	return either(s.InPlace, x, torch.SELUInPlace, F.SELU)
 }
 
 // GLU is the first half of x along Dim times the sigmoid of the second (Dauphin et al.,

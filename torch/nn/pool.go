@@ -1,59 +1,130 @@
 package nn
 
 import (
+	"fmt"
+
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
 // The poolings take the options of their functions.
 type (
-	MaxPoolOptions = F.MaxPoolOptions
-	AvgPoolOptions = F.AvgPoolOptions
+	MaxPoolOptions           = F.MaxPoolOptions
+	MaxUnpoolOptions         = F.MaxUnpoolOptions
+	FractionalMaxPoolOptions = F.FractionalMaxPoolOptions
+	AvgPoolOptions           = F.AvgPoolOptions
+	LPPoolOptions            = F.LPPoolOptions
 )
 
-// MaxPool2d takes the largest value in every window.
-type MaxPool2d struct {
-	Window  Size
+// MaxPool is what the max poolings of all dimensions are: it takes the largest value in every
+// window.
+type MaxPool struct {
+	Window  []int // one for each dimension
 	Options MaxPoolOptions
 }
 
-// NewMaxPool2d makes a layer with windows of that size.
-func NewMaxPool2d(window Size, o *MaxPoolOptions) *MaxPool2d {
-	return &MaxPool2d{F.Spread("max_pool2d window", window, 2), options(o)}
+// MaxUnpool is what the max unpoolings of all dimensions are: it puts the values of a [MaxPool]
+// back where they were found, and zeros elsewhere.
+type MaxUnpool struct {
+	Window  []int // one for each dimension
+	Options MaxUnpoolOptions
 }
 
-// Forward maps [N, C, H, W] to [N, C, H', W'].
-func (m *MaxPool2d) Forward(x torch.Tensor) torch.Tensor {
-	return F.MaxPool2d(x, m.Window, &m.Options)
+// FractionalMaxPool is what the fractional max poolings are: it takes maxima in windows that
+// are placed at random (Graham, 2014), in evaluation too unless the options hold random samples.
+type FractionalMaxPool struct {
+	Window  []int                    // one for each dimension
+	Options FractionalMaxPoolOptions `torch:"-"`
 }
 
-// AvgPool2d takes the mean of every window.
-type AvgPool2d struct {
-	Window  Size
+// AvgPool is what the average poolings of all dimensions are: it takes the mean of every window.
+type AvgPool struct {
+	Window  []int // one for each dimension
 	Options AvgPoolOptions
 }
 
-// NewAvgPool2d makes a layer with windows of that size.
-func NewAvgPool2d(window Size, o *AvgPoolOptions) *AvgPool2d {
-	return &AvgPool2d{F.Spread("avg_pool2d window", window, 2), options(o)}
+// LPPool is what the power-average poolings of all dimensions are: it takes the P-norm of every
+// window, the sum for 1, towards the maximum for ∞.
+type LPPool struct {
+	P       float64
+	Window  []int // one for each dimension
+	Options LPPoolOptions
 }
 
-// Forward maps [N, C, H, W] to [N, C, H', W'].
-func (a *AvgPool2d) Forward(x torch.Tensor) torch.Tensor {
-	return F.AvgPool2d(x, a.Window, &a.Options)
+// AdaptiveMaxPool is what the adaptive max poolings of all dimensions are: it takes maxima down
+// to a size.
+type AdaptiveMaxPool struct {
+	Size []int // one for each dimension
 }
 
-// AdaptiveAvgPool2d averages down to a height and width.
-type AdaptiveAvgPool2d struct {
-	Size Size
+// AdaptiveAvgPool is what the adaptive average poolings of all dimensions are: it averages down
+// to a size.
+type AdaptiveAvgPool struct {
+	Size []int // one for each dimension
 }
 
-// NewAdaptiveAvgPool2d makes a layer whose results have that height and width.
-func NewAdaptiveAvgPool2d(size Size) *AdaptiveAvgPool2d {
-	return &AdaptiveAvgPool2d{F.Spread("adaptive_avg_pool2d size", size, 2)}
+// spreadFor writes a window or a size of a pooling out for its dimensions.
+func spreadFor(pool string, dims int, what string, s Size) []int {
+	return F.Spread(fmt.Sprintf("%s%dd %s", pool, dims, what), s, dims)
 }
 
-// Forward maps [N, C, H, W] to [N, C, H', W'].
-func (a *AdaptiveAvgPool2d) Forward(x torch.Tensor) torch.Tensor {
-	return F.AdaptiveAvgPool2d(x, a.Size)
+// byDims picks a function by the number of dimensions that there are sizes for.
+func byDims[T any](sizes []int, one, two, three T) T {
+	if n := len(sizes); n == 0 || n > 3 {
+		torch.Throw("pool", torch.KindValue, "expected sizes of 1, 2 or 3 dimensions, got %v", sizes)
+	}
+	return []T{one, two, three}[len(sizes)-1]
+}
+
+// Forward maps [N, C, L], [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same
+// without N.
+func (p *MaxPool) Forward(x torch.Tensor) torch.Tensor {
+	return byDims(p.Window, F.MaxPool1d, F.MaxPool2d, F.MaxPool3d)(x, p.Window, &p.Options)
+}
+
+// ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
+func (p *MaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
+	return byDims(p.Window, F.MaxPool1dWithIndices, F.MaxPool2dWithIndices, F.MaxPool3dWithIndices)(x, p.Window, &p.Options)
+}
+
+// Forward maps values and their indices, of the same shape, to the shape that was pooled.
+func (p *MaxUnpool) Forward(x, indices torch.Tensor) torch.Tensor {
+	return byDims(p.Window, F.MaxUnpool1d, F.MaxUnpool2d, F.MaxUnpool3d)(x, indices, p.Window, &p.Options)
+}
+
+// Forward maps [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same without N.
+func (p *FractionalMaxPool) Forward(x torch.Tensor) torch.Tensor {
+	return byDims(p.Window, nil, F.FractionalMaxPool2d, F.FractionalMaxPool3d)(x, p.Window, &p.Options)
+}
+
+// ForwardWithIndices is Forward and where each value was found.
+func (p *FractionalMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
+	return byDims(p.Window, nil, F.FractionalMaxPool2dWithIndices, F.FractionalMaxPool3dWithIndices)(x, p.Window, &p.Options)
+}
+
+// Forward maps [N, C, L], [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same
+// without N.
+func (p *AvgPool) Forward(x torch.Tensor) torch.Tensor {
+	return byDims(p.Window, F.AvgPool1d, F.AvgPool2d, F.AvgPool3d)(x, p.Window, &p.Options)
+}
+
+// Forward maps [N, C, L], [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same
+// without N.
+func (p *LPPool) Forward(x torch.Tensor) torch.Tensor {
+	return byDims(p.Window, F.LPPool1d, F.LPPool2d, F.LPPool3d)(x, p.P, p.Window, &p.Options)
+}
+
+// Forward maps [N, C, ...] to [N, C, Size...], or the same without N.
+func (p *AdaptiveMaxPool) Forward(x torch.Tensor) torch.Tensor {
+	return byDims(p.Size, F.AdaptiveMaxPool1d, F.AdaptiveMaxPool2d, F.AdaptiveMaxPool3d)(x, p.Size)
+}
+
+// ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
+func (p *AdaptiveMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
+	return byDims(p.Size, F.AdaptiveMaxPool1dWithIndices, F.AdaptiveMaxPool2dWithIndices, F.AdaptiveMaxPool3dWithIndices)(x, p.Size)
+}
+
+// Forward maps [N, C, ...] to [N, C, Size...], or the same without N.
+func (p *AdaptiveAvgPool) Forward(x torch.Tensor) torch.Tensor {
+	return byDims(p.Size, F.AdaptiveAvgPool1d, F.AdaptiveAvgPool2d, F.AdaptiveAvgPool3d)(x, p.Size)
 }
