@@ -17,6 +17,8 @@ var layers = [][]string{
 	{"torch/cuda", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/signal/windows", "torch/optim", "torch/data", "torch/safetensors", "torch/jit", "torch/export", "torch/dist"},
 	{"torch/nn", "torch/optim/lr", "torch/checkpoint", "internal/peer"},
+	{"torch/nn/utils", "torch/optim/swa"},
+	{"torch/nn/utils/parametrize"},
 	{"amp", "vision", "vision/imageio", "vision/models", "internal/parity"},
 	{"vision/transforms"},
 	{"vision/datasets"},

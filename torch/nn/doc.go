@@ -42,7 +42,8 @@
 //	Teacher *Net           `torch:"-"`
 //
 // After the name a tag may say: buffer, a tensor that is saved but not trained; transient, a
-// buffer that is not saved either; optional, a tensor that [LoadStateDict] does not miss.
+// buffer that is not saved either; optional, a tensor that [LoadStateDict] does not miss;
+// inline, a module whose parts count as those of the module around it.
 // "-" hides the field. Nil pointers and undefined tensors are absent, PyTorch's None. A tag
 // that says something else panics at the first walk, as two fields of one name do.
 //

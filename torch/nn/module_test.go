@@ -115,7 +115,7 @@ func TestDeclarationsThatMakeNoSense(t *testing.T) {
 	}{
 		{"unknown option", &struct {
 			A torch.Tensor `torch:"a,bufer"`
-		}{tensor}, `torch: module: field struct { A torch.Tensor "torch:\"a,bufer\"" }.A has a tag "a,bufer"; expected buffer, transient or optional after the name`},
+		}{tensor}, `torch: module: field struct { A torch.Tensor "torch:\"a,bufer\"" }.A has a tag "a,bufer"; expected buffer, transient, optional or inline after the name`},
 		{"one name twice", &struct {
 			RunningMean torch.Tensor
 			Mean        torch.Tensor `torch:"running_mean"`

@@ -3,6 +3,7 @@ package nn
 import (
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -52,15 +53,36 @@ type RecurrentWeights []RecurrentWeight
 // lent gives the tensors in PyTorch's order, which is also that of the fused operators.
 func (w RecurrentWeights) lent() iter.Seq2[string, torch.Tensor] {
 	return func(yield func(string, torch.Tensor) bool) {
-		for _, l := range w {
-			for i, t := range []torch.Tensor{l.WeightIH, l.WeightHH, l.BiasIH, l.BiasHH, l.WeightHR} {
-				name := []string{"weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"}[i]
-				if t.Defined() && !yield(name+l.suffix, t) {
+		for name, t := range w.fields() {
+			if t.Defined() && !yield(name, *t) {
+				return
+			}
+		}
+	}
+}
+
+func (w RecurrentWeights) fields() iter.Seq2[string, *torch.Tensor] {
+	return func(yield func(string, *torch.Tensor) bool) {
+		for i := range w {
+			l := &w[i]
+			for k, t := range []*torch.Tensor{&l.WeightIH, &l.WeightHH, &l.BiasIH, &l.BiasHH, &l.WeightHR} {
+				if name := []string{"weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"}[k]; !yield(name+l.suffix, t) {
 					return
 				}
 			}
 		}
 	}
+}
+
+func (w RecurrentWeights) with(path string, tensors map[string]torch.Tensor) any {
+	copied := slices.Clone(w)
+	for name, at := range copied.fields() {
+		if t, ok := tensors[join(path, name)]; ok {
+			*at = t
+			delete(tensors, join(path, name))
+		}
+	}
+	return copied
 }
 
 // RNN is a recurrent network: hₜ = tanh(Wᵢₕ·xₜ + bᵢₕ + Wₕₕ·hₜ₋₁ + bₕₕ), or relu.

@@ -148,6 +148,9 @@ func asTensor(v reflect.Value) (torch.Tensor, bool) {
 // on how the module was made.
 type lender interface {
 	lent() iter.Seq2[string, torch.Tensor]
+	// with is a copy in which those tensors are replaced that have a name in this module; it
+	// takes them off the list.
+	with(path string, tensors map[string]torch.Tensor) any
 }
 
 // part is a field of a struct, or an element of a slice or a map.
@@ -168,17 +171,19 @@ func (n node) parts() iter.Seq[part] {
 					if !yieldLent(v, yield) {
 						return
 					}
+				case f.inline:
+					for p := range within(v) {
+						if !yield(p) {
+							return
+						}
+					}
 				case !yield(part{f.tag, v}):
 					return
 				}
 			}
 		case reflect.Map:
-			keys := map[string]reflect.Value{}
-			for _, k := range n.value.MapKeys() {
-				keys[fmt.Sprint(k)] = k
-			}
-			for _, name := range slices.Sorted(maps.Keys(keys)) {
-				if !yield(part{tag{name: name}, n.value.MapIndex(keys[name])}) {
+			for name, key := range keysOf(n.value) {
+				if !yield(part{tag{name: name}, n.value.MapIndex(key)}) {
 					return
 				}
 			}
@@ -187,6 +192,32 @@ func (n node) parts() iter.Seq[part] {
 				if !yield(part{tag{name: strconv.Itoa(i)}, n.value.Index(i)}) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// within are the parts of a field that is tagged inline.
+func within(v reflect.Value) iter.Seq[part] {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() || !holdsModules(v) {
+		return func(func(part) bool) {}
+	}
+	return node{value: v}.parts()
+}
+
+// keysOf are the keys of a map in the order of their names.
+func keysOf(v reflect.Value) iter.Seq2[string, reflect.Value] {
+	keys := map[string]reflect.Value{}
+	for _, k := range v.MapKeys() {
+		keys[fmt.Sprint(k)] = k
+	}
+	return func(yield func(string, reflect.Value) bool) {
+		for _, name := range slices.Sorted(maps.Keys(keys)) {
+			if !yield(name, keys[name]) {
+				return
 			}
 		}
 	}
@@ -219,6 +250,15 @@ func (n node) modes() (list []*Mode) {
 type tag struct {
 	name                        string
 	buffer, transient, optional bool
+	inline                      bool // its parts belong to the module around it
+}
+
+// within is the path of the field's parts in a module of that path.
+func (t tag) within(path string) string {
+	if t.inline {
+		return path
+	}
+	return join(path, t.name)
 }
 
 type field struct {
@@ -289,8 +329,10 @@ func parseTag(t reflect.Type, fieldName, text string) tag {
 			parsed.buffer, parsed.transient = true, true
 		case "optional":
 			parsed.optional = true
+		case "inline":
+			parsed.inline = true
 		default:
-			torch.Throw("module", torch.KindValue, "field %v.%s has a tag %q; expected buffer, transient or optional after the name", t, fieldName, text)
+			torch.Throw("module", torch.KindValue, "field %v.%s has a tag %q; expected buffer, transient, optional or inline after the name", t, fieldName, text)
 		}
 	}
 	return parsed
