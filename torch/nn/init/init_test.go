@@ -31,44 +31,47 @@ func matrices(fill func(torch.Tensor)) func(torch.Tensor) {
 	}
 }
 
+// fills are those of testdata/init.py, by the same names.
+var fills = map[string]func(torch.Tensor){
+	"uniform":           func(t torch.Tensor) { nninit.Uniform(t, -2.5, 0.5, nil) },
+	"normal":            func(t torch.Tensor) { nninit.Normal(t, 0.5, 3, nil) },
+	"trunc_normal":      func(t torch.Tensor) { nninit.TruncNormal(t, 0.1, 0.7, -1, 0.5, nil) },
+	"constant":          func(t torch.Tensor) { nninit.Constant(t, 0.3) },
+	"ones":              func(t torch.Tensor) { nninit.Ones(t) },
+	"zeros":             func(t torch.Tensor) { nninit.Zeros(t) },
+	"kaiming_uniform":   func(t torch.Tensor) { nninit.KaimingUniform(t, nil) },
+	"kaiming_uniform a": func(t torch.Tensor) { nninit.KaimingUniform(t, &nninit.KaimingOptions{A: math.Sqrt(5)}) },
+	"kaiming_normal": func(t torch.Tensor) {
+		nninit.KaimingNormal(t, &nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
+	},
+	"kaiming_normal tanh":   kaiming(nninit.Tanh),
+	"kaiming_normal selu":   kaiming(nninit.SELU),
+	"kaiming_normal linear": kaiming(nninit.Linear),
+	"xavier_uniform":        func(t torch.Tensor) { nninit.XavierUniform(t, 1, nil) },
+	"xavier_normal":         func(t torch.Tensor) { nninit.XavierNormal(t, 2, nil) },
+	"orthogonal":            func(t torch.Tensor) { nninit.Orthogonal(t, 1.5, nil) },
+	"kaiming_normal conv3d": kaiming("conv3d"),
+	"kaiming_uniform leaky": func(t torch.Tensor) {
+		nninit.KaimingUniform(t, &nninit.KaimingOptions{A: 0.2, Mode: nninit.FanOut})
+	},
+	"kaiming_uniform sigmoid": func(t torch.Tensor) {
+		nninit.KaimingUniform(t, &nninit.KaimingOptions{Nonlinearity: nninit.Sigmoid})
+	},
+	"sparse":      matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.3, nil) }),
+	"sparse wide": matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.9, &nninit.SparseOptions{Std: new(2.0)}) }),
+	"eye":         matrices(func(t torch.Tensor) { nninit.Eye(t) }),
+	"dirac": func(t torch.Tensor) {
+		if t.Dim() > 2 {
+			nninit.Dirac(t, 2)
+		}
+	},
+}
+
 func TestNumbersEqualPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	want := peer.Run(t, "testdata/init.py", nil)
 	shapes := [][]int{{4, 7}, {9, 3}, {6, 2, 5}, {4, 3, 3, 2}, {2, 8, 1, 3, 2}}
-	for name, fill := range map[string]func(torch.Tensor){
-		"uniform":           func(t torch.Tensor) { nninit.Uniform(t, -2.5, 0.5, nil) },
-		"normal":            func(t torch.Tensor) { nninit.Normal(t, 0.5, 3, nil) },
-		"trunc_normal":      func(t torch.Tensor) { nninit.TruncNormal(t, 0.1, 0.7, -1, 0.5, nil) },
-		"constant":          func(t torch.Tensor) { nninit.Constant(t, 0.3) },
-		"ones":              func(t torch.Tensor) { nninit.Ones(t) },
-		"zeros":             func(t torch.Tensor) { nninit.Zeros(t) },
-		"kaiming_uniform":   func(t torch.Tensor) { nninit.KaimingUniform(t, nil) },
-		"kaiming_uniform a": func(t torch.Tensor) { nninit.KaimingUniform(t, &nninit.KaimingOptions{A: math.Sqrt(5)}) },
-		"kaiming_normal": func(t torch.Tensor) {
-			nninit.KaimingNormal(t, &nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
-		},
-		"kaiming_normal tanh":   kaiming(nninit.Tanh),
-		"kaiming_normal selu":   kaiming(nninit.SELU),
-		"kaiming_normal linear": kaiming(nninit.Linear),
-		"xavier_uniform":        func(t torch.Tensor) { nninit.XavierUniform(t, 1, nil) },
-		"xavier_normal":         func(t torch.Tensor) { nninit.XavierNormal(t, 2, nil) },
-		"orthogonal":            func(t torch.Tensor) { nninit.Orthogonal(t, 1.5, nil) },
-		"kaiming_normal conv3d": kaiming("conv3d"),
-		"kaiming_uniform leaky": func(t torch.Tensor) {
-			nninit.KaimingUniform(t, &nninit.KaimingOptions{A: 0.2, Mode: nninit.FanOut})
-		},
-		"kaiming_uniform sigmoid": func(t torch.Tensor) {
-			nninit.KaimingUniform(t, &nninit.KaimingOptions{Nonlinearity: nninit.Sigmoid})
-		},
-		"sparse":      matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.3, nil) }),
-		"sparse wide": matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.9, &nninit.SparseOptions{Std: new(2.0)}) }),
-		"eye":         matrices(func(t torch.Tensor) { nninit.Eye(t) }),
-		"dirac": func(t torch.Tensor) {
-			if t.Dim() > 2 {
-				nninit.Dirac(t, 2)
-			}
-		},
-	} {
+	for name, fill := range fills {
 		t.Run(name, func(t *testing.T) {
 			if name == "trunc_normal" && !strings.HasPrefix(torch.Version(), "2.11.") {
 				t.Skip("this version of PyTorch draws differently")
