@@ -151,9 +151,12 @@ func flag(b bool) C.int {
 
 const abiVersion = C.TG_ABI
 
-// Cos and Pow are those of the C library, which Python uses: Go's own differ from them in
+// Cos, Log and Pow are those of the C library, which Python uses: Go's own differ from them in
 // the last bit now and then, and a learning rate that differs makes every weight differ.
 func Cos(x float64) float64 { return float64(C.cos(C.double(x))) }
+
+// Log is the natural logarithm, as the C library has it.
+func Log(x float64) float64 { return float64(C.log(C.double(x))) }
 
 // Pow is x to the power of y, as the C library has it.
 func Pow(x, y float64) float64 { return float64(C.pow(C.double(x), C.double(y))) }

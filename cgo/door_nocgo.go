@@ -22,6 +22,7 @@ func openShim(string) (shimInfo, error)                { return shimInfo{}, errN
 func openCUDAShim(string) (shimInfo, error)            { return shimInfo{}, errNoCgo }
 func loadedTorch() int                                 { return 0 }
 
-// Cos and Pow stand in for the C library's.
+// Cos, Log and Pow stand in for the C library's.
 func Cos(x float64) float64    { return math.Cos(x) }
+func Log(x float64) float64    { return math.Log(x) }
 func Pow(x, y float64) float64 { return math.Pow(x, y) }

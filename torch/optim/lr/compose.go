@@ -45,6 +45,7 @@ func (s *Schedule) stepPart() {
 		return
 	}
 	part.done = 0
+	part.turn()
 	if part.enter != nil {
 		part.apply(part.enter)
 		return

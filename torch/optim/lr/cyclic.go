@@ -53,6 +53,7 @@ func Cyclic(opt Target, lowest, highest float64, options ...CyclicOptions) *Sche
 	for i := range s.base {
 		s.base[i] = lowest
 	}
+	s.notes = func(int) variables { return variables{"_scale_fn_custom": nil} } // PyTorch's load_state_dict wants it
 	return s
 }
 

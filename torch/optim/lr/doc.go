@@ -15,7 +15,7 @@
 //
 //	Step, MultiStep, Exponential, Multiplicative      fall by factors
 //	Lambda, Linear, Constant, Polynomial              factors of the rate at the beginning
-//	CosineAnnealing, CosineAnnealingWarmRestarts      along cosines
+//	CosineAnnealing, CosineAnnealingWarmRestarts      along cosines, the second also by parts of steps
 //	Cyclic, OneCycle                                  up and down, the momentum the other way
 //	ReduceOnPlateau                                   fall when a metric stops to improve
 //	SWA                                               to a fixed rate, for weights to be averaged

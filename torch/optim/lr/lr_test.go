@@ -31,10 +31,19 @@ func step(s schedule, n int) {
 	switch s := s.(type) {
 	case *lr.Schedule:
 		s.Step()
+	case fraction:
+		if n%5 == 0 {
+			s.Step()
+			return
+		}
+		s.StepTo(float64(n+1) / 7)
 	case *lr.Plateau:
 		s.Step(metric(n))
 	}
 }
+
+// fraction is a schedule that is mostly stepped by parts.
+type fraction struct{ *lr.Schedule }
 
 func metric(step int) float64 { return math.Exp(-float64(step)/50) + math.Sin(float64(step))/10 }
 
@@ -49,6 +58,8 @@ var schedules = map[string]func(optim.Optimizer) schedule{
 	"polynomial":    func(o optim.Optimizer) schedule { return lr.Polynomial(o, 300, 0.9) },
 	"restarts":      func(o optim.Optimizer) schedule { return lr.CosineAnnealingWarmRestarts(o, 10, 2, 0.001) },
 	"restarts-even": func(o optim.Optimizer) schedule { return lr.CosineAnnealingWarmRestarts(o, 30, 1, 0) },
+	"fraction":      func(o optim.Optimizer) schedule { return fraction{lr.CosineAnnealingWarmRestarts(o, 3, 2, 0.001)} },
+	"fraction-even": func(o optim.Optimizer) schedule { return fraction{lr.CosineAnnealingWarmRestarts(o, 7, 1, 0)} },
 	"cyclic":        func(o optim.Optimizer) schedule { return lr.Cyclic(o, 0.01, 0.3, lr.CyclicOptions{Up: 20, Down: 35}) },
 	"cyclic-halving": func(o optim.Optimizer) schedule {
 		return lr.Cyclic(o, 0.01, 0.3, lr.CyclicOptions{Up: 20, Halving: true, FixedMomentum: true})
@@ -136,17 +147,17 @@ func row(opt optim.Optimizer) (row []float64) {
 	return row
 }
 
+// All steps here, and half of them in Python and the other half here, and the other way round.
 func TestEveryRateEqualsPythons(t *testing.T) {
 	torchtest.NoLeaks(t)
 	const steps = 500
 	torch.Scope(func() {
-		want := peer.Run(t, "testdata/schedules.py", nil, strconv.Itoa(steps))
+		want, halves := peer.Run(t, "testdata/schedules.py", nil, strconv.Itoa(steps)), peer.Tensors{}
 		require.Len(t, want, 2*len(schedules))
 		for name, make := range schedules {
-			opt := optimizer(name)
+			opt, other := optimizer(name), optimizer(name)
 			sched := make(opt)
 			var resumed schedule
-			other := optimizer(name)
 			for n := range steps {
 				rates := torch.Values[float64](want[name].Index(n))
 				require.Equal(t, rates, row(opt), "%s, step %d", name, n)
@@ -156,32 +167,49 @@ func TestEveryRateEqualsPythons(t *testing.T) {
 					step(resumed, n)
 				}
 				if step(sched, n); n+1 == steps/2 {
-					var state map[string]any
-					text := strings.ReplaceAll(string(torch.Values[uint8](want[name+" state"])), "Infinity", "1e308")
-					require.NoError(t, json.Unmarshal([]byte(text), &state), text)
+					state := decode(t, torch.Values[uint8](want[name+" state"]))
 					contained(t, name, sched.StateDict(), state)
 					resumed = make(other)
 					require.NoError(t, resumed.LoadStateDict(state), name)
 					for i, g := range other.ParamGroups() {
 						g.LR = opt.ParamGroups()[i].LR
 					}
+					halves[name+" state"] = torch.FromSlice(encode(t, sched.StateDict()))
+					halves[name+" rates"] = torch.FromSlice(sched.LastLR())
 				}
 			}
-			if !strings.HasPrefix(name, "chained") { // which counts nothing in PyTorch's state
+			if !strings.HasPrefix(name, "chained") && !strings.HasPrefix(name, "fraction") { // which count nothing, or not steps
 				require.Equal(t, steps, sched.Steps())
+			}
+		}
+		for name, got := range peer.Run(t, "testdata/schedules.py", halves, strconv.Itoa(steps)) {
+			for i, column := range got.Unbind(1) {
+				skip := i % 2 // the momentum before the first step is the optimizer's to store
+				torchtest.Equal(t, column.Narrow(0, skip, steps/2-skip), want[name].Select(1, i).Narrow(0, steps/2+skip, steps/2-skip))
 			}
 		}
 	})
 }
 
+func encode(t *testing.T, state map[string]any) []uint8 {
+	t.Helper()
+	text, err := json.Marshal(state)
+	require.NoError(t, err)
+	return text
+}
+
+// decode reads JSON as Python writes it.
+func decode(t *testing.T, text []uint8) (state map[string]any) {
+	t.Helper()
+	plain := strings.ReplaceAll(string(text), "Infinity", "1e308")
+	require.NoError(t, json.Unmarshal([]byte(plain), &state), plain)
+	return state
+}
+
 // contained wants every entry of our state in PyTorch's.
 func contained(t *testing.T, name string, ours, theirs map[string]any) {
 	t.Helper()
-	text, err := json.Marshal(ours)
-	require.NoError(t, err)
-	var plain map[string]any
-	require.NoError(t, json.Unmarshal(text, &plain))
-	for key, value := range plain {
+	for key, value := range decode(t, encode(t, ours)) {
 		if key == "_last_lr" && strings.Contains(name, " part ") {
 			continue // ours are the rates now, PyTorch's those between two parts
 		}
@@ -205,14 +233,9 @@ func TestStateGoesOnWhereItStood(t *testing.T) {
 				step(a, n)
 				step(b, n)
 			}
-			text, err := json.Marshal(b.StateDict())
-			require.NoError(t, err)
-			var state map[string]any
-			require.NoError(t, json.Unmarshal(text, &state))
-
 			resumed := optimizer(name)
 			c := make(resumed)
-			require.NoError(t, c.LoadStateDict(state))
+			require.NoError(t, c.LoadStateDict(decode(t, encode(t, b.StateDict()))))
 			for i, g := range resumed.ParamGroups() {
 				g.LR = first.ParamGroups()[i].LR // a plateau leaves it to the optimizer's state
 			}
@@ -261,6 +284,8 @@ func TestMistakes(t *testing.T) {
 			"restarts":      func() { lr.CosineAnnealingWarmRestarts(optimizer(), 0, 1, 0) },
 			"growth":        func() { lr.CosineAnnealingWarmRestarts(optimizer(), 5, 0, 0) },
 			"no parts":      func() { lr.Sequential(nil, nil) },
+			"parts":         func() { lr.Step(optimizer(), 1, 0.1).StepTo(0.5) },
+			"before":        func() { lr.CosineAnnealingWarmRestarts(optimizer(), 5, 1, 0).StepTo(-1) },
 			"nothing":       func() { lr.Chained() },
 			"two":           func() { lr.Chained(lr.Exponential(optimizer(), 1), lr.Exponential(optimizer(), 1)) },
 			"milestones": func() {

@@ -9,7 +9,9 @@ import (
 
 // Lambda multiplies the base rate by factor(step).
 func Lambda(opt Target, factor func(step int) float64) *Schedule {
-	return start(opt, func(step int, _ *optim.Group, base float64) float64 { return base * factor(step) })
+	s := start(opt, func(step int, _ *optim.Group, base float64) float64 { return base * factor(step) })
+	s.notes = s.lambdas
+	return s
 }
 
 // Multiplicative multiplies the rate by factor(step) at every step.
@@ -21,8 +23,12 @@ func Multiplicative(opt Target, factor func(step int) float64) *Schedule {
 		return g.LR * factor(step)
 	})
 	s.enter = func(step int, g *optim.Group, _ float64) float64 { return g.LR * factor(step) }
+	s.notes = s.lambdas
 	return s
 }
+
+// lambdas are PyTorch's note of the groups' functions, which it does not store either.
+func (s *Schedule) lambdas(int) variables { return variables{"lr_lambdas": make([]any, len(s.base))} }
 
 // unchanged is the base rate, from which most rules begin.
 func unchanged(_ int, _ *optim.Group, base float64) float64 { return base }
@@ -139,29 +145,6 @@ func CosineAnnealing(opt Target, steps int, lowest float64) *Schedule {
 		return (1+cgo.Cos(math.Pi*t/period))/(1+cgo.Cos(math.Pi*(t-1)/period))*(g.LR-lowest) + lowest
 	})
 	s.enter = func(_ int, _ *optim.Group, base float64) float64 { return lowest + (base - lowest) } // not base: it rounds
-	return s
-}
-
-// CosineAnnealingWarmRestarts goes from the base rate to lowest along half a cosine in period
-// steps, jumps back and goes down again, each time in factor times as many steps (Loshchilov
-// and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2016).
-func CosineAnnealingWarmRestarts(opt Target, period, factor int, lowest float64) *Schedule {
-	want(period > 0, "cosine_annealing_warm_restarts", "Expected positive integer T_0", period)
-	want(factor >= 1, "cosine_annealing_warm_restarts", "Expected integer T_mult >= 1", factor)
-	at := func(step int) (t, length int) {
-		for length = period; step >= length; length *= factor {
-			step -= length
-		}
-		return step, length
-	}
-	s := start(opt, func(step int, _ *optim.Group, base float64) float64 {
-		t, length := at(step)
-		return lowest + (base-lowest)*(1+cgo.Cos(math.Pi*float64(t)/float64(length)))/2
-	})
-	s.notes = func(step int) variables {
-		t, length := at(step)
-		return variables{"T_cur": t, "T_i": length}
-	}
 	return s
 }
 

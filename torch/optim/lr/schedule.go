@@ -18,6 +18,7 @@ type Schedule struct {
 	rule  rule
 	enter rule                     // the rates where a [Sequential] schedule comes to this one; nil stands for the rule
 	notes func(step int) variables // what PyTorch's state dict says besides; may be nil
+	cycle *cycle                   // of a schedule with restarts
 	base  []float64                // of each group: its rate before the schedule
 	done  int                      // steps so far, PyTorch's last_epoch; -1 in a sequence that is not there yet
 
@@ -61,6 +62,7 @@ func (s *Schedule) Step() {
 	s.done++
 	switch {
 	case s.parts == nil:
+		s.turn()
 		s.apply(s.rule)
 	case s.milestones == nil:
 		for _, part := range s.parts {
@@ -71,7 +73,14 @@ func (s *Schedule) Step() {
 	}
 }
 
-// Steps is how often Step was called.
+// turn moves the cycle of a schedule that has one.
+func (s *Schedule) turn() {
+	if s.cycle != nil {
+		s.cycle.next(s.done)
+	}
+}
+
+// Steps is how often Step was called, or what the last [Schedule.StepTo] made of it.
 func (s *Schedule) Steps() int { return s.done }
 
 // LastLR are the rates of the groups now.
@@ -135,8 +144,10 @@ func (s *Schedule) parse(state map[string]any, least float64) (*Schedule, error)
 		loaded.done = int(done)
 	}
 	if s.parts == nil {
-		base, err := s.rates(state, "base_lrs")
-		loaded.base = base
+		var err error
+		if loaded.base, err = s.rates(state, "base_lrs"); err == nil && s.cycle != nil {
+			loaded.cycle, err = s.cycle.parse(state)
+		}
 		return loaded, err
 	}
 	states, _ := state["_schedulers"].([]any)
@@ -156,6 +167,9 @@ func (s *Schedule) parse(state map[string]any, least float64) (*Schedule, error)
 
 func (s *Schedule) take(loaded *Schedule) {
 	s.done, s.base = loaded.done, loaded.base
+	if s.cycle != nil {
+		*s.cycle = *loaded.cycle
+	}
 	for i, part := range s.parts {
 		part.take(loaded.parts[i])
 	}

@@ -1,4 +1,5 @@
-"""The rates and momenta of PyTorch's schedules over a number of steps, and their state half the way, as JSON."""
+"""The rates and momenta of PyTorch's schedules over a number of steps, and their state half the way, as JSON; or those of
+the second half from a state of the test's."""
 
 import json
 import math
@@ -20,6 +21,8 @@ SCHEDULES = {
     "polynomial": lambda o: lr.PolynomialLR(o, 300, 0.9),
     "restarts": lambda o: lr.CosineAnnealingWarmRestarts(o, 10, 2, 0.001),
     "restarts-even": lambda o: lr.CosineAnnealingWarmRestarts(o, 30),
+    "fraction": lambda o: lr.CosineAnnealingWarmRestarts(o, 3, 2, 0.001),
+    "fraction-even": lambda o: lr.CosineAnnealingWarmRestarts(o, 7),
     "cyclic": lambda o: lr.CyclicLR(o, 0.01, 0.3, 20, 35),
     "cyclic-halving": lambda o: lr.CyclicLR(o, 0.01, 0.3, 20, mode="triangular2", cycle_momentum=False),
     "cyclic-gamma": lambda o: lr.CyclicLR(o, 0.01, 0.3, 20, mode="exp_range", gamma=0.99),
@@ -51,20 +54,28 @@ SCHEDULES = {
 
 def main(inputs, steps):
     warnings.filterwarnings("ignore", message="Detected call of")  # composed schedules step before the optimizer
-    out = {}
+    steps, out = int(steps), {}
     for name, make in SCHEDULES.items():
         groups = [{"params": [torch.zeros(1)]}, {"params": [torch.zeros(1)], "lr": 0.037}]
         opt = torch.optim.Adam(groups, lr=0.1) if name.startswith("adam") else torch.optim.SGD(groups, lr=0.1, momentum=0.9)
         sched = make(opt)
+        first = 0
+        if inputs:
+            first = steps // 2
+            sched.load_state_dict(json.loads(bytes(inputs[f"{name} state"].tolist())))
+            for group, rate in zip(opt.param_groups, inputs[f"{name} rates"].tolist()):
+                group["lr"] = rate
         rows = []
-        for step in range(int(steps)):
+        for step in range(first, steps):
             rows.append([v for g in opt.param_groups for v in (g["lr"], g["betas"][0] if "betas" in g else g["momentum"])])
             opt.step()
             if name.startswith("plateau"):
                 sched.step(math.exp(-step / 50) + math.sin(step) / 10)
+            elif name.startswith("fraction") and step % 5:
+                sched.step((step + 1) / 7)
             else:
                 sched.step()
-            if step + 1 == int(steps) // 2:
+            if step + 1 == steps // 2:
                 text = json.dumps(sched.state_dict(), default=lambda v: None)
                 out[f"{name} state"] = torch.tensor(list(text.encode()), dtype=torch.uint8)
         out[name] = torch.tensor(rows, dtype=torch.float64)
