@@ -31,8 +31,24 @@ func (s Sequential) Forward(x torch.Tensor) torch.Tensor { return Chain(x, s...)
 type ModuleList = []Layer
 
 // ModuleDict is PyTorch's name for modules by key. Any map does; the order is that of the
-// keys.
+// keys, and another one with a slice of [Named].
 type ModuleDict = map[string]Layer
+
+// ParameterList is PyTorch's name for a slice of parameters. Any slice does.
+type ParameterList = []torch.Tensor
+
+// ParameterDict is PyTorch's name for parameters by key. Any map does; the order is that of
+// the keys.
+type ParameterDict = map[string]torch.Tensor
+
+// Named is a module with a name of its own: a slice of them is PyTorch's ModuleDict in the
+// order in which it was filled, of any type of modules.
+type Named[M any] struct {
+	Name   string
+	Module M `torch:",inline"`
+}
+
+func (n Named[M]) elementName() string { return n.Name }
 
 // Identity passes its input on: a stand-in for a layer that is not wanted.
 type Identity struct{}

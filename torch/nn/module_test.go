@@ -24,11 +24,13 @@ type zoo struct {
 	NoModule  *nn.Linear          //
 	Blocks    []*nn.Linear        //
 	ByName    map[string]nn.Layer `torch:"named"`
-	Pair      [2]torch.Tensor     //
-	Hidden    *nn.Linear          `torch:"-"`
-	RunningUp nn.Linear           //
-	Any       any                 //
-	QKVProj2D nn.Layer            //
+	InOrder   []nn.Named[*nn.Linear]
+	Inline    nn.Layer        `torch:",inline"`
+	Pair      [2]torch.Tensor //
+	Hidden    *nn.Linear      `torch:"-"`
+	RunningUp nn.Linear       //
+	Any       any             //
+	QKVProj2D nn.Layer        //
 	Config    struct {
 		Depth int
 		Names []string
@@ -53,6 +55,7 @@ func newZoo() *zoo {
 	return &zoo{
 		Head: linear(), Scale: parameter(), Seen: nn.NewBuffer(torch.Zeros(1)), Scratch: nn.NewBuffer(torch.Zeros(1)),
 		Blocks: []*nn.Linear{linear(), nil, linear()}, ByName: map[string]nn.Layer{"b": linear(), "a": nn.Sequential{nn.ReLU{}, linear()}},
+		InOrder: []nn.Named[*nn.Linear]{{"z", linear()}, {"y", nil}, {"x", linear()}}, Inline: &nn.Sequential{linear()},
 		Pair: [2]torch.Tensor{parameter(), parameter()}, Hidden: linear(), RunningUp: *linear(), Any: linear(), QKVProj2D: nn.NewBatchNorm1d(1, nil),
 		private: linear(), Part: Part{Gain: parameter()}, Attached: &Attached{parameter()},
 	}
@@ -72,10 +75,10 @@ func TestNames(t *testing.T) {
 		buffers = append(buffers, name)
 	}
 	require.Equal(t, []string{"scale", "gain", "seen", "head.weight", "blocks.0.weight", "blocks.2.weight", "named.a.1.weight", "named.b.weight",
-		"pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight", "qkv_proj2_d.bias", "qkv_proj2_d.running_mean", "qkv_proj2_d.running_var",
+		"in_order.z.weight", "in_order.x.weight", "0.weight", "pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight", "qkv_proj2_d.bias", "qkv_proj2_d.running_mean", "qkv_proj2_d.running_var",
 		"qkv_proj2_d.num_batches_tracked", "attached.bias"}, state)
 	require.Equal(t, []string{"scale", "gain", "head.weight", "blocks.0.weight", "blocks.2.weight", "named.a.1.weight", "named.b.weight",
-		"pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight", "qkv_proj2_d.bias", "attached.bias"}, parameters)
+		"in_order.z.weight", "in_order.x.weight", "0.weight", "pair.0", "pair.1", "running_up.weight", "any.weight", "qkv_proj2_d.weight", "qkv_proj2_d.bias", "attached.bias"}, parameters)
 	require.Equal(t, []string{"seen", "tmp", "qkv_proj2_d.running_mean", "qkv_proj2_d.running_var", "qkv_proj2_d.num_batches_tracked"}, buffers)
 	require.Len(t, nn.Parameters(z), len(parameters))
 	require.Len(t, nn.Buffers(z), len(buffers))

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -66,7 +65,8 @@ func substitute(v reflect.Value, path string, tensors map[string]torch.Tensor) r
 		fallthrough
 	case reflect.Array:
 		for i := range v.Len() {
-			copied.Index(i).Set(substitute(v.Index(i), join(path, strconv.Itoa(i)), tensors))
+			at := v.Index(i)
+			copied.Index(i).Set(substitute(at, join(path, elementName(i, at)), tensors))
 		}
 	}
 	return copied

@@ -135,6 +135,7 @@ var (
 	tensorType = reflect.TypeFor[torch.Tensor]()
 	modeType   = reflect.TypeFor[Mode]()
 	lenderType = reflect.TypeFor[lender]()
+	namerType  = reflect.TypeFor[namer]()
 )
 
 func asTensor(v reflect.Value) (torch.Tensor, bool) {
@@ -152,6 +153,9 @@ type lender interface {
 	// takes them off the list.
 	with(path string, tensors map[string]torch.Tensor) any
 }
+
+// namer is an element of a slice that has a name of its own.
+type namer interface{ elementName() string }
 
 // part is a field of a struct, or an element of a slice or a map.
 type part struct {
@@ -189,7 +193,7 @@ func (n node) parts() iter.Seq[part] {
 			}
 		default:
 			for i := range n.value.Len() {
-				if !yield(part{tag{name: strconv.Itoa(i)}, n.value.Index(i)}) {
+				if at := n.value.Index(i); !yield(part{tag{name: elementName(i, at)}, at}) {
 					return
 				}
 			}
@@ -206,6 +210,14 @@ func within(v reflect.Value) iter.Seq[part] {
 		return func(func(part) bool) {}
 	}
 	return node{value: v}.parts()
+}
+
+// elementName is that of an element of a slice: its index, or its own.
+func elementName(i int, v reflect.Value) string {
+	if v.Type().Implements(namerType) {
+		return v.Interface().(namer).elementName()
+	}
+	return strconv.Itoa(i)
 }
 
 // keysOf are the keys of a map in the order of their names.
