@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -62,29 +61,37 @@ func load(ctx context.Context, r *release, root string, train bool, opts *CIFAR1
 	if opts == nil {
 		opts = &CIFAR10Options{}
 	}
-	logf := opts.Logf
-	if logf == nil {
-		logf = func(string, ...any) {}
-	}
-	dir, err := r.locate(root)
-	if err != nil {
+	logf := orSilence(opts.Logf)
+	contents, err := r.open(ctx, root, train, opts.Offline, logf)
+	absent, isAbsent := errors.AsType[*unobtainable](err)
+	switch {
+	case isAbsent && !opts.NoFallback:
+		d := CIFAR10Slice(train)
+		logf("%s: %v", r.name, absent.err)
+		logf("%s: using the %d images built into this program instead; put the official files into %s to use them all", r.name, d.Len(), absent.dir)
+		return d, nil
+	case err != nil:
 		return nil, err
 	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		err := r.obtain(ctx, dir, opts.Offline, logf)
-		switch {
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("datasets: %s: %w", r.name, context.Cause(ctx))
-		case err != nil && opts.NoFallback:
-			return nil, fmt.Errorf("datasets: %s could not be obtained: %w; put the official files into %s", r.name, err, dir)
-		case err != nil:
-			d := CIFAR10Slice(train)
-			logf("%s: %v", r.name, err)
-			logf("%s: using the %d images built into this program instead; put the official files into %s to use them all", r.name, d.Len(), dir)
-			return d, nil
-		}
+	d := newCIFAR10(totalSize(contents) / cifarRecord)
+	for _, raw := range contents {
+		d.appendRecords(raw)
 	}
-	return r.read(dir, train)
+	return d, nil
+}
+
+func totalSize(contents [][]byte) (n int) {
+	for _, raw := range contents {
+		n += len(raw)
+	}
+	return n
+}
+
+func orSilence(logf logFunc) logFunc {
+	if logf == nil {
+		return func(string, ...any) {}
+	}
+	return logf
 }
 
 // DefaultRoot is where data sets are kept unless a caller says otherwise: the folder
@@ -129,9 +136,15 @@ func (d *CIFAR10) appendRecords(raw []byte) {
 // Tensors returns the images, uint8 [Len(), 3, 32, 32], and the labels, int64 [Len()], on
 // the CPU. They are copies: d can be let go.
 func (d *CIFAR10) Tensors() (images, labels torch.Tensor) {
-	wide := make([]int64, d.Len())
-	for i, label := range d.Labels {
+	return tensors(d.Images, d.Labels, 3, cifarSide)
+}
+
+// tensors are square images of so many channels, uint8 [N, channels, side, side], and their
+// labels, int64 [N].
+func tensors(pixels []byte, classes []uint8, channels, side int) (images, labels torch.Tensor) {
+	wide := make([]int64, len(classes))
+	for i, label := range classes {
 		wide[i] = int64(label)
 	}
-	return torch.FromSlice(d.Images, d.Len(), 3, cifarSide, cifarSide), torch.FromSlice(wide)
+	return torch.FromSlice(pixels, len(classes), channels, side, side), torch.FromSlice(wide)
 }

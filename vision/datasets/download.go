@@ -36,13 +36,7 @@ func (a archive) fetch(ctx context.Context, r *release, root, dst string, logf l
 		return errors.Join(err, os.Remove(part))
 	}
 	logf("%s: unpacking", name)
-	err := eachTarFile(ctx, part, func(name string, content io.Reader) error {
-		return writeFile(dst, name, func(w io.Writer) error {
-			_, err := io.Copy(w, content)
-			return err
-		})
-	})
-	if err != nil {
+	if err := unpack(ctx, part, dst, func(string) bool { return true }); err != nil {
 		return err
 	}
 	return os.Remove(part)

@@ -46,7 +46,7 @@ func smallRelease(from ...source) *release {
 	content := smallFiles()
 	describe := func(names ...string) (files []file) {
 		for _, name := range names {
-			files = append(files, file{name, len(content[name]) / cifarRecord, fmt.Sprintf("%x", md5.Sum(content[name]))})
+			files = append(files, file{name, len(content[name]), fmt.Sprintf("%x", md5.Sum(content[name]))})
 		}
 		return files
 	}

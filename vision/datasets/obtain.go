@@ -147,6 +147,23 @@ func checkSum(path string, h hash.Hash, sum string) error {
 	return nil
 }
 
+// unpack writes those files of a .tar.gz that are wanted into dst.
+func unpack(ctx context.Context, archive, dst string, wanted func(name string) bool) error {
+	return eachTarFile(ctx, archive, func(name string, content io.Reader) error {
+		if !wanted(name) {
+			return nil
+		}
+		return writeFile(dst, name, copyFrom(content))
+	})
+}
+
+func copyFrom(content io.Reader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.Copy(w, content)
+		return err
+	}
+}
+
 // eachTarFile calls visit for every regular file of a .tar.gz, by its name
 // without folders, until ctx ends.
 func eachTarFile(ctx context.Context, archive string, visit func(name string, r io.Reader) error) error {

