@@ -73,6 +73,7 @@ func (c *Call) Tensor(h *Handle) {
 		c.put(0)
 		return
 	}
+	h.watch.read()
 	if !h.pin() {
 		c.closed = true
 		c.put(0)
@@ -85,6 +86,14 @@ func (c *Call) Tensor(h *Handle) {
 		c.morePins = append(c.morePins, h)
 	}
 	c.put(uint64(h.impl.Load()))
+}
+
+// Changed adds a tensor that the call writes to.
+func (c *Call) Changed(h *Handle) {
+	if h != nil {
+		h.watch.write()
+	}
+	c.Tensor(h)
 }
 
 // Object adds any other object that a handle owns, a generator for example.
@@ -260,10 +269,15 @@ func (c *Call) run(data unsafe.Pointer) *Error {
 	if c.long != nil {
 		words = &c.long[0]
 	}
-	if data == nil {
-		door(c.op, words, &c.frame)
-	} else {
+	switch {
+	case data != nil:
 		doorData(c.op, words, data, &c.frame)
+	case c.op.heavy():
+		place := admit()
+		door(c.op, words, &c.frame)
+		place.leave()
+	default:
+		door(c.op, words, &c.frame)
 	}
 	var err *Error
 	if c.frame.kind != 0 || c.frame.flags != 0 || garbage.pending.Load() {
@@ -293,9 +307,12 @@ func (c *Call) refuse() *Error {
 //
 //go:noinline
 func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
+	if c.frame.kind == uint32(KindOutOfMemory) {
+		Collect() // for the program's own second attempt, where there can be none here
+		pressure.exhausted.Add(1)
+	}
 	if c.frame.kind == uint32(KindOutOfMemory) && c.op.functional() {
 		takeString(c.frame.msg, -1)
-		Collect()
 		c.frame = frame{}
 		if data == nil {
 			door(c.op, words, &c.frame)
@@ -311,7 +328,7 @@ func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
 	}
 	garbage.drain()
 	if c.frame.flags&flagPressure != 0 {
-		relieve()
+		relieve(hostMemory)
 	}
 	return nil
 }
@@ -334,6 +351,14 @@ func (c *Call) Handle(i int) *Handle { return adopt(c.frame.out[i], c.frame.scop
 
 // Unscoped takes result i out of every scope.
 func (c *Call) Unscoped(i int) *Handle { return adopt(c.frame.out[i], 0) }
+
+// Owned takes result i, an object that is no tensor. It belongs to the garbage collector.
+func (c *Call) Owned(i int) *Handle {
+	if c.frame.out[i] == 0 {
+		return nil
+	}
+	return newNetted(uintptr(c.frame.out[i]), objectKind)
+}
 
 // Handles takes a list of tensors whose length is result i.
 func (c *Call) Handles(i int) []*Handle {

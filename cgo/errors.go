@@ -52,6 +52,7 @@ func (c *Call) error() *Error {
 		Msg:  takeString(c.frame.msg, -1),
 		Args: c.describe(),
 	}
+	e.latch()
 	switch e.Kind {
 	case KindNotImplemented:
 		e.explainBackend()

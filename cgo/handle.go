@@ -9,10 +9,21 @@ import (
 
 // Handle owns one reference to a C++ object: a tensor or a generator.
 type Handle struct {
-	impl atomic.Uintptr // the object; written once, before anyone else sees the handle
-	uses atomic.Int32   // calls in flight; negative from the moment of closing
-	net  bool           // the garbage collector watches it: it is the head of a netted
+	impl  atomic.Uintptr // the object; written once, before anyone else sees the handle
+	uses  atomic.Int32   // calls in flight; negative from the moment of closing
+	net   bool           // the garbage collector watches it: it is the head of a netted
+	kind  kind           // what the object is, where net
+	watch watch
 }
+
+// kind tells handles apart for counting.
+type kind uint8
+
+const (
+	tensorKind kind = iota
+	objectKind      // a generator
+	kinds
+)
 
 // closedMark makes uses negative and leaves room for the calls in flight.
 const closedMark = math.MinInt32
@@ -23,7 +34,16 @@ type netted struct {
 	cleanup runtime.Cleanup
 }
 
-var netLive, netMade atomic.Int64
+// note is what the cleanup of a netted handle knows.
+type note struct {
+	impl uintptr
+	kind kind
+}
+
+var (
+	netLive [kinds]atomic.Int64
+	netMade atomic.Int64
+)
 
 // adopt takes over a reference that came through the door.
 func adopt(impl, scope uint64) *Handle {
@@ -33,38 +53,39 @@ func adopt(impl, scope uint64) *Handle {
 	if scope != 0 {
 		return scopeAt(scope).add(uintptr(impl))
 	}
-	return newNetted(uintptr(impl))
+	return newNetted(uintptr(impl), tensorKind)
 }
 
 //go:noinline
-func newNetted(impl uintptr) *Handle {
-	h := &netted{Handle: Handle{net: true}}
+func newNetted(impl uintptr, k kind) *Handle {
+	h := &netted{Handle: Handle{net: true, kind: k}}
 	h.impl.Store(impl)
-	h.cleanup = runtime.AddCleanup(h, garbage.add, impl)
-	netLive.Add(1)
-	netMade.Add(1)
+	h.cleanup = runtime.AddCleanup(h, garbage.add, note{impl, k})
 	trace(&h.Handle)
+	unseen()
+	netLive[k].Add(1)
+	made := netMade.Add(1)
+	seen()
+	watchCards(made)
 	return &h.Handle
 }
 
 // pin holds the object for the duration of a call; false if the handle is closed. A closed
 // handle is never counted into: the count reaching closedMark means "last call out".
 func (h *Handle) pin() bool {
-	for {
-		uses := h.uses.Load()
-		if uses < 0 {
-			return false
-		}
-		if h.uses.CompareAndSwap(uses, uses+1) {
-			return true
-		}
+	unseen()
+	uses := h.uses.Load()
+	for uses >= 0 && !h.uses.CompareAndSwap(uses, uses+1) {
+		uses = h.uses.Load()
 	}
+	seen()
+	return uses >= 0
 }
 
 // unpin ends a call's use. The last call out of a handle that was closed meanwhile
 // gives the object back.
 func (h *Handle) unpin() {
-	if h.uses.Add(-1) == closedMark {
+	if unseenAdd(&h.uses, -1) == closedMark {
 		h.release()
 	}
 }
@@ -95,7 +116,7 @@ func (h *Handle) close() bool {
 func (h *Handle) take() uint64 {
 	if h.net {
 		(*netted)(unsafe.Pointer(h)).cleanup.Stop()
-		netLive.Add(-1)
+		netLive[h.kind].Add(-1)
 	}
 	untrace(h)
 	return uint64(h.impl.Load())
@@ -119,4 +140,19 @@ func freeWords(words []uint64) {
 	words[0] = uint64(len(words) - 1)
 	var f frame
 	door(OpFree, &words[0], &f) // freeing has no errors and must not drain in turn
+}
+
+// storage is the identity of a tensor's memory and its bytes; 0 for a closed handle and for
+// an object that has none.
+func (h *Handle) storage() (id uint64, bytes int64) {
+	if !h.pin() {
+		return 0, 0
+	}
+	defer h.unpin()
+	var c Call
+	c.Begin(OpStorage)
+	c.put(uint64(h.impl.Load()))
+	door(c.op, &c.words[0], &c.frame)
+	takeString(c.frame.msg, -1)
+	return c.frame.out[0], int64(c.frame.out[1])
 }

@@ -43,6 +43,9 @@ func Load() error {
 	if loaded.Load() {
 		return nil
 	}
+	if ended.Load() {
+		return ErrShutdown
+	}
 	home, trace := findHome()
 	if home == "" {
 		return notFound(trace)
@@ -51,7 +54,7 @@ func Load() error {
 		return err
 	}
 	loaded.Store(true)
-	setLimit(headroom)
+	word(OpLimit, headroom)
 	garbage.kept.Store(resident())
 	return nil
 }

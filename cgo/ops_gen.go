@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xbdfb2575e58b3f61
+const opsHash uint64 = 0xfc9422e95fec868c
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 64
+const opsByHand Op = 65
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -16,2444 +16,2445 @@ const (
 	OpScope                                                  Op = 2    // scope
 	OpHostMemory                                             Op = 3    // host_memory
 	OpLimit                                                  Op = 4    // limit
-	OpDeviceMemory                                           Op = 5    // device_memory
-	OpResetPeakMemory                                        Op = 6    // reset_peak_memory
-	OpEmptyCache                                             Op = 7    // empty_cache
-	OpMemoryInfo                                             Op = 8    // memory_info
-	OpLeave                                                  Op = 9    // leave
-	OpEnterGrad                                              Op = 10   // enter_grad
-	OpEnterInference                                         Op = 11   // enter_inference
-	OpEnterAutocast                                          Op = 12   // enter_autocast
-	OpEnterDevice                                            Op = 13   // enter_device
-	OpCaptureModes                                           Op = 14   // capture_modes
-	OpEnterModes                                             Op = 15   // enter_modes
-	OpFreeModes                                              Op = 16   // free_modes
-	OpIsGradEnabled                                          Op = 17   // is_grad_enabled
-	OpIsInference                                            Op = 18   // is_inference
-	OpAutocastState                                          Op = 19   // autocast_state
-	OpBackward                                               Op = 20   // backward
-	OpGrad                                                   Op = 21   // grad
-	OpGradients                                              Op = 22   // gradients
-	OpClearGradients                                         Op = 23   // clear_gradients
-	OpSetGradient                                            Op = 24   // set_gradient
-	OpSetRequiresGrad                                        Op = 25   // set_requires_grad
-	OpRetainGrad                                             Op = 26   // retain_grad
-	OpGradFn                                                 Op = 27   // grad_fn
-	OpReplaceData                                            Op = 28   // replace_data
-	OpSizes                                                  Op = 29   // sizes
-	OpStrides                                                Op = 30   // strides
-	OpDescribe                                               Op = 31   // describe
-	OpDim                                                    Op = 32   // dim
-	OpIsContiguous                                           Op = 33   // is_contiguous
-	OpVersion                                                Op = 34   // version
-	OpStorage                                                Op = 35   // storage
-	OpFromBytes                                              Op = 36   // from_bytes
-	OpToBytes                                                Op = 37   // to_bytes
-	OpOverwrite                                              Op = 38   // overwrite
-	OpItem                                                   Op = 39   // item
-	OpTo                                                     Op = 40   // to
-	OpWarnings                                               Op = 41   // warnings
-	OpSetThreads                                             Op = 42   // set_threads
-	OpGetThreads                                             Op = 43   // get_threads
-	OpSetInteropThreads                                      Op = 44   // set_interop_threads
-	OpGetInteropThreads                                      Op = 45   // get_interop_threads
-	OpManualSeed                                             Op = 46   // manual_seed
-	OpNewGenerator                                           Op = 47   // new_generator
-	OpDefaultGenerator                                       Op = 48   // default_generator
-	OpSeedGenerator                                          Op = 49   // seed_generator
-	OpGeneratorSeed                                          Op = 50   // generator_seed
-	OpGeneratorState                                         Op = 51   // generator_state
-	OpSetGeneratorState                                      Op = 52   // set_generator_state
-	OpGeneratorDevice                                        Op = 53   // generator_device
-	OpTorchVersion                                           Op = 54   // torch_version
-	OpShowConfig                                             Op = 55   // show_config
-	OpDeviceCount                                            Op = 56   // device_count
-	OpSynchronize                                            Op = 57   // synchronize
-	OpCurrentDevice                                          Op = 58   // current_device
-	OpListOperators                                          Op = 59   // list_operators
-	OpGetSetting                                             Op = 60   // get_setting
-	OpSetSetting                                             Op = 61   // set_setting
-	OpCudaVersions                                           Op = 62   // cuda_versions
-	OpBoxed                                                  Op = 63   // boxed
-	OpAtenAndScalar                                          Op = 64   // __and__.Scalar
-	OpAtenAndTensor                                          Op = 65   // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 66   // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 67   // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 68   // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 69   // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 70   // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 71   // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 72   // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 73   // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 74   // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 75   // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 76   // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 77   // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 78   // __or__.Scalar
-	OpAtenOrTensor                                           Op = 79   // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 80   // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 81   // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 82   // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 83   // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 84   // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 85   // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 86   // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 87   // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 88   // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 89   // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 90   // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 91   // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 92   // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 93   // _addmm_activation
-	OpAtenAMinMax                                            Op = 94   // _aminmax
-	OpAtenAMinMaxDim                                         Op = 95   // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 96   // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 97   // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 98   // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 99   // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 100  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 101  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 102  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 103  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 104  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 105  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 106  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 107  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 108  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 109  // _cast_Byte
-	OpAtenCastChar                                           Op = 110  // _cast_Char
-	OpAtenCastDouble                                         Op = 111  // _cast_Double
-	OpAtenCastFloat                                          Op = 112  // _cast_Float
-	OpAtenCastHalf                                           Op = 113  // _cast_Half
-	OpAtenCastInt                                            Op = 114  // _cast_Int
-	OpAtenCastLong                                           Op = 115  // _cast_Long
-	OpAtenCastShort                                          Op = 116  // _cast_Short
-	OpAtenCDistBackward                                      Op = 117  // _cdist_backward
-	OpAtenCDistForward                                       Op = 118  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 119  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 120  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 121  // _chunk_cat
-	OpAtenCoalesce                                           Op = 122  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 123  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 124  // _compute_linear_combination
-	OpAtenConj                                               Op = 125  // _conj
-	OpAtenConjCopy                                           Op = 126  // _conj_copy
-	OpAtenConjPhysical                                       Op = 127  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 128  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 129  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 130  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 131  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 132  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 133  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 134  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 135  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 136  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 137  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 138  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 139  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 140  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 141  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 142  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 143  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 144  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 145  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 146  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 147  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 148  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 149  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 150  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 151  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 152  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 153  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 154  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 155  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 156  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 157  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 158  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 159  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 160  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 161  // _dimI
-	OpAtenDimV                                               Op = 162  // _dimV
-	OpAtenDimArange                                          Op = 163  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 164  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 165  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 166  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 167  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 168  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 169  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 170  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 171  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 172  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 173  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 174  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 175  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 176  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 177  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 178  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 179  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 180  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 181  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 182  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 183  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 184  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 185  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 186  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 187  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 188  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 189  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 190  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 191  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 192  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 193  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 194  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 195  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 196  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 197  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 198  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 199  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 200  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 201  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 202  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 203  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 204  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 205  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 206  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 207  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 208  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 209  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 210  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 211  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 212  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 213  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 214  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 215  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 216  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 217  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 218  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 219  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 220  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 221  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 222  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 223  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 224  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 225  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 226  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 227  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 228  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 229  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 230  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 231  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 232  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 233  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 234  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 235  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 236  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 237  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 238  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 239  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 240  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 241  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 242  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 243  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 244  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 245  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 246  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 247  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 248  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 249  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 250  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 251  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 252  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 253  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 254  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 255  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 256  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 257  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 258  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 259  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 260  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 261  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 262  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 263  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 264  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 265  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 266  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 267  // _foreach_log
-	OpAtenForeachLog10                                       Op = 268  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 269  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 270  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 271  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 272  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 273  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 274  // _foreach_log_
-	OpAtenForeachMax                                         Op = 275  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 276  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 277  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 278  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 279  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 280  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 281  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 282  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 283  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 284  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 285  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 286  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 287  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 288  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 289  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 290  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 291  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 292  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 293  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 294  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 295  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 296  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 297  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 298  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 299  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 300  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 301  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 302  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 303  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 304  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 305  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 306  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 307  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 308  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 309  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 310  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 311  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 312  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 313  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 314  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 315  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 316  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 317  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 318  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 319  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 320  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 321  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 322  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 323  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 324  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 325  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 326  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 327  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 328  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 329  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 330  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 331  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 332  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 333  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 334  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 335  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 336  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 337  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 338  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 339  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 340  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 341  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 342  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 343  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 344  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 345  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 346  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 347  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 348  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 349  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 350  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 351  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 352  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 353  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 354  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 355  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 356  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 357  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 358  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 359  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 360  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 361  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 362  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 363  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 364  // _index_put_impl_
-	OpAtenIndices                                            Op = 365  // _indices
-	OpAtenIndicesCopy                                        Op = 366  // _indices_copy
-	OpAtenIntMM                                              Op = 367  // _int_mm
-	OpAtenIsAllTrue                                          Op = 368  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 369  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 370  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 371  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 372  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 373  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 374  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 375  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 376  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 377  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 378  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 379  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 380  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 381  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 382  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 383  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 384  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 385  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 386  // _make_dep_token
-	OpAtenMakeDual                                           Op = 387  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 388  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 389  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 390  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 391  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 392  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 393  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 394  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 395  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 396  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 397  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 398  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 399  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 400  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 401  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 402  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 403  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 404  // _neg_view
-	OpAtenNegViewCopy                                        Op = 405  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 406  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 407  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 408  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 409  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 410  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 411  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 412  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 413  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 414  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 415  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 416  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 417  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 418  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 419  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 420  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 421  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 422  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 423  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 424  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 425  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 426  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 427  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 428  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 429  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 430  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 431  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 432  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 433  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 434  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 435  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 436  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 437  // _pad_circular
-	OpAtenPadEnum                                            Op = 438  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 439  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 440  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 441  // _pdist_backward
-	OpAtenPDistForward                                       Op = 442  // _pdist_forward
-	OpAtenPinMemory                                          Op = 443  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 444  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 445  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 446  // _print
-	OpAtenPropagateXLAData                                   Op = 447  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 448  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 449  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 450  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 451  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 452  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 453  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 454  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 455  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 456  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 457  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 458  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 459  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 460  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 461  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 462  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 463  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 464  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 465  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 466  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 467  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 468  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 469  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 470  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 471  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 472  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 473  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 474  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 475  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 476  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 477  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 478  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 479  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 480  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 481  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 482  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 483  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 484  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 485  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 486  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 487  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 488  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 489  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 490  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 491  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 492  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 493  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 494  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 495  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 496  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 497  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 498  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 499  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 500  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 501  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 502  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 503  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 504  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 505  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 506  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 507  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 508  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 509  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 510  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 511  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 512  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 513  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 514  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 515  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 516  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 517  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 518  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 519  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 520  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 521  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 522  // _spdiags
-	OpAtenSpsolve                                            Op = 523  // _spsolve
-	OpAtenStack                                              Op = 524  // _stack
-	OpAtenStandardGamma                                      Op = 525  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 526  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 527  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 528  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 529  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 530  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 531  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 532  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 533  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 534  // _to_copy
-	OpAtenToCPU                                              Op = 535  // _to_cpu
-	OpAtenToDense                                            Op = 536  // _to_dense
-	OpAtenToSparse                                           Op = 537  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 538  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 539  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 540  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 541  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 542  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 543  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 544  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 545  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 546  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 547  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 548  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 549  // _unique
-	OpAtenUnique2                                            Op = 550  // _unique2
-	OpAtenUnpackDual                                         Op = 551  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 552  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 553  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 554  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 555  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 556  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 557  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 558  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 559  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 560  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 561  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 562  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 563  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 564  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 565  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 566  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 567  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 568  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 569  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 570  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 571  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 572  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 573  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 574  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 575  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 576  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 577  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 578  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 579  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 580  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 581  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 582  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 583  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 584  // _values
-	OpAtenValuesCopy                                         Op = 585  // _values_copy
-	OpAtenVersion                                            Op = 586  // _version
-	OpAtenWeightInt4PackMM                                   Op = 587  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 588  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 589  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 590  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 591  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 592  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 593  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 594  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 595  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 596  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 597  // abs
-	OpAbsInPlace                                             Op = 598  // abs_
-	OpAbsolute                                               Op = 599  // absolute
-	OpAbsoluteInPlace                                        Op = 600  // absolute_
-	OpAcos                                                   Op = 601  // acos
-	OpAcosInPlace                                            Op = 602  // acos_
-	OpAcosh                                                  Op = 603  // acosh
-	OpAcoshInPlace                                           Op = 604  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 605  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 606  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 607  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 608  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 609  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 610  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 611  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 612  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 613  // add.Scalar
-	OpAddTensor                                              Op = 614  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 615  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 616  // add_.Tensor
-	OpAddBMM                                                 Op = 617  // addbmm
-	OpAddBMMInPlace                                          Op = 618  // addbmm_
-	OpAddCDiv                                                Op = 619  // addcdiv
-	OpAddCDivInPlace                                         Op = 620  // addcdiv_
-	OpAddCMul                                                Op = 621  // addcmul
-	OpAddCMulInPlace                                         Op = 622  // addcmul_
-	OpAddMM                                                  Op = 623  // addmm
-	OpAddMMDType                                             Op = 624  // addmm.dtype
-	OpAddMMInPlace                                           Op = 625  // addmm_
-	OpAddMV                                                  Op = 626  // addmv
-	OpAddMVInPlace                                           Op = 627  // addmv_
-	OpAddR                                                   Op = 628  // addr
-	OpAddRInPlace                                            Op = 629  // addr_
-	OpAdjoint                                                Op = 630  // adjoint
-	OpAffineGridGenerator                                    Op = 631  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 632  // affine_grid_generator_backward
-	OpAlias                                                  Op = 633  // alias
-	OpAliasCopy                                              Op = 634  // alias_copy
-	OpAlignAs                                                Op = 635  // align_as
-	OpAlignTensors                                           Op = 636  // align_tensors
-	OpAll                                                    Op = 637  // all
-	OpAllDim                                                 Op = 638  // all.dim
-	OpAllDims                                                Op = 639  // all.dims
-	OpAllClose                                               Op = 640  // allclose
-	OpAlphaDropout                                           Op = 641  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 642  // alpha_dropout_
-	OpAMax                                                   Op = 643  // amax
-	OpAMin                                                   Op = 644  // amin
-	OpAMinMax                                                Op = 645  // aminmax
-	OpAngle                                                  Op = 646  // angle
-	OpAny                                                    Op = 647  // any
-	OpAnyDim                                                 Op = 648  // any.dim
-	OpAnyDims                                                Op = 649  // any.dims
-	OpArange                                                 Op = 650  // arange
-	OpArangeStart                                            Op = 651  // arange.start
-	OpArangeStartStep                                        Op = 652  // arange.start_step
-	OpArccos                                                 Op = 653  // arccos
-	OpArccosInPlace                                          Op = 654  // arccos_
-	OpArccosh                                                Op = 655  // arccosh
-	OpArccoshInPlace                                         Op = 656  // arccosh_
-	OpArcsin                                                 Op = 657  // arcsin
-	OpArcsinInPlace                                          Op = 658  // arcsin_
-	OpArcsinh                                                Op = 659  // arcsinh
-	OpArcsinhInPlace                                         Op = 660  // arcsinh_
-	OpArctan                                                 Op = 661  // arctan
-	OpArctan2                                                Op = 662  // arctan2
-	OpArctan2InPlace                                         Op = 663  // arctan2_
-	OpArctanInPlace                                          Op = 664  // arctan_
-	OpArctanh                                                Op = 665  // arctanh
-	OpArctanhInPlace                                         Op = 666  // arctanh_
-	OpArgMax                                                 Op = 667  // argmax
-	OpArgMin                                                 Op = 668  // argmin
-	OpArgSort                                                Op = 669  // argsort
-	OpArgSortStable                                          Op = 670  // argsort.stable
-	OpArgWhere                                               Op = 671  // argwhere
-	OpAsStrided                                              Op = 672  // as_strided
-	OpAsStridedInPlace                                       Op = 673  // as_strided_
-	OpAsStridedCopy                                          Op = 674  // as_strided_copy
-	OpAsStridedScatter                                       Op = 675  // as_strided_scatter
-	OpAsin                                                   Op = 676  // asin
-	OpAsinInPlace                                            Op = 677  // asin_
-	OpAsinh                                                  Op = 678  // asinh
-	OpAsinhInPlace                                           Op = 679  // asinh_
-	OpAtan                                                   Op = 680  // atan
-	OpAtan2                                                  Op = 681  // atan2
-	OpAtan2InPlace                                           Op = 682  // atan2_
-	OpAtanInPlace                                            Op = 683  // atan_
-	OpAtanh                                                  Op = 684  // atanh
-	OpAtanhInPlace                                           Op = 685  // atanh_
-	OpAtLeast1d                                              Op = 686  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 687  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 688  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 689  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 690  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 691  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 692  // avg_pool1d
-	OpAvgPool2d                                              Op = 693  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 694  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 695  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 696  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 697  // baddbmm
-	OpBAddBMMDType                                           Op = 698  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 699  // baddbmm_
-	OpBartlettWindow                                         Op = 700  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 701  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 702  // batch_norm
-	OpBatchNormBackward                                      Op = 703  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 704  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 705  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 706  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 707  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 708  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 709  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 710  // batch_norm_update_stats
-	OpBernoulli                                              Op = 711  // bernoulli
-	OpBernoulliP                                             Op = 712  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 713  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 714  // bernoulli_.float
-	OpBilinear                                               Op = 715  // bilinear
-	OpBinaryCrossEntropy                                     Op = 716  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 717  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 718  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 719  // bincount
-	OpBinomial                                               Op = 720  // binomial
-	OpBitwiseAndScalar                                       Op = 721  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 722  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 723  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 724  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 725  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 726  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 727  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 728  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 729  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 730  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 731  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 732  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 733  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 734  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 735  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 736  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 737  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 738  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 739  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 740  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 741  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 742  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 743  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 744  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 745  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 746  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 747  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 748  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 749  // blackman_window.periodic
-	OpBlockDiag                                              Op = 750  // block_diag
-	OpBMM                                                    Op = 751  // bmm
-	OpBMMDType                                               Op = 752  // bmm.dtype
-	OpBroadcastTensors                                       Op = 753  // broadcast_tensors
-	OpBroadcastTo                                            Op = 754  // broadcast_to
-	OpBucketizeScalar                                        Op = 755  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 756  // bucketize.Tensor
-	OpCanCast                                                Op = 757  // can_cast
-	OpCartesianProd                                          Op = 758  // cartesian_prod
-	OpCat                                                    Op = 759  // cat
-	OpCauchyInPlace                                          Op = 760  // cauchy_
-	OpCColIndices                                            Op = 761  // ccol_indices
-	OpCColIndicesCopy                                        Op = 762  // ccol_indices_copy
-	OpCDist                                                  Op = 763  // cdist
-	OpCeil                                                   Op = 764  // ceil
-	OpCeilInPlace                                            Op = 765  // ceil_
-	OpCELU                                                   Op = 766  // celu
-	OpCELUInPlace                                            Op = 767  // celu_
-	OpChainMatMul                                            Op = 768  // chain_matmul
-	OpCHalf                                                  Op = 769  // chalf
-	OpChannelShuffle                                         Op = 770  // channel_shuffle
-	OpCholesky                                               Op = 771  // cholesky
-	OpCholeskyInverse                                        Op = 772  // cholesky_inverse
-	OpCholeskySolve                                          Op = 773  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 774  // choose_qparams_optimized
-	OpChunk                                                  Op = 775  // chunk
-	OpClamp                                                  Op = 776  // clamp
-	OpClampTensor                                            Op = 777  // clamp.Tensor
-	OpClampInPlace                                           Op = 778  // clamp_
-	OpClampInPlaceTensor                                     Op = 779  // clamp_.Tensor
-	OpClampMax                                               Op = 780  // clamp_max
-	OpClampMaxTensor                                         Op = 781  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 782  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 783  // clamp_max_.Tensor
-	OpClampMin                                               Op = 784  // clamp_min
-	OpClampMinTensor                                         Op = 785  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 786  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 787  // clamp_min_.Tensor
-	OpClip                                                   Op = 788  // clip
-	OpClipTensor                                             Op = 789  // clip.Tensor
-	OpClipInPlace                                            Op = 790  // clip_
-	OpClipInPlaceTensor                                      Op = 791  // clip_.Tensor
-	OpClone                                                  Op = 792  // clone
-	OpCoalesce                                               Op = 793  // coalesce
-	OpCol2Im                                                 Op = 794  // col2im
-	OpColIndices                                             Op = 795  // col_indices
-	OpColIndicesCopy                                         Op = 796  // col_indices_copy
-	OpColumnStack                                            Op = 797  // column_stack
-	OpCombinations                                           Op = 798  // combinations
-	OpComplex                                                Op = 799  // complex
-	OpConcat                                                 Op = 800  // concat
-	OpConcatenate                                            Op = 801  // concatenate
-	OpConj                                                   Op = 802  // conj
-	OpConjPhysical                                           Op = 803  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 804  // conj_physical_
-	OpConstantPadND                                          Op = 805  // constant_pad_nd
-	OpContiguous                                             Op = 806  // contiguous
-	OpConv1d                                                 Op = 807  // conv1d
-	OpConv1dPadding                                          Op = 808  // conv1d.padding
-	OpConv2d                                                 Op = 809  // conv2d
-	OpConv2dPadding                                          Op = 810  // conv2d.padding
-	OpConv3d                                                 Op = 811  // conv3d
-	OpConv3dPadding                                          Op = 812  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 813  // conv_depthwise3d
-	OpConvTBC                                                Op = 814  // conv_tbc
-	OpConvTBCBackward                                        Op = 815  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 816  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 817  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 818  // conv_transpose3d.input
-	OpConvolution                                            Op = 819  // convolution
-	OpConvolutionBackward                                    Op = 820  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 821  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 822  // convolution_overrideable
-	OpCopy                                                   Op = 823  // copy
-	OpCopyInPlace                                            Op = 824  // copy_
-	OpCopySparseToSparseInPlace                              Op = 825  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 826  // copysign.Scalar
-	OpCopysignTensor                                         Op = 827  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 828  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 829  // copysign_.Tensor
-	OpCorrCoef                                               Op = 830  // corrcoef
-	OpCos                                                    Op = 831  // cos
-	OpCosInPlace                                             Op = 832  // cos_
-	OpCosh                                                   Op = 833  // cosh
-	OpCoshInPlace                                            Op = 834  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 835  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 836  // cosine_similarity
-	OpCountNonzero                                           Op = 837  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 838  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 839  // cov
-	OpCross                                                  Op = 840  // cross
-	OpCrossEntropyLoss                                       Op = 841  // cross_entropy_loss
-	OpCRowIndices                                            Op = 842  // crow_indices
-	OpCRowIndicesCopy                                        Op = 843  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 844  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 845  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 846  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 847  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 848  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 849  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 850  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 851  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 852  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 853  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 854  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 855  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 856  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 857  // cummax
-	OpCumMaxMinBackward                                      Op = 858  // cummaxmin_backward
-	OpCumMin                                                 Op = 859  // cummin
-	OpCumProd                                                Op = 860  // cumprod
-	OpCumProdInPlace                                         Op = 861  // cumprod_
-	OpCumProdBackward                                        Op = 862  // cumprod_backward
-	OpCumSum                                                 Op = 863  // cumsum
-	OpCumSumInPlace                                          Op = 864  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 865  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 866  // cumulative_trapezoid.x
-	OpData                                                   Op = 867  // data
-	OpDeg2Rad                                                Op = 868  // deg2rad
-	OpDeg2RadInPlace                                         Op = 869  // deg2rad_
-	OpDenseDim                                               Op = 870  // dense_dim
-	OpDequantizeSelf                                         Op = 871  // dequantize.self
-	OpDequantizeTensors                                      Op = 872  // dequantize.tensors
-	OpDet                                                    Op = 873  // det
-	OpDetach                                                 Op = 874  // detach
-	OpDetachInPlace                                          Op = 875  // detach_
-	OpDetachCopy                                             Op = 876  // detach_copy
-	OpDiag                                                   Op = 877  // diag
-	OpDiagEmbed                                              Op = 878  // diag_embed
-	OpDiagFlat                                               Op = 879  // diagflat
-	OpDiagonal                                               Op = 880  // diagonal
-	OpDiagonalBackward                                       Op = 881  // diagonal_backward
-	OpDiagonalCopy                                           Op = 882  // diagonal_copy
-	OpDiagonalScatter                                        Op = 883  // diagonal_scatter
-	OpDiff                                                   Op = 884  // diff
-	OpDigamma                                                Op = 885  // digamma
-	OpDigammaInPlace                                         Op = 886  // digamma_
-	OpDist                                                   Op = 887  // dist
-	OpDivScalar                                              Op = 888  // div.Scalar
-	OpDivScalarMode                                          Op = 889  // div.Scalar_mode
-	OpDivTensor                                              Op = 890  // div.Tensor
-	OpDivTensorMode                                          Op = 891  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 892  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 893  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 894  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 895  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 896  // divide.Scalar
-	OpDivideScalarMode                                       Op = 897  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 898  // divide.Tensor
-	OpDivideTensorMode                                       Op = 899  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 900  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 901  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 902  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 903  // divide_.Tensor_mode
-	OpDot                                                    Op = 904  // dot
-	OpDropout                                                Op = 905  // dropout
-	OpDropoutInPlace                                         Op = 906  // dropout_
-	OpDSplitArray                                            Op = 907  // dsplit.array
-	OpDSplitInt                                              Op = 908  // dsplit.int
-	OpDStack                                                 Op = 909  // dstack
-	OpEinsum                                                 Op = 910  // einsum
-	OpELU                                                    Op = 911  // elu
-	OpELUInPlace                                             Op = 912  // elu_
-	OpELUBackward                                            Op = 913  // elu_backward
-	OpEmbedding                                              Op = 914  // embedding
-	OpEmbeddingBackward                                      Op = 915  // embedding_backward
-	OpEmbeddingBag                                           Op = 916  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 917  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 918  // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 919  // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 920  // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 921  // empty.memory_format
-	OpEmptyLike                                              Op = 922  // empty_like
-	OpEmptyPermuted                                          Op = 923  // empty_permuted
-	OpEmptyQuantized                                         Op = 924  // empty_quantized
-	OpEmptyStrided                                           Op = 925  // empty_strided
-	OpEqScalar                                               Op = 926  // eq.Scalar
-	OpEqTensor                                               Op = 927  // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 928  // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 929  // eq_.Tensor
-	OpEqual                                                  Op = 930  // equal
-	OpErf                                                    Op = 931  // erf
-	OpErfInPlace                                             Op = 932  // erf_
-	OpErfc                                                   Op = 933  // erfc
-	OpErfcInPlace                                            Op = 934  // erfc_
-	OpErfinv                                                 Op = 935  // erfinv
-	OpErfinvInPlace                                          Op = 936  // erfinv_
-	OpExp                                                    Op = 937  // exp
-	OpExp2                                                   Op = 938  // exp2
-	OpExp2InPlace                                            Op = 939  // exp2_
-	OpExpInPlace                                             Op = 940  // exp_
-	OpExpand                                                 Op = 941  // expand
-	OpExpandAs                                               Op = 942  // expand_as
-	OpExpandCopy                                             Op = 943  // expand_copy
-	OpExpm1                                                  Op = 944  // expm1
-	OpExpm1InPlace                                           Op = 945  // expm1_
-	OpExponentialInPlace                                     Op = 946  // exponential_
-	OpEye                                                    Op = 947  // eye
-	OpEyeM                                                   Op = 948  // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 949  // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 950  // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 951  // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 952  // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 953  // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 954  // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 955  // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 956  // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 957  // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 958  // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 959  // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 960  // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 961  // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 962  // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 963  // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 964  // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 965  // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 966  // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 967  // feature_dropout_
-	OpFFTFFT                                                 Op = 968  // fft_fft
-	OpFFTFFT2                                                Op = 969  // fft_fft2
-	OpFFTFFTFreq                                             Op = 970  // fft_fftfreq
-	OpFFTFFTN                                                Op = 971  // fft_fftn
-	OpFFTFFTShift                                            Op = 972  // fft_fftshift
-	OpFFTHFFT                                                Op = 973  // fft_hfft
-	OpFFTHFFT2                                               Op = 974  // fft_hfft2
-	OpFFTHFFTN                                               Op = 975  // fft_hfftn
-	OpFFTIFFT                                                Op = 976  // fft_ifft
-	OpFFTIFFT2                                               Op = 977  // fft_ifft2
-	OpFFTIFFTN                                               Op = 978  // fft_ifftn
-	OpFFTIFFTShift                                           Op = 979  // fft_ifftshift
-	OpFFTIHFFT                                               Op = 980  // fft_ihfft
-	OpFFTIHFFT2                                              Op = 981  // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 982  // fft_ihfftn
-	OpFFTIRFFT                                               Op = 983  // fft_irfft
-	OpFFTIRFFT2                                              Op = 984  // fft_irfft2
-	OpFFTIRFFTN                                              Op = 985  // fft_irfftn
-	OpFFTRFFT                                                Op = 986  // fft_rfft
-	OpFFTRFFT2                                               Op = 987  // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 988  // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 989  // fft_rfftn
-	OpFillScalar                                             Op = 990  // fill.Scalar
-	OpFillTensor                                             Op = 991  // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 992  // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 993  // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 994  // fill_diagonal_
-	OpFix                                                    Op = 995  // fix
-	OpFixInPlace                                             Op = 996  // fix_
-	OpFlattenUsingInts                                       Op = 997  // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 998  // flatten_dense_tensors
-	OpFlip                                                   Op = 999  // flip
-	OpFlipLR                                                 Op = 1000 // fliplr
-	OpFlipUD                                                 Op = 1001 // flipud
-	OpFloatPowerScalar                                       Op = 1002 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1003 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1004 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1005 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1006 // float_power_.Tensor
-	OpFloor                                                  Op = 1007 // floor
-	OpFloorInPlace                                           Op = 1008 // floor_
-	OpFloorDivide                                            Op = 1009 // floor_divide
-	OpFloorDivideScalar                                      Op = 1010 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1011 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1012 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1013 // fmax
-	OpFMin                                                   Op = 1014 // fmin
-	OpFModScalar                                             Op = 1015 // fmod.Scalar
-	OpFModTensor                                             Op = 1016 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1017 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1018 // fmod_.Tensor
-	OpFrac                                                   Op = 1019 // frac
-	OpFracInPlace                                            Op = 1020 // frac_
-	OpFractionalMaxPool2d                                    Op = 1021 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1022 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1023 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1024 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1025 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1026 // frobenius_norm.dim
-	OpFromFile                                               Op = 1027 // from_file
-	OpFull                                                   Op = 1028 // full
-	OpFullLike                                               Op = 1029 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1030 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1031 // gather
-	OpGatherBackward                                         Op = 1032 // gather_backward
-	OpGCD                                                    Op = 1033 // gcd
-	OpGCDInPlace                                             Op = 1034 // gcd_
-	OpGeScalar                                               Op = 1035 // ge.Scalar
-	OpGeTensor                                               Op = 1036 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1037 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1038 // ge_.Tensor
-	OpGELU                                                   Op = 1039 // gelu
-	OpGELUInPlace                                            Op = 1040 // gelu_
-	OpGELUBackward                                           Op = 1041 // gelu_backward
-	OpGeometricInPlace                                       Op = 1042 // geometric_
-	OpGeqrf                                                  Op = 1043 // geqrf
-	OpGer                                                    Op = 1044 // ger
-	OpGLU                                                    Op = 1045 // glu
-	OpGLUBackward                                            Op = 1046 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1047 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1048 // glu_jvp
-	OpGradientArray                                          Op = 1049 // gradient.array
-	OpGradientScalararray                                    Op = 1050 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1051 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1052 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1053 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1054 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1055 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1056 // greater.Scalar
-	OpGreaterTensor                                          Op = 1057 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1058 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1059 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1060 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1061 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1062 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1063 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1064 // grid_sampler
-	OpGridSampler2d                                          Op = 1065 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1066 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1067 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1068 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1069 // group_norm
-	OpGRUData                                                Op = 1070 // gru.data
-	OpGRUInput                                               Op = 1071 // gru.input
-	OpGRUCell                                                Op = 1072 // gru_cell
-	OpGtScalar                                               Op = 1073 // gt.Scalar
-	OpGtTensor                                               Op = 1074 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1075 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1076 // gt_.Tensor
-	OpHammingWindow                                          Op = 1077 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1078 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1079 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1080 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1081 // hann_window
-	OpHannWindowPeriodic                                     Op = 1082 // hann_window.periodic
-	OpHardshrink                                             Op = 1083 // hardshrink
-	OpHardshrinkBackward                                     Op = 1084 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1085 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1086 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1087 // hardsigmoid_backward
-	OpHardswish                                              Op = 1088 // hardswish
-	OpHardswishInPlace                                       Op = 1089 // hardswish_
-	OpHardswishBackward                                      Op = 1090 // hardswish_backward
-	OpHardtanh                                               Op = 1091 // hardtanh
-	OpHardtanhInPlace                                        Op = 1092 // hardtanh_
-	OpHardtanhBackward                                       Op = 1093 // hardtanh_backward
-	OpHashTensor                                             Op = 1094 // hash_tensor
-	OpHeaviside                                              Op = 1095 // heaviside
-	OpHeavisideInPlace                                       Op = 1096 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1097 // hinge_embedding_loss
-	OpHistc                                                  Op = 1098 // histc
-	OpHistogramBinCt                                         Op = 1099 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1100 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1101 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1102 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1103 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1104 // hsplit.array
-	OpHSplitInt                                              Op = 1105 // hsplit.int
-	OpHSPMM                                                  Op = 1106 // hspmm
-	OpHStack                                                 Op = 1107 // hstack
-	OpHuberLoss                                              Op = 1108 // huber_loss
-	OpHuberLossBackward                                      Op = 1109 // huber_loss_backward
-	OpHypot                                                  Op = 1110 // hypot
-	OpHypotInPlace                                           Op = 1111 // hypot_
-	OpI0                                                     Op = 1112 // i0
-	OpI0InPlace                                              Op = 1113 // i0_
-	OpIGamma                                                 Op = 1114 // igamma
-	OpIGammaInPlace                                          Op = 1115 // igamma_
-	OpIGammaC                                                Op = 1116 // igammac
-	OpIGammaCInPlace                                         Op = 1117 // igammac_
-	OpIm2Col                                                 Op = 1118 // im2col
-	OpImag                                                   Op = 1119 // imag
-	OpIndexTensor                                            Op = 1120 // index.Tensor
-	OpIndexAdd                                               Op = 1121 // index_add
-	OpIndexAddInPlace                                        Op = 1122 // index_add_
-	OpIndexCopy                                              Op = 1123 // index_copy
-	OpIndexCopyInPlace                                       Op = 1124 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1125 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1126 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1127 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1128 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1129 // index_put
-	OpIndexPutInPlace                                        Op = 1130 // index_put_
-	OpIndexReduce                                            Op = 1131 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1132 // index_reduce_
-	OpIndexSelect                                            Op = 1133 // index_select
-	OpIndexSelectBackward                                    Op = 1134 // index_select_backward
-	OpIndices                                                Op = 1135 // indices
-	OpIndicesCopy                                            Op = 1136 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1137 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1138 // inner
-	OpInstanceNorm                                           Op = 1139 // instance_norm
-	OpIntRepr                                                Op = 1140 // int_repr
-	OpInverse                                                Op = 1141 // inverse
-	OpIsCoalesced                                            Op = 1142 // is_coalesced
-	OpIsComplex                                              Op = 1143 // is_complex
-	OpIsConj                                                 Op = 1144 // is_conj
-	OpIsDistributed                                          Op = 1145 // is_distributed
-	OpIsFloatingPoint                                        Op = 1146 // is_floating_point
-	OpAtenIsInference                                        Op = 1147 // is_inference
-	OpIsLeaf                                                 Op = 1148 // is_leaf
-	OpIsNeg                                                  Op = 1149 // is_neg
-	OpIsNonzero                                              Op = 1150 // is_nonzero
-	OpIsPinned                                               Op = 1151 // is_pinned
-	OpIsSameSize                                             Op = 1152 // is_same_size
-	OpIsSetTo                                                Op = 1153 // is_set_to
-	OpIsSigned                                               Op = 1154 // is_signed
-	OpIsVulkanAvailable                                      Op = 1155 // is_vulkan_available
-	OpIsClose                                                Op = 1156 // isclose
-	OpIsFinite                                               Op = 1157 // isfinite
-	OpIsInScalarTensor                                       Op = 1158 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1159 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1160 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1161 // isinf
-	OpIsNaN                                                  Op = 1162 // isnan
-	OpIsNegInf                                               Op = 1163 // isneginf
-	OpIsPosInf                                               Op = 1164 // isposinf
-	OpIsReal                                                 Op = 1165 // isreal
-	OpISTFT                                                  Op = 1166 // istft
-	OpAtenItem                                               Op = 1167 // item
-	OpKaiserWindow                                           Op = 1168 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1169 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1170 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1171 // kl_div
-	OpKron                                                   Op = 1172 // kron
-	OpKthValue                                               Op = 1173 // kthvalue
-	OpL1Loss                                                 Op = 1174 // l1_loss
-	OpLayerNorm                                              Op = 1175 // layer_norm
-	OpLCM                                                    Op = 1176 // lcm
-	OpLCMInPlace                                             Op = 1177 // lcm_
-	OpLdexpTensor                                            Op = 1178 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1179 // ldexp_
-	OpLeScalar                                               Op = 1180 // le.Scalar
-	OpLeTensor                                               Op = 1181 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1182 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1183 // le_.Tensor
-	OpLeakyReLU                                              Op = 1184 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1185 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1186 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1187 // lerp.Scalar
-	OpLerpTensor                                             Op = 1188 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1189 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1190 // lerp_.Tensor
-	OpLessScalar                                             Op = 1191 // less.Scalar
-	OpLessTensor                                             Op = 1192 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1193 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1194 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1195 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1196 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1197 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1198 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1199 // lgamma
-	OpLgammaInPlace                                          Op = 1200 // lgamma_
-	OpLift                                                   Op = 1201 // lift
-	OpLiftFresh                                              Op = 1202 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1203 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1204 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1205 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1206 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1207 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1208 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1209 // linalg_cross
-	OpLinalgDet                                              Op = 1210 // linalg_det
-	OpLinalgDiagonal                                         Op = 1211 // linalg_diagonal
-	OpLinalgEig                                              Op = 1212 // linalg_eig
-	OpLinalgEigh                                             Op = 1213 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1214 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1215 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1216 // linalg_householder_product
-	OpLinalgInv                                              Op = 1217 // linalg_inv
-	OpLinalgInvEx                                            Op = 1218 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1219 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1220 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1221 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1222 // linalg_lstsq
-	OpLinalgLU                                               Op = 1223 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1224 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1225 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1226 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1227 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1228 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1229 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1230 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1231 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1232 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1233 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1234 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1235 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1236 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1237 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1238 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1239 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1240 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1241 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1242 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1243 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1244 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1245 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1246 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1247 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1248 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1249 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1250 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1251 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1252 // linalg_vander
-	OpLinalgVecDot                                           Op = 1253 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1254 // linalg_vector_norm
-	OpLinear                                                 Op = 1255 // linear
-	OpLinearBackward                                         Op = 1256 // linear_backward
-	OpLinspace                                               Op = 1257 // linspace
-	OpLinspaceScalarTensor                                   Op = 1258 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1259 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1260 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1261 // log
-	OpLog10                                                  Op = 1262 // log10
-	OpLog10InPlace                                           Op = 1263 // log10_
-	OpLog1p                                                  Op = 1264 // log1p
-	OpLog1pInPlace                                           Op = 1265 // log1p_
-	OpLog2                                                   Op = 1266 // log2
-	OpLog2InPlace                                            Op = 1267 // log2_
-	OpLogInPlace                                             Op = 1268 // log_
-	OpLogNormalInPlace                                       Op = 1269 // log_normal_
-	OpLogSigmoid                                             Op = 1270 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1271 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1272 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1273 // log_softmax.int
-	OpLogAddExp                                              Op = 1274 // logaddexp
-	OpLogAddExp2                                             Op = 1275 // logaddexp2
-	OpLogCumSumExp                                           Op = 1276 // logcumsumexp
-	OpLogDet                                                 Op = 1277 // logdet
-	OpLogicalAnd                                             Op = 1278 // logical_and
-	OpLogicalAndInPlace                                      Op = 1279 // logical_and_
-	OpLogicalNot                                             Op = 1280 // logical_not
-	OpLogicalNotInPlace                                      Op = 1281 // logical_not_
-	OpLogicalOr                                              Op = 1282 // logical_or
-	OpLogicalOrInPlace                                       Op = 1283 // logical_or_
-	OpLogicalXor                                             Op = 1284 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1285 // logical_xor_
-	OpLogit                                                  Op = 1286 // logit
-	OpLogitInPlace                                           Op = 1287 // logit_
-	OpLogitBackward                                          Op = 1288 // logit_backward
-	OpLogspace                                               Op = 1289 // logspace
-	OpLogspaceScalarTensor                                   Op = 1290 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1291 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1292 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1293 // logsumexp
-	OpLSTMData                                               Op = 1294 // lstm.data
-	OpLSTMInput                                              Op = 1295 // lstm.input
-	OpLSTMCell                                               Op = 1296 // lstm_cell
-	OpLtScalar                                               Op = 1297 // lt.Scalar
-	OpLtTensor                                               Op = 1298 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1299 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1300 // lt_.Tensor
-	OpLUSolve                                                Op = 1301 // lu_solve
-	OpLUUnpack                                               Op = 1302 // lu_unpack
-	OpMH                                                     Op = 1303 // mH
-	OpMT                                                     Op = 1304 // mT
-	OpMarginRankingLoss                                      Op = 1305 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1306 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1307 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1308 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1309 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1310 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1311 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1312 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1313 // masked_select
-	OpMaskedSelectBackward                                   Op = 1314 // masked_select_backward
-	OpMatMul                                                 Op = 1315 // matmul
-	OpMatMulBackward                                         Op = 1316 // matmul_backward
-	OpMatrixH                                                Op = 1317 // matrix_H
-	OpMatrixExp                                              Op = 1318 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1319 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1320 // matrix_power
-	OpMax                                                    Op = 1321 // max
-	OpMaxDim                                                 Op = 1322 // max.dim
-	OpMaxOther                                               Op = 1323 // max.other
-	OpMaxPool1d                                              Op = 1324 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1325 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1326 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1327 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1328 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1329 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1330 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1331 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1332 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1333 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1334 // max_unpool3d
-	OpMaximum                                                Op = 1335 // maximum
-	OpMean                                                   Op = 1336 // mean
-	OpMeanDim                                                Op = 1337 // mean.dim
-	OpMedian                                                 Op = 1338 // median
-	OpMedianDim                                              Op = 1339 // median.dim
-	OpMeshgrid                                               Op = 1340 // meshgrid
-	OpMeshgridIndexing                                       Op = 1341 // meshgrid.indexing
-	OpMin                                                    Op = 1342 // min
-	OpMinDim                                                 Op = 1343 // min.dim
-	OpMinOther                                               Op = 1344 // min.other
-	OpMinimum                                                Op = 1345 // minimum
-	OpMIOpenBatchNorm                                        Op = 1346 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1347 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1348 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1349 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1350 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1351 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1352 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1353 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1354 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1355 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1356 // miopen_rnn_backward
-	OpMish                                                   Op = 1357 // mish
-	OpMishInPlace                                            Op = 1358 // mish_
-	OpMishBackward                                           Op = 1359 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1360 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1361 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1362 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1363 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1364 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1365 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1366 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1367 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1368 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1369 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1370 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1371 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1372 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1373 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1374 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1375 // mm
-	OpMMDType                                                Op = 1376 // mm.dtype
-	OpMode                                                   Op = 1377 // mode
-	OpMoveAxisInt                                            Op = 1378 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1379 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1380 // movedim.int
-	OpMoveDimIntlist                                         Op = 1381 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1382 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1383 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1384 // mse_loss
-	OpMSELossBackward                                        Op = 1385 // mse_loss_backward
-	OpMSort                                                  Op = 1386 // msort
-	OpMulScalar                                              Op = 1387 // mul.Scalar
-	OpMulTensor                                              Op = 1388 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1389 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1390 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1391 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1392 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1393 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1394 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1395 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1396 // multinomial
-	OpMultiplyScalar                                         Op = 1397 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1398 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1399 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1400 // multiply_.Tensor
-	OpMV                                                     Op = 1401 // mv
-	OpMvLgamma                                               Op = 1402 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1403 // mvlgamma_
-	OpNaNToNum                                               Op = 1404 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1405 // nan_to_num_
-	OpNaNMean                                                Op = 1406 // nanmean
-	OpNaNMedian                                              Op = 1407 // nanmedian
-	OpNaNMedianDim                                           Op = 1408 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1409 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1410 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1411 // nansum
-	OpNarrow                                                 Op = 1412 // narrow
-	OpNarrowTensor                                           Op = 1413 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1414 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1415 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1416 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1417 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1418 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1419 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1420 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1421 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1422 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1423 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1424 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1425 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1426 // ne.Scalar
-	OpNeTensor                                               Op = 1427 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1428 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1429 // ne_.Tensor
-	OpNeg                                                    Op = 1430 // neg
-	OpNegInPlace                                             Op = 1431 // neg_
-	OpNegative                                               Op = 1432 // negative
-	OpNegativeInPlace                                        Op = 1433 // negative_
-	OpNestedToPaddedTensor                                   Op = 1434 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1435 // new_empty
-	OpNewEmptyStrided                                        Op = 1436 // new_empty_strided
-	OpNewFull                                                Op = 1437 // new_full
-	OpNewOnes                                                Op = 1438 // new_ones
-	OpNewZeros                                               Op = 1439 // new_zeros
-	OpNextafter                                              Op = 1440 // nextafter
-	OpNextafterInPlace                                       Op = 1441 // nextafter_
-	OpNLLLoss                                                Op = 1442 // nll_loss
-	OpNLLLoss2d                                              Op = 1443 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1444 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1445 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1446 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1447 // nll_loss_forward
-	OpNLLLossND                                              Op = 1448 // nll_loss_nd
-	OpNonzero                                                Op = 1449 // nonzero
-	OpNonzeroNumpy                                           Op = 1450 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1451 // nonzero_static
-	OpNormScalar                                             Op = 1452 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1453 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1454 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1455 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1456 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1457 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1458 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1459 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1460 // normal.float_float
-	OpNormalInPlace                                          Op = 1461 // normal_
-	OpNormalFunctional                                       Op = 1462 // normal_functional
-	OpNotEqualScalar                                         Op = 1463 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1464 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1465 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1466 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1467 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1468 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1469 // numpy_T
-	OpOneHot                                                 Op = 1470 // one_hot
-	OpOnes                                                   Op = 1471 // ones
-	OpOnesLike                                               Op = 1472 // ones_like
-	OpOrgqr                                                  Op = 1473 // orgqr
-	OpOrmqr                                                  Op = 1474 // ormqr
-	OpOuter                                                  Op = 1475 // outer
-	OpOutputNr                                               Op = 1476 // output_nr
-	OpPad                                                    Op = 1477 // pad
-	OpPadSequence                                            Op = 1478 // pad_sequence
-	OpPairwiseDistance                                       Op = 1479 // pairwise_distance
-	OpPDist                                                  Op = 1480 // pdist
-	OpPermute                                                Op = 1481 // permute
-	OpPermuteCopy                                            Op = 1482 // permute_copy
-	OpPinMemory                                              Op = 1483 // pin_memory
-	OpPinverse                                               Op = 1484 // pinverse
-	OpPixelShuffle                                           Op = 1485 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1486 // pixel_unshuffle
-	OpPoisson                                                Op = 1487 // poisson
-	OpPoissonNLLLoss                                         Op = 1488 // poisson_nll_loss
-	OpPolar                                                  Op = 1489 // polar
-	OpPolygamma                                              Op = 1490 // polygamma
-	OpPolygammaInPlace                                       Op = 1491 // polygamma_
-	OpPositive                                               Op = 1492 // positive
-	OpPowScalar                                              Op = 1493 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1494 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1495 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1496 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1497 // pow_.Tensor
-	OpPReLU                                                  Op = 1498 // prelu
-	OpProd                                                   Op = 1499 // prod
-	OpProdDimInt                                             Op = 1500 // prod.dim_int
-	OpPromoteTypes                                           Op = 1501 // promote_types
-	OpPut                                                    Op = 1502 // put
-	OpPutInPlace                                             Op = 1503 // put_
-	OpQPerChannelAxis                                        Op = 1504 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1505 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1506 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1507 // q_scale
-	OpQZeroPoint                                             Op = 1508 // q_zero_point
-	OpQR                                                     Op = 1509 // qr
-	OpQuantile                                               Op = 1510 // quantile
-	OpQuantileScalar                                         Op = 1511 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1512 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1513 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1514 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1515 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1516 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1517 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1518 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1519 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1520 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1521 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1522 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1523 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1524 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1525 // rad2deg
-	OpRad2DegInPlace                                         Op = 1526 // rad2deg_
-	OpRand                                                   Op = 1527 // rand
-	OpRandGenerator                                          Op = 1528 // rand.generator
-	OpRandLike                                               Op = 1529 // rand_like
-	OpRandLikeGenerator                                      Op = 1530 // rand_like.generator
-	OpRandInt                                                Op = 1531 // randint
-	OpRandIntGenerator                                       Op = 1532 // randint.generator
-	OpRandIntLow                                             Op = 1533 // randint.low
-	OpRandIntLowGenerator                                    Op = 1534 // randint.low_generator
-	OpRandIntLike                                            Op = 1535 // randint_like
-	OpRandIntLikeTensor                                      Op = 1536 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1537 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1538 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1539 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1540 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1541 // randn
-	OpRandNGenerator                                         Op = 1542 // randn.generator
-	OpRandNLike                                              Op = 1543 // randn_like
-	OpRandNLikeGenerator                                     Op = 1544 // randn_like.generator
-	OpRandomInPlace                                          Op = 1545 // random_
-	OpRandomInPlaceFrom                                      Op = 1546 // random_.from
-	OpRandomInPlaceTo                                        Op = 1547 // random_.to
-	OpRandPerm                                               Op = 1548 // randperm
-	OpRandPermGenerator                                      Op = 1549 // randperm.generator
-	OpRange                                                  Op = 1550 // range
-	OpRangeStep                                              Op = 1551 // range.step
-	OpRavel                                                  Op = 1552 // ravel
-	OpReal                                                   Op = 1553 // real
-	OpReciprocal                                             Op = 1554 // reciprocal
-	OpReciprocalInPlace                                      Op = 1555 // reciprocal_
-	OpReflectionPad1d                                        Op = 1556 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1557 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1558 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1559 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1560 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1561 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1562 // relu
-	OpReLU6                                                  Op = 1563 // relu6
-	OpReLU6InPlace                                           Op = 1564 // relu6_
-	OpReLUInPlace                                            Op = 1565 // relu_
-	OpRemainderScalar                                        Op = 1566 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1567 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1568 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1569 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1570 // remainder_.Tensor
-	OpRenorm                                                 Op = 1571 // renorm
-	OpRenormInPlace                                          Op = 1572 // renorm_
-	OpRepeat                                                 Op = 1573 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1574 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1575 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1576 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1577 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1578 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1579 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1580 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1581 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1582 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1583 // requires_grad_
-	OpReshape                                                Op = 1584 // reshape
-	OpReshapeAs                                              Op = 1585 // reshape_as
-	OpResizeInPlace                                          Op = 1586 // resize_
-	OpResizeAsInPlace                                        Op = 1587 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1588 // resize_as_sparse_
-	OpResolveConj                                            Op = 1589 // resolve_conj
-	OpResolveNeg                                             Op = 1590 // resolve_neg
-	OpResultTypeScalar                                       Op = 1591 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1592 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1593 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1594 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1595 // retain_grad
-	OpRetainsGrad                                            Op = 1596 // retains_grad
-	OpRMSNorm                                                Op = 1597 // rms_norm
-	OpRNNReLUData                                            Op = 1598 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1599 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1600 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1601 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1602 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1603 // rnn_tanh_cell
-	OpRoll                                                   Op = 1604 // roll
-	OpRot90                                                  Op = 1605 // rot90
-	OpRound                                                  Op = 1606 // round
-	OpRoundDecimals                                          Op = 1607 // round.decimals
-	OpRoundInPlace                                           Op = 1608 // round_
-	OpRoundInPlaceDecimals                                   Op = 1609 // round_.decimals
-	OpRowIndices                                             Op = 1610 // row_indices
-	OpRowIndicesCopy                                         Op = 1611 // row_indices_copy
-	OpRowStack                                               Op = 1612 // row_stack
-	OpRReLU                                                  Op = 1613 // rrelu
-	OpRReLUInPlace                                           Op = 1614 // rrelu_
-	OpRReLUWithNoise                                         Op = 1615 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1616 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1617 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1618 // rsqrt
-	OpRsqrtInPlace                                           Op = 1619 // rsqrt_
-	OpRSubScalar                                             Op = 1620 // rsub.Scalar
-	OpRSubTensor                                             Op = 1621 // rsub.Tensor
-	OpScalarTensor                                           Op = 1622 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1623 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1624 // scatter.reduce
-	OpScatterSrc                                             Op = 1625 // scatter.src
-	OpScatterValue                                           Op = 1626 // scatter.value
-	OpScatterValueReduce                                     Op = 1627 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1628 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1629 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1630 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1631 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1632 // scatter_add
-	OpScatterAddInPlace                                      Op = 1633 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1634 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1635 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1636 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1637 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1638 // segment_reduce
-	OpSelectInt                                              Op = 1639 // select.int
-	OpSelectBackward                                         Op = 1640 // select_backward
-	OpSelectCopyInt                                          Op = 1641 // select_copy.int
-	OpSelectScatter                                          Op = 1642 // select_scatter
-	OpSELU                                                   Op = 1643 // selu
-	OpSELUInPlace                                            Op = 1644 // selu_
-	OpSetInPlace                                             Op = 1645 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1646 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1647 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1648 // set_data
-	OpSgn                                                    Op = 1649 // sgn
-	OpSgnInPlace                                             Op = 1650 // sgn_
-	OpSigmoid                                                Op = 1651 // sigmoid
-	OpSigmoidInPlace                                         Op = 1652 // sigmoid_
-	OpSigmoidBackward                                        Op = 1653 // sigmoid_backward
-	OpSign                                                   Op = 1654 // sign
-	OpSignInPlace                                            Op = 1655 // sign_
-	OpSignbit                                                Op = 1656 // signbit
-	OpSiLU                                                   Op = 1657 // silu
-	OpSiLUInPlace                                            Op = 1658 // silu_
-	OpSiLUBackward                                           Op = 1659 // silu_backward
-	OpSin                                                    Op = 1660 // sin
-	OpSinInPlace                                             Op = 1661 // sin_
-	OpSinc                                                   Op = 1662 // sinc
-	OpSincInPlace                                            Op = 1663 // sinc_
-	OpSinh                                                   Op = 1664 // sinh
-	OpSinhInPlace                                            Op = 1665 // sinh_
-	OpSizeInt                                                Op = 1666 // size.int
-	OpSliceTensor                                            Op = 1667 // slice.Tensor
-	OpSliceBackward                                          Op = 1668 // slice_backward
-	OpSliceCopyTensor                                        Op = 1669 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1670 // slice_inverse
-	OpSliceScatter                                           Op = 1671 // slice_scatter
-	OpSLogDet                                                Op = 1672 // slogdet
-	OpSlowConv3d                                             Op = 1673 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1674 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1675 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1676 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1677 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1678 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1679 // smm
-	OpSmoothL1Loss                                           Op = 1680 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1681 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1682 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1683 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1684 // softmax.int
-	OpSoftplus                                               Op = 1685 // softplus
-	OpSoftplusBackward                                       Op = 1686 // softplus_backward
-	OpSoftshrink                                             Op = 1687 // softshrink
-	OpSoftshrinkBackward                                     Op = 1688 // softshrink_backward
-	OpSort                                                   Op = 1689 // sort
-	OpSortStable                                             Op = 1690 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1691 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1692 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1693 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1694 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1695 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1696 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1697 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1698 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1699 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1700 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1701 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1702 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1703 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1704 // sparse_dim
-	OpSparseMask                                             Op = 1705 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1706 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1707 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1708 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1709 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1710 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1711 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1712 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1713 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1714 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1715 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1716 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1717 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1718 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1719 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1720 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1721 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1722 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1723 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1724 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1725 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1726 // special_digamma
-	OpSpecialEntr                                            Op = 1727 // special_entr
-	OpSpecialErf                                             Op = 1728 // special_erf
-	OpSpecialErfc                                            Op = 1729 // special_erfc
-	OpSpecialErfcx                                           Op = 1730 // special_erfcx
-	OpSpecialErfinv                                          Op = 1731 // special_erfinv
-	OpSpecialExp2                                            Op = 1732 // special_exp2
-	OpSpecialExpit                                           Op = 1733 // special_expit
-	OpSpecialExpm1                                           Op = 1734 // special_expm1
-	OpSpecialGammaInc                                        Op = 1735 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1736 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1737 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1738 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1739 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1740 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1741 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1742 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1743 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1744 // special_i0
-	OpSpecialI0e                                             Op = 1745 // special_i0e
-	OpSpecialI1                                              Op = 1746 // special_i1
-	OpSpecialI1e                                             Op = 1747 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1748 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1749 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1750 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1751 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1752 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1753 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1754 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1755 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1756 // special_log_softmax
-	OpSpecialLogit                                           Op = 1757 // special_logit
-	OpSpecialLogSumExp                                       Op = 1758 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1759 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1760 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1761 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1762 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1763 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1764 // special_ndtr
-	OpSpecialNdtri                                           Op = 1765 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1766 // special_polygamma
-	OpSpecialPsi                                             Op = 1767 // special_psi
-	OpSpecialRound                                           Op = 1768 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1769 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1770 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1771 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1772 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1773 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1774 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1775 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1776 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1777 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1778 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1779 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1780 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1781 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1782 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1783 // special_sinc
-	OpSpecialSoftmax                                         Op = 1784 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1785 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1786 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1787 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1788 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1789 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1790 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1791 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1792 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1793 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1794 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1795 // split.Tensor
-	OpSplitSizes                                             Op = 1796 // split.sizes
-	OpSplitCopyTensor                                        Op = 1797 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1798 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1799 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1800 // sqrt
-	OpSqrtInPlace                                            Op = 1801 // sqrt_
-	OpSquare                                                 Op = 1802 // square
-	OpSquareInPlace                                          Op = 1803 // square_
-	OpSqueeze                                                Op = 1804 // squeeze
-	OpSqueezeDim                                             Op = 1805 // squeeze.dim
-	OpSqueezeDims                                            Op = 1806 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1807 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1808 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1809 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1810 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1811 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1812 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1813 // sspaddmm
-	OpStack                                                  Op = 1814 // stack
-	OpStd                                                    Op = 1815 // std
-	OpStdCorrection                                          Op = 1816 // std.correction
-	OpStdDim                                                 Op = 1817 // std.dim
-	OpStdMean                                                Op = 1818 // std_mean
-	OpStdMeanCorrection                                      Op = 1819 // std_mean.correction
-	OpStdMeanDim                                             Op = 1820 // std_mean.dim
-	OpSTFT                                                   Op = 1821 // stft
-	OpSTFTCenter                                             Op = 1822 // stft.center
-	OpStrideInt                                              Op = 1823 // stride.int
-	OpSubScalar                                              Op = 1824 // sub.Scalar
-	OpSubTensor                                              Op = 1825 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1826 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1827 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1828 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1829 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1830 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1831 // subtract_.Tensor
-	OpSum                                                    Op = 1832 // sum
-	OpSumDimIntList                                          Op = 1833 // sum.dim_IntList
-	OpSumToSize                                              Op = 1834 // sum_to_size
-	OpSVD                                                    Op = 1835 // svd
-	OpSwapAxes                                               Op = 1836 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1837 // swapaxes_
-	OpSwapDims                                               Op = 1838 // swapdims
-	OpSwapDimsInPlace                                        Op = 1839 // swapdims_
-	OpT                                                      Op = 1840 // t
-	OpTInPlace                                               Op = 1841 // t_
-	OpTCopy                                                  Op = 1842 // t_copy
-	OpTake                                                   Op = 1843 // take
-	OpTakeAlongDim                                           Op = 1844 // take_along_dim
-	OpTan                                                    Op = 1845 // tan
-	OpTanInPlace                                             Op = 1846 // tan_
-	OpTanh                                                   Op = 1847 // tanh
-	OpTanhInPlace                                            Op = 1848 // tanh_
-	OpTanhBackward                                           Op = 1849 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1850 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1851 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1852 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1853 // tensordot
-	OpTHNNConv2d                                             Op = 1854 // thnn_conv2d
-	OpThreshold                                              Op = 1855 // threshold
-	OpThresholdInPlace                                       Op = 1856 // threshold_
-	OpThresholdBackward                                      Op = 1857 // threshold_backward
-	OpTile                                                   Op = 1858 // tile
-	OpToDevice                                               Op = 1859 // to.device
-	OpToDType                                                Op = 1860 // to.dtype
-	OpToDTypeLayout                                          Op = 1861 // to.dtype_layout
-	OpToOther                                                Op = 1862 // to.other
-	OpToDense                                                Op = 1863 // to_dense
-	OpToDenseBackward                                        Op = 1864 // to_dense_backward
-	OpToMKLDNN                                               Op = 1865 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1866 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1867 // to_padded_tensor
-	OpToSparse                                               Op = 1868 // to_sparse
-	OpToSparseSparseDim                                      Op = 1869 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1870 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1871 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1872 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1873 // to_sparse_csr
-	OpTopK                                                   Op = 1874 // topk
-	OpTrace                                                  Op = 1875 // trace
-	OpTraceBackward                                          Op = 1876 // trace_backward
-	OpTransposeInt                                           Op = 1877 // transpose.int
-	OpTransposeInPlace                                       Op = 1878 // transpose_
-	OpTransposeCopyInt                                       Op = 1879 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1880 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1881 // trapezoid.x
-	OpTrapzDx                                                Op = 1882 // trapz.dx
-	OpTrapzX                                                 Op = 1883 // trapz.x
-	OpTriangularSolve                                        Op = 1884 // triangular_solve
-	OpTril                                                   Op = 1885 // tril
-	OpTrilInPlace                                            Op = 1886 // tril_
-	OpTrilIndices                                            Op = 1887 // tril_indices
-	OpTripletMarginLoss                                      Op = 1888 // triplet_margin_loss
-	OpTriu                                                   Op = 1889 // triu
-	OpTriuInPlace                                            Op = 1890 // triu_
-	OpTriuIndices                                            Op = 1891 // triu_indices
-	OpTrueDivideScalar                                       Op = 1892 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1893 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1894 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1895 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1896 // trunc
-	OpTruncInPlace                                           Op = 1897 // trunc_
-	OpTypeAs                                                 Op = 1898 // type_as
-	OpUnbindInt                                              Op = 1899 // unbind.int
-	OpUnbindCopyInt                                          Op = 1900 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1901 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1902 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1903 // unfold
-	OpUnfoldBackward                                         Op = 1904 // unfold_backward
-	OpUnfoldCopy                                             Op = 1905 // unfold_copy
-	OpUniformInPlace                                         Op = 1906 // uniform_
-	OpUniqueConsecutive                                      Op = 1907 // unique_consecutive
-	OpUniqueDim                                              Op = 1908 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1909 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1910 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1911 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1912 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1913 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1914 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1915 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1916 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1917 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 1918 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 1919 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 1920 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 1921 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 1922 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 1923 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 1924 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 1925 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 1926 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 1927 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 1928 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 1929 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 1930 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 1931 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 1932 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 1933 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 1934 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 1935 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 1936 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 1937 // value_selecting_reduction_backward
-	OpValues                                                 Op = 1938 // values
-	OpValuesCopy                                             Op = 1939 // values_copy
-	OpVander                                                 Op = 1940 // vander
-	OpVar                                                    Op = 1941 // var
-	OpVarCorrection                                          Op = 1942 // var.correction
-	OpVarDim                                                 Op = 1943 // var.dim
-	OpVarMean                                                Op = 1944 // var_mean
-	OpVarMeanCorrection                                      Op = 1945 // var_mean.correction
-	OpVarMeanDim                                             Op = 1946 // var_mean.dim
-	OpVDot                                                   Op = 1947 // vdot
-	OpView                                                   Op = 1948 // view
-	OpViewDType                                              Op = 1949 // view.dtype
-	OpViewAs                                                 Op = 1950 // view_as
-	OpViewAsComplex                                          Op = 1951 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 1952 // view_as_complex_copy
-	OpViewAsReal                                             Op = 1953 // view_as_real
-	OpViewAsRealCopy                                         Op = 1954 // view_as_real_copy
-	OpViewCopy                                               Op = 1955 // view_copy
-	OpViewCopyDType                                          Op = 1956 // view_copy.dtype
-	OpVSplitArray                                            Op = 1957 // vsplit.array
-	OpVSplitInt                                              Op = 1958 // vsplit.int
-	OpVStack                                                 Op = 1959 // vstack
-	OpWhere                                                  Op = 1960 // where
-	OpWhereScalar                                            Op = 1961 // where.Scalar
-	OpWhereScalarOther                                       Op = 1962 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 1963 // where.ScalarSelf
-	OpWhereSelf                                              Op = 1964 // where.self
-	OpXLogYScalarOther                                       Op = 1965 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 1966 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 1967 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 1968 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 1969 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 1970 // zero_
-	OpZeros                                                  Op = 1971 // zeros
-	OpZerosLike                                              Op = 1972 // zeros_like
+	OpBound                                                  Op = 5    // bound
+	OpDeviceMemory                                           Op = 6    // device_memory
+	OpResetPeakMemory                                        Op = 7    // reset_peak_memory
+	OpEmptyCache                                             Op = 8    // empty_cache
+	OpMemoryInfo                                             Op = 9    // memory_info
+	OpLeave                                                  Op = 10   // leave
+	OpEnterGrad                                              Op = 11   // enter_grad
+	OpEnterInference                                         Op = 12   // enter_inference
+	OpEnterAutocast                                          Op = 13   // enter_autocast
+	OpEnterDevice                                            Op = 14   // enter_device
+	OpCaptureModes                                           Op = 15   // capture_modes
+	OpEnterModes                                             Op = 16   // enter_modes
+	OpFreeModes                                              Op = 17   // free_modes
+	OpIsGradEnabled                                          Op = 18   // is_grad_enabled
+	OpIsInference                                            Op = 19   // is_inference
+	OpAutocastState                                          Op = 20   // autocast_state
+	OpBackward                                               Op = 21   // backward
+	OpGrad                                                   Op = 22   // grad
+	OpGradients                                              Op = 23   // gradients
+	OpClearGradients                                         Op = 24   // clear_gradients
+	OpSetGradient                                            Op = 25   // set_gradient
+	OpSetRequiresGrad                                        Op = 26   // set_requires_grad
+	OpRetainGrad                                             Op = 27   // retain_grad
+	OpGradFn                                                 Op = 28   // grad_fn
+	OpReplaceData                                            Op = 29   // replace_data
+	OpSizes                                                  Op = 30   // sizes
+	OpStrides                                                Op = 31   // strides
+	OpDescribe                                               Op = 32   // describe
+	OpDim                                                    Op = 33   // dim
+	OpIsContiguous                                           Op = 34   // is_contiguous
+	OpVersion                                                Op = 35   // version
+	OpStorage                                                Op = 36   // storage
+	OpFromBytes                                              Op = 37   // from_bytes
+	OpToBytes                                                Op = 38   // to_bytes
+	OpOverwrite                                              Op = 39   // overwrite
+	OpItem                                                   Op = 40   // item
+	OpTo                                                     Op = 41   // to
+	OpWarnings                                               Op = 42   // warnings
+	OpSetThreads                                             Op = 43   // set_threads
+	OpGetThreads                                             Op = 44   // get_threads
+	OpSetInteropThreads                                      Op = 45   // set_interop_threads
+	OpGetInteropThreads                                      Op = 46   // get_interop_threads
+	OpManualSeed                                             Op = 47   // manual_seed
+	OpNewGenerator                                           Op = 48   // new_generator
+	OpDefaultGenerator                                       Op = 49   // default_generator
+	OpSeedGenerator                                          Op = 50   // seed_generator
+	OpGeneratorSeed                                          Op = 51   // generator_seed
+	OpGeneratorState                                         Op = 52   // generator_state
+	OpSetGeneratorState                                      Op = 53   // set_generator_state
+	OpGeneratorDevice                                        Op = 54   // generator_device
+	OpTorchVersion                                           Op = 55   // torch_version
+	OpShowConfig                                             Op = 56   // show_config
+	OpDeviceCount                                            Op = 57   // device_count
+	OpSynchronize                                            Op = 58   // synchronize
+	OpCurrentDevice                                          Op = 59   // current_device
+	OpListOperators                                          Op = 60   // list_operators
+	OpGetSetting                                             Op = 61   // get_setting
+	OpSetSetting                                             Op = 62   // set_setting
+	OpCudaVersions                                           Op = 63   // cuda_versions
+	OpBoxed                                                  Op = 64   // boxed
+	OpAtenAndScalar                                          Op = 65   // __and__.Scalar
+	OpAtenAndTensor                                          Op = 66   // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 67   // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 68   // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 69   // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 70   // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 71   // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 72   // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 73   // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 74   // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 75   // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 76   // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 77   // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 78   // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 79   // __or__.Scalar
+	OpAtenOrTensor                                           Op = 80   // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 81   // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 82   // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 83   // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 84   // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 85   // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 86   // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 87   // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 88   // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 89   // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 90   // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 91   // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 92   // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 93   // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 94   // _addmm_activation
+	OpAtenAMinMax                                            Op = 95   // _aminmax
+	OpAtenAMinMaxDim                                         Op = 96   // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 97   // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 98   // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 99   // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 100  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 101  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 102  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 103  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 104  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 105  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 106  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 107  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 108  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 109  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 110  // _cast_Byte
+	OpAtenCastChar                                           Op = 111  // _cast_Char
+	OpAtenCastDouble                                         Op = 112  // _cast_Double
+	OpAtenCastFloat                                          Op = 113  // _cast_Float
+	OpAtenCastHalf                                           Op = 114  // _cast_Half
+	OpAtenCastInt                                            Op = 115  // _cast_Int
+	OpAtenCastLong                                           Op = 116  // _cast_Long
+	OpAtenCastShort                                          Op = 117  // _cast_Short
+	OpAtenCDistBackward                                      Op = 118  // _cdist_backward
+	OpAtenCDistForward                                       Op = 119  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 120  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 121  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 122  // _chunk_cat
+	OpAtenCoalesce                                           Op = 123  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 124  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 125  // _compute_linear_combination
+	OpAtenConj                                               Op = 126  // _conj
+	OpAtenConjCopy                                           Op = 127  // _conj_copy
+	OpAtenConjPhysical                                       Op = 128  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 129  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 130  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 131  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 132  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 133  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 134  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 135  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 136  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 137  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 138  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 139  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 140  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 141  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 142  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 143  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 144  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 145  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 146  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 147  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 148  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 149  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 150  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 151  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 152  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 153  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 154  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 155  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 156  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 157  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 158  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 159  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 160  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 161  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 162  // _dimI
+	OpAtenDimV                                               Op = 163  // _dimV
+	OpAtenDimArange                                          Op = 164  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 165  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 166  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 167  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 168  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 169  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 170  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 171  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 172  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 173  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 174  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 175  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 176  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 177  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 178  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 179  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 180  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 181  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 182  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 183  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 184  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 185  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 186  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 187  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 188  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 189  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 190  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 191  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 192  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 193  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 194  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 195  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 196  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 197  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 198  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 199  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 200  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 201  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 202  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 203  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 204  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 205  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 206  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 207  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 208  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 209  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 210  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 211  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 212  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 213  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 214  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 215  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 216  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 217  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 218  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 219  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 220  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 221  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 222  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 223  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 224  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 225  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 226  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 227  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 228  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 229  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 230  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 231  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 232  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 233  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 234  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 235  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 236  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 237  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 238  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 239  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 240  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 241  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 242  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 243  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 244  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 245  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 246  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 247  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 248  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 249  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 250  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 251  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 252  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 253  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 254  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 255  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 256  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 257  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 258  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 259  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 260  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 261  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 262  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 263  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 264  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 265  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 266  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 267  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 268  // _foreach_log
+	OpAtenForeachLog10                                       Op = 269  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 270  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 271  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 272  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 273  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 274  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 275  // _foreach_log_
+	OpAtenForeachMax                                         Op = 276  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 277  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 278  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 279  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 280  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 281  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 282  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 283  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 284  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 285  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 286  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 287  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 288  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 289  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 290  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 291  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 292  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 293  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 294  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 295  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 296  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 297  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 298  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 299  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 300  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 301  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 302  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 303  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 304  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 305  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 306  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 307  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 308  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 309  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 310  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 311  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 312  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 313  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 314  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 315  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 316  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 317  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 318  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 319  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 320  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 321  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 322  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 323  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 324  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 325  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 326  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 327  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 328  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 329  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 330  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 331  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 332  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 333  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 334  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 335  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 336  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 337  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 338  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 339  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 340  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 341  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 342  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 343  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 344  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 345  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 346  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 347  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 348  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 349  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 350  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 351  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 352  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 353  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 354  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 355  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 356  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 357  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 358  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 359  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 360  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 361  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 362  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 363  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 364  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 365  // _index_put_impl_
+	OpAtenIndices                                            Op = 366  // _indices
+	OpAtenIndicesCopy                                        Op = 367  // _indices_copy
+	OpAtenIntMM                                              Op = 368  // _int_mm
+	OpAtenIsAllTrue                                          Op = 369  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 370  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 371  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 372  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 373  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 374  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 375  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 376  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 377  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 378  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 379  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 380  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 381  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 382  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 383  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 384  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 385  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 386  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 387  // _make_dep_token
+	OpAtenMakeDual                                           Op = 388  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 389  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 390  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 391  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 392  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 393  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 394  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 395  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 396  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 397  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 398  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 399  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 400  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 401  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 402  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 403  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 404  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 405  // _neg_view
+	OpAtenNegViewCopy                                        Op = 406  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 407  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 408  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 409  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 410  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 411  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 412  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 413  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 414  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 415  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 416  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 417  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 418  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 419  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 420  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 421  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 422  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 423  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 424  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 425  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 426  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 427  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 428  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 429  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 430  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 431  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 432  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 433  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 434  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 435  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 436  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 437  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 438  // _pad_circular
+	OpAtenPadEnum                                            Op = 439  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 440  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 441  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 442  // _pdist_backward
+	OpAtenPDistForward                                       Op = 443  // _pdist_forward
+	OpAtenPinMemory                                          Op = 444  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 445  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 446  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 447  // _print
+	OpAtenPropagateXLAData                                   Op = 448  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 449  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 450  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 451  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 452  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 453  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 454  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 455  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 456  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 457  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 458  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 459  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 460  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 461  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 462  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 463  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 464  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 465  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 466  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 467  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 468  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 469  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 470  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 471  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 472  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 473  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 474  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 475  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 476  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 477  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 478  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 479  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 480  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 481  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 482  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 483  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 484  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 485  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 486  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 487  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 488  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 489  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 490  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 491  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 492  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 493  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 494  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 495  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 496  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 497  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 498  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 499  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 500  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 501  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 502  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 503  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 504  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 505  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 506  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 507  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 508  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 509  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 510  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 511  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 512  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 513  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 514  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 515  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 516  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 517  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 518  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 519  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 520  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 521  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 522  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 523  // _spdiags
+	OpAtenSpsolve                                            Op = 524  // _spsolve
+	OpAtenStack                                              Op = 525  // _stack
+	OpAtenStandardGamma                                      Op = 526  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 527  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 528  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 529  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 530  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 531  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 532  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 533  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 534  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 535  // _to_copy
+	OpAtenToCPU                                              Op = 536  // _to_cpu
+	OpAtenToDense                                            Op = 537  // _to_dense
+	OpAtenToSparse                                           Op = 538  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 539  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 540  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 541  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 542  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 543  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 544  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 545  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 546  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 547  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 548  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 549  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 550  // _unique
+	OpAtenUnique2                                            Op = 551  // _unique2
+	OpAtenUnpackDual                                         Op = 552  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 553  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 554  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 555  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 556  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 557  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 558  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 559  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 560  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 561  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 562  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 563  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 564  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 565  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 566  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 567  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 568  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 569  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 570  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 571  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 572  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 573  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 574  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 575  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 576  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 577  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 578  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 579  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 580  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 581  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 582  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 583  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 584  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 585  // _values
+	OpAtenValuesCopy                                         Op = 586  // _values_copy
+	OpAtenVersion                                            Op = 587  // _version
+	OpAtenWeightInt4PackMM                                   Op = 588  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 589  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 590  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 591  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 592  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 593  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 594  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 595  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 596  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 597  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 598  // abs
+	OpAbsInPlace                                             Op = 599  // abs_
+	OpAbsolute                                               Op = 600  // absolute
+	OpAbsoluteInPlace                                        Op = 601  // absolute_
+	OpAcos                                                   Op = 602  // acos
+	OpAcosInPlace                                            Op = 603  // acos_
+	OpAcosh                                                  Op = 604  // acosh
+	OpAcoshInPlace                                           Op = 605  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 606  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 607  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 608  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 609  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 610  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 611  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 612  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 613  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 614  // add.Scalar
+	OpAddTensor                                              Op = 615  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 616  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 617  // add_.Tensor
+	OpAddBMM                                                 Op = 618  // addbmm
+	OpAddBMMInPlace                                          Op = 619  // addbmm_
+	OpAddCDiv                                                Op = 620  // addcdiv
+	OpAddCDivInPlace                                         Op = 621  // addcdiv_
+	OpAddCMul                                                Op = 622  // addcmul
+	OpAddCMulInPlace                                         Op = 623  // addcmul_
+	OpAddMM                                                  Op = 624  // addmm
+	OpAddMMDType                                             Op = 625  // addmm.dtype
+	OpAddMMInPlace                                           Op = 626  // addmm_
+	OpAddMV                                                  Op = 627  // addmv
+	OpAddMVInPlace                                           Op = 628  // addmv_
+	OpAddR                                                   Op = 629  // addr
+	OpAddRInPlace                                            Op = 630  // addr_
+	OpAdjoint                                                Op = 631  // adjoint
+	OpAffineGridGenerator                                    Op = 632  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 633  // affine_grid_generator_backward
+	OpAlias                                                  Op = 634  // alias
+	OpAliasCopy                                              Op = 635  // alias_copy
+	OpAlignAs                                                Op = 636  // align_as
+	OpAlignTensors                                           Op = 637  // align_tensors
+	OpAll                                                    Op = 638  // all
+	OpAllDim                                                 Op = 639  // all.dim
+	OpAllDims                                                Op = 640  // all.dims
+	OpAllClose                                               Op = 641  // allclose
+	OpAlphaDropout                                           Op = 642  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 643  // alpha_dropout_
+	OpAMax                                                   Op = 644  // amax
+	OpAMin                                                   Op = 645  // amin
+	OpAMinMax                                                Op = 646  // aminmax
+	OpAngle                                                  Op = 647  // angle
+	OpAny                                                    Op = 648  // any
+	OpAnyDim                                                 Op = 649  // any.dim
+	OpAnyDims                                                Op = 650  // any.dims
+	OpArange                                                 Op = 651  // arange
+	OpArangeStart                                            Op = 652  // arange.start
+	OpArangeStartStep                                        Op = 653  // arange.start_step
+	OpArccos                                                 Op = 654  // arccos
+	OpArccosInPlace                                          Op = 655  // arccos_
+	OpArccosh                                                Op = 656  // arccosh
+	OpArccoshInPlace                                         Op = 657  // arccosh_
+	OpArcsin                                                 Op = 658  // arcsin
+	OpArcsinInPlace                                          Op = 659  // arcsin_
+	OpArcsinh                                                Op = 660  // arcsinh
+	OpArcsinhInPlace                                         Op = 661  // arcsinh_
+	OpArctan                                                 Op = 662  // arctan
+	OpArctan2                                                Op = 663  // arctan2
+	OpArctan2InPlace                                         Op = 664  // arctan2_
+	OpArctanInPlace                                          Op = 665  // arctan_
+	OpArctanh                                                Op = 666  // arctanh
+	OpArctanhInPlace                                         Op = 667  // arctanh_
+	OpArgMax                                                 Op = 668  // argmax
+	OpArgMin                                                 Op = 669  // argmin
+	OpArgSort                                                Op = 670  // argsort
+	OpArgSortStable                                          Op = 671  // argsort.stable
+	OpArgWhere                                               Op = 672  // argwhere
+	OpAsStrided                                              Op = 673  // as_strided
+	OpAsStridedInPlace                                       Op = 674  // as_strided_
+	OpAsStridedCopy                                          Op = 675  // as_strided_copy
+	OpAsStridedScatter                                       Op = 676  // as_strided_scatter
+	OpAsin                                                   Op = 677  // asin
+	OpAsinInPlace                                            Op = 678  // asin_
+	OpAsinh                                                  Op = 679  // asinh
+	OpAsinhInPlace                                           Op = 680  // asinh_
+	OpAtan                                                   Op = 681  // atan
+	OpAtan2                                                  Op = 682  // atan2
+	OpAtan2InPlace                                           Op = 683  // atan2_
+	OpAtanInPlace                                            Op = 684  // atan_
+	OpAtanh                                                  Op = 685  // atanh
+	OpAtanhInPlace                                           Op = 686  // atanh_
+	OpAtLeast1d                                              Op = 687  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 688  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 689  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 690  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 691  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 692  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 693  // avg_pool1d
+	OpAvgPool2d                                              Op = 694  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 695  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 696  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 697  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 698  // baddbmm
+	OpBAddBMMDType                                           Op = 699  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 700  // baddbmm_
+	OpBartlettWindow                                         Op = 701  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 702  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 703  // batch_norm
+	OpBatchNormBackward                                      Op = 704  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 705  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 706  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 707  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 708  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 709  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 710  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 711  // batch_norm_update_stats
+	OpBernoulli                                              Op = 712  // bernoulli
+	OpBernoulliP                                             Op = 713  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 714  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 715  // bernoulli_.float
+	OpBilinear                                               Op = 716  // bilinear
+	OpBinaryCrossEntropy                                     Op = 717  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 718  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 719  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 720  // bincount
+	OpBinomial                                               Op = 721  // binomial
+	OpBitwiseAndScalar                                       Op = 722  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 723  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 724  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 725  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 726  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 727  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 728  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 729  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 730  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 731  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 732  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 733  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 734  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 735  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 736  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 737  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 738  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 739  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 740  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 741  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 742  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 743  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 744  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 745  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 746  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 747  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 748  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 749  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 750  // blackman_window.periodic
+	OpBlockDiag                                              Op = 751  // block_diag
+	OpBMM                                                    Op = 752  // bmm
+	OpBMMDType                                               Op = 753  // bmm.dtype
+	OpBroadcastTensors                                       Op = 754  // broadcast_tensors
+	OpBroadcastTo                                            Op = 755  // broadcast_to
+	OpBucketizeScalar                                        Op = 756  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 757  // bucketize.Tensor
+	OpCanCast                                                Op = 758  // can_cast
+	OpCartesianProd                                          Op = 759  // cartesian_prod
+	OpCat                                                    Op = 760  // cat
+	OpCauchyInPlace                                          Op = 761  // cauchy_
+	OpCColIndices                                            Op = 762  // ccol_indices
+	OpCColIndicesCopy                                        Op = 763  // ccol_indices_copy
+	OpCDist                                                  Op = 764  // cdist
+	OpCeil                                                   Op = 765  // ceil
+	OpCeilInPlace                                            Op = 766  // ceil_
+	OpCELU                                                   Op = 767  // celu
+	OpCELUInPlace                                            Op = 768  // celu_
+	OpChainMatMul                                            Op = 769  // chain_matmul
+	OpCHalf                                                  Op = 770  // chalf
+	OpChannelShuffle                                         Op = 771  // channel_shuffle
+	OpCholesky                                               Op = 772  // cholesky
+	OpCholeskyInverse                                        Op = 773  // cholesky_inverse
+	OpCholeskySolve                                          Op = 774  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 775  // choose_qparams_optimized
+	OpChunk                                                  Op = 776  // chunk
+	OpClamp                                                  Op = 777  // clamp
+	OpClampTensor                                            Op = 778  // clamp.Tensor
+	OpClampInPlace                                           Op = 779  // clamp_
+	OpClampInPlaceTensor                                     Op = 780  // clamp_.Tensor
+	OpClampMax                                               Op = 781  // clamp_max
+	OpClampMaxTensor                                         Op = 782  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 783  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 784  // clamp_max_.Tensor
+	OpClampMin                                               Op = 785  // clamp_min
+	OpClampMinTensor                                         Op = 786  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 787  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 788  // clamp_min_.Tensor
+	OpClip                                                   Op = 789  // clip
+	OpClipTensor                                             Op = 790  // clip.Tensor
+	OpClipInPlace                                            Op = 791  // clip_
+	OpClipInPlaceTensor                                      Op = 792  // clip_.Tensor
+	OpClone                                                  Op = 793  // clone
+	OpCoalesce                                               Op = 794  // coalesce
+	OpCol2Im                                                 Op = 795  // col2im
+	OpColIndices                                             Op = 796  // col_indices
+	OpColIndicesCopy                                         Op = 797  // col_indices_copy
+	OpColumnStack                                            Op = 798  // column_stack
+	OpCombinations                                           Op = 799  // combinations
+	OpComplex                                                Op = 800  // complex
+	OpConcat                                                 Op = 801  // concat
+	OpConcatenate                                            Op = 802  // concatenate
+	OpConj                                                   Op = 803  // conj
+	OpConjPhysical                                           Op = 804  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 805  // conj_physical_
+	OpConstantPadND                                          Op = 806  // constant_pad_nd
+	OpContiguous                                             Op = 807  // contiguous
+	OpConv1d                                                 Op = 808  // conv1d
+	OpConv1dPadding                                          Op = 809  // conv1d.padding
+	OpConv2d                                                 Op = 810  // conv2d
+	OpConv2dPadding                                          Op = 811  // conv2d.padding
+	OpConv3d                                                 Op = 812  // conv3d
+	OpConv3dPadding                                          Op = 813  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 814  // conv_depthwise3d
+	OpConvTBC                                                Op = 815  // conv_tbc
+	OpConvTBCBackward                                        Op = 816  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 817  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 818  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 819  // conv_transpose3d.input
+	OpConvolution                                            Op = 820  // convolution
+	OpConvolutionBackward                                    Op = 821  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 822  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 823  // convolution_overrideable
+	OpCopy                                                   Op = 824  // copy
+	OpCopyInPlace                                            Op = 825  // copy_
+	OpCopySparseToSparseInPlace                              Op = 826  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 827  // copysign.Scalar
+	OpCopysignTensor                                         Op = 828  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 829  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 830  // copysign_.Tensor
+	OpCorrCoef                                               Op = 831  // corrcoef
+	OpCos                                                    Op = 832  // cos
+	OpCosInPlace                                             Op = 833  // cos_
+	OpCosh                                                   Op = 834  // cosh
+	OpCoshInPlace                                            Op = 835  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 836  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 837  // cosine_similarity
+	OpCountNonzero                                           Op = 838  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 839  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 840  // cov
+	OpCross                                                  Op = 841  // cross
+	OpCrossEntropyLoss                                       Op = 842  // cross_entropy_loss
+	OpCRowIndices                                            Op = 843  // crow_indices
+	OpCRowIndicesCopy                                        Op = 844  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 845  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 846  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 847  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 848  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 849  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 850  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 851  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 852  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 853  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 854  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 855  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 856  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 857  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 858  // cummax
+	OpCumMaxMinBackward                                      Op = 859  // cummaxmin_backward
+	OpCumMin                                                 Op = 860  // cummin
+	OpCumProd                                                Op = 861  // cumprod
+	OpCumProdInPlace                                         Op = 862  // cumprod_
+	OpCumProdBackward                                        Op = 863  // cumprod_backward
+	OpCumSum                                                 Op = 864  // cumsum
+	OpCumSumInPlace                                          Op = 865  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 866  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 867  // cumulative_trapezoid.x
+	OpData                                                   Op = 868  // data
+	OpDeg2Rad                                                Op = 869  // deg2rad
+	OpDeg2RadInPlace                                         Op = 870  // deg2rad_
+	OpDenseDim                                               Op = 871  // dense_dim
+	OpDequantizeSelf                                         Op = 872  // dequantize.self
+	OpDequantizeTensors                                      Op = 873  // dequantize.tensors
+	OpDet                                                    Op = 874  // det
+	OpDetach                                                 Op = 875  // detach
+	OpDetachInPlace                                          Op = 876  // detach_
+	OpDetachCopy                                             Op = 877  // detach_copy
+	OpDiag                                                   Op = 878  // diag
+	OpDiagEmbed                                              Op = 879  // diag_embed
+	OpDiagFlat                                               Op = 880  // diagflat
+	OpDiagonal                                               Op = 881  // diagonal
+	OpDiagonalBackward                                       Op = 882  // diagonal_backward
+	OpDiagonalCopy                                           Op = 883  // diagonal_copy
+	OpDiagonalScatter                                        Op = 884  // diagonal_scatter
+	OpDiff                                                   Op = 885  // diff
+	OpDigamma                                                Op = 886  // digamma
+	OpDigammaInPlace                                         Op = 887  // digamma_
+	OpDist                                                   Op = 888  // dist
+	OpDivScalar                                              Op = 889  // div.Scalar
+	OpDivScalarMode                                          Op = 890  // div.Scalar_mode
+	OpDivTensor                                              Op = 891  // div.Tensor
+	OpDivTensorMode                                          Op = 892  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 893  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 894  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 895  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 896  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 897  // divide.Scalar
+	OpDivideScalarMode                                       Op = 898  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 899  // divide.Tensor
+	OpDivideTensorMode                                       Op = 900  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 901  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 902  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 903  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 904  // divide_.Tensor_mode
+	OpDot                                                    Op = 905  // dot
+	OpDropout                                                Op = 906  // dropout
+	OpDropoutInPlace                                         Op = 907  // dropout_
+	OpDSplitArray                                            Op = 908  // dsplit.array
+	OpDSplitInt                                              Op = 909  // dsplit.int
+	OpDStack                                                 Op = 910  // dstack
+	OpEinsum                                                 Op = 911  // einsum
+	OpELU                                                    Op = 912  // elu
+	OpELUInPlace                                             Op = 913  // elu_
+	OpELUBackward                                            Op = 914  // elu_backward
+	OpEmbedding                                              Op = 915  // embedding
+	OpEmbeddingBackward                                      Op = 916  // embedding_backward
+	OpEmbeddingBag                                           Op = 917  // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 918  // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 919  // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 920  // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 921  // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 922  // empty.memory_format
+	OpEmptyLike                                              Op = 923  // empty_like
+	OpEmptyPermuted                                          Op = 924  // empty_permuted
+	OpEmptyQuantized                                         Op = 925  // empty_quantized
+	OpEmptyStrided                                           Op = 926  // empty_strided
+	OpEqScalar                                               Op = 927  // eq.Scalar
+	OpEqTensor                                               Op = 928  // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 929  // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 930  // eq_.Tensor
+	OpEqual                                                  Op = 931  // equal
+	OpErf                                                    Op = 932  // erf
+	OpErfInPlace                                             Op = 933  // erf_
+	OpErfc                                                   Op = 934  // erfc
+	OpErfcInPlace                                            Op = 935  // erfc_
+	OpErfinv                                                 Op = 936  // erfinv
+	OpErfinvInPlace                                          Op = 937  // erfinv_
+	OpExp                                                    Op = 938  // exp
+	OpExp2                                                   Op = 939  // exp2
+	OpExp2InPlace                                            Op = 940  // exp2_
+	OpExpInPlace                                             Op = 941  // exp_
+	OpExpand                                                 Op = 942  // expand
+	OpExpandAs                                               Op = 943  // expand_as
+	OpExpandCopy                                             Op = 944  // expand_copy
+	OpExpm1                                                  Op = 945  // expm1
+	OpExpm1InPlace                                           Op = 946  // expm1_
+	OpExponentialInPlace                                     Op = 947  // exponential_
+	OpEye                                                    Op = 948  // eye
+	OpEyeM                                                   Op = 949  // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 950  // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 951  // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 952  // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 953  // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 954  // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 955  // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 956  // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 957  // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 958  // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 959  // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 960  // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 961  // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 962  // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 963  // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 964  // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 965  // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 966  // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 967  // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 968  // feature_dropout_
+	OpFFTFFT                                                 Op = 969  // fft_fft
+	OpFFTFFT2                                                Op = 970  // fft_fft2
+	OpFFTFFTFreq                                             Op = 971  // fft_fftfreq
+	OpFFTFFTN                                                Op = 972  // fft_fftn
+	OpFFTFFTShift                                            Op = 973  // fft_fftshift
+	OpFFTHFFT                                                Op = 974  // fft_hfft
+	OpFFTHFFT2                                               Op = 975  // fft_hfft2
+	OpFFTHFFTN                                               Op = 976  // fft_hfftn
+	OpFFTIFFT                                                Op = 977  // fft_ifft
+	OpFFTIFFT2                                               Op = 978  // fft_ifft2
+	OpFFTIFFTN                                               Op = 979  // fft_ifftn
+	OpFFTIFFTShift                                           Op = 980  // fft_ifftshift
+	OpFFTIHFFT                                               Op = 981  // fft_ihfft
+	OpFFTIHFFT2                                              Op = 982  // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 983  // fft_ihfftn
+	OpFFTIRFFT                                               Op = 984  // fft_irfft
+	OpFFTIRFFT2                                              Op = 985  // fft_irfft2
+	OpFFTIRFFTN                                              Op = 986  // fft_irfftn
+	OpFFTRFFT                                                Op = 987  // fft_rfft
+	OpFFTRFFT2                                               Op = 988  // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 989  // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 990  // fft_rfftn
+	OpFillScalar                                             Op = 991  // fill.Scalar
+	OpFillTensor                                             Op = 992  // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 993  // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 994  // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 995  // fill_diagonal_
+	OpFix                                                    Op = 996  // fix
+	OpFixInPlace                                             Op = 997  // fix_
+	OpFlattenUsingInts                                       Op = 998  // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 999  // flatten_dense_tensors
+	OpFlip                                                   Op = 1000 // flip
+	OpFlipLR                                                 Op = 1001 // fliplr
+	OpFlipUD                                                 Op = 1002 // flipud
+	OpFloatPowerScalar                                       Op = 1003 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1004 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1005 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1006 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1007 // float_power_.Tensor
+	OpFloor                                                  Op = 1008 // floor
+	OpFloorInPlace                                           Op = 1009 // floor_
+	OpFloorDivide                                            Op = 1010 // floor_divide
+	OpFloorDivideScalar                                      Op = 1011 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1012 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1013 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1014 // fmax
+	OpFMin                                                   Op = 1015 // fmin
+	OpFModScalar                                             Op = 1016 // fmod.Scalar
+	OpFModTensor                                             Op = 1017 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1018 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1019 // fmod_.Tensor
+	OpFrac                                                   Op = 1020 // frac
+	OpFracInPlace                                            Op = 1021 // frac_
+	OpFractionalMaxPool2d                                    Op = 1022 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1023 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1024 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1025 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1026 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1027 // frobenius_norm.dim
+	OpFromFile                                               Op = 1028 // from_file
+	OpFull                                                   Op = 1029 // full
+	OpFullLike                                               Op = 1030 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1031 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1032 // gather
+	OpGatherBackward                                         Op = 1033 // gather_backward
+	OpGCD                                                    Op = 1034 // gcd
+	OpGCDInPlace                                             Op = 1035 // gcd_
+	OpGeScalar                                               Op = 1036 // ge.Scalar
+	OpGeTensor                                               Op = 1037 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1038 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1039 // ge_.Tensor
+	OpGELU                                                   Op = 1040 // gelu
+	OpGELUInPlace                                            Op = 1041 // gelu_
+	OpGELUBackward                                           Op = 1042 // gelu_backward
+	OpGeometricInPlace                                       Op = 1043 // geometric_
+	OpGeqrf                                                  Op = 1044 // geqrf
+	OpGer                                                    Op = 1045 // ger
+	OpGLU                                                    Op = 1046 // glu
+	OpGLUBackward                                            Op = 1047 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1048 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1049 // glu_jvp
+	OpGradientArray                                          Op = 1050 // gradient.array
+	OpGradientScalararray                                    Op = 1051 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1052 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1053 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1054 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1055 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1056 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1057 // greater.Scalar
+	OpGreaterTensor                                          Op = 1058 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1059 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1060 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1061 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1062 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1063 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1064 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1065 // grid_sampler
+	OpGridSampler2d                                          Op = 1066 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1067 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1068 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1069 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1070 // group_norm
+	OpGRUData                                                Op = 1071 // gru.data
+	OpGRUInput                                               Op = 1072 // gru.input
+	OpGRUCell                                                Op = 1073 // gru_cell
+	OpGtScalar                                               Op = 1074 // gt.Scalar
+	OpGtTensor                                               Op = 1075 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1076 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1077 // gt_.Tensor
+	OpHammingWindow                                          Op = 1078 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1079 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1080 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1081 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1082 // hann_window
+	OpHannWindowPeriodic                                     Op = 1083 // hann_window.periodic
+	OpHardshrink                                             Op = 1084 // hardshrink
+	OpHardshrinkBackward                                     Op = 1085 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1086 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1087 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1088 // hardsigmoid_backward
+	OpHardswish                                              Op = 1089 // hardswish
+	OpHardswishInPlace                                       Op = 1090 // hardswish_
+	OpHardswishBackward                                      Op = 1091 // hardswish_backward
+	OpHardtanh                                               Op = 1092 // hardtanh
+	OpHardtanhInPlace                                        Op = 1093 // hardtanh_
+	OpHardtanhBackward                                       Op = 1094 // hardtanh_backward
+	OpHashTensor                                             Op = 1095 // hash_tensor
+	OpHeaviside                                              Op = 1096 // heaviside
+	OpHeavisideInPlace                                       Op = 1097 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1098 // hinge_embedding_loss
+	OpHistc                                                  Op = 1099 // histc
+	OpHistogramBinCt                                         Op = 1100 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1101 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1102 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1103 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1104 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1105 // hsplit.array
+	OpHSplitInt                                              Op = 1106 // hsplit.int
+	OpHSPMM                                                  Op = 1107 // hspmm
+	OpHStack                                                 Op = 1108 // hstack
+	OpHuberLoss                                              Op = 1109 // huber_loss
+	OpHuberLossBackward                                      Op = 1110 // huber_loss_backward
+	OpHypot                                                  Op = 1111 // hypot
+	OpHypotInPlace                                           Op = 1112 // hypot_
+	OpI0                                                     Op = 1113 // i0
+	OpI0InPlace                                              Op = 1114 // i0_
+	OpIGamma                                                 Op = 1115 // igamma
+	OpIGammaInPlace                                          Op = 1116 // igamma_
+	OpIGammaC                                                Op = 1117 // igammac
+	OpIGammaCInPlace                                         Op = 1118 // igammac_
+	OpIm2Col                                                 Op = 1119 // im2col
+	OpImag                                                   Op = 1120 // imag
+	OpIndexTensor                                            Op = 1121 // index.Tensor
+	OpIndexAdd                                               Op = 1122 // index_add
+	OpIndexAddInPlace                                        Op = 1123 // index_add_
+	OpIndexCopy                                              Op = 1124 // index_copy
+	OpIndexCopyInPlace                                       Op = 1125 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1126 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1127 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1128 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1129 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1130 // index_put
+	OpIndexPutInPlace                                        Op = 1131 // index_put_
+	OpIndexReduce                                            Op = 1132 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1133 // index_reduce_
+	OpIndexSelect                                            Op = 1134 // index_select
+	OpIndexSelectBackward                                    Op = 1135 // index_select_backward
+	OpIndices                                                Op = 1136 // indices
+	OpIndicesCopy                                            Op = 1137 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1138 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1139 // inner
+	OpInstanceNorm                                           Op = 1140 // instance_norm
+	OpIntRepr                                                Op = 1141 // int_repr
+	OpInverse                                                Op = 1142 // inverse
+	OpIsCoalesced                                            Op = 1143 // is_coalesced
+	OpIsComplex                                              Op = 1144 // is_complex
+	OpIsConj                                                 Op = 1145 // is_conj
+	OpIsDistributed                                          Op = 1146 // is_distributed
+	OpIsFloatingPoint                                        Op = 1147 // is_floating_point
+	OpAtenIsInference                                        Op = 1148 // is_inference
+	OpIsLeaf                                                 Op = 1149 // is_leaf
+	OpIsNeg                                                  Op = 1150 // is_neg
+	OpIsNonzero                                              Op = 1151 // is_nonzero
+	OpIsPinned                                               Op = 1152 // is_pinned
+	OpIsSameSize                                             Op = 1153 // is_same_size
+	OpIsSetTo                                                Op = 1154 // is_set_to
+	OpIsSigned                                               Op = 1155 // is_signed
+	OpIsVulkanAvailable                                      Op = 1156 // is_vulkan_available
+	OpIsClose                                                Op = 1157 // isclose
+	OpIsFinite                                               Op = 1158 // isfinite
+	OpIsInScalarTensor                                       Op = 1159 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1160 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1161 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1162 // isinf
+	OpIsNaN                                                  Op = 1163 // isnan
+	OpIsNegInf                                               Op = 1164 // isneginf
+	OpIsPosInf                                               Op = 1165 // isposinf
+	OpIsReal                                                 Op = 1166 // isreal
+	OpISTFT                                                  Op = 1167 // istft
+	OpAtenItem                                               Op = 1168 // item
+	OpKaiserWindow                                           Op = 1169 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1170 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1171 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1172 // kl_div
+	OpKron                                                   Op = 1173 // kron
+	OpKthValue                                               Op = 1174 // kthvalue
+	OpL1Loss                                                 Op = 1175 // l1_loss
+	OpLayerNorm                                              Op = 1176 // layer_norm
+	OpLCM                                                    Op = 1177 // lcm
+	OpLCMInPlace                                             Op = 1178 // lcm_
+	OpLdexpTensor                                            Op = 1179 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1180 // ldexp_
+	OpLeScalar                                               Op = 1181 // le.Scalar
+	OpLeTensor                                               Op = 1182 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1183 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1184 // le_.Tensor
+	OpLeakyReLU                                              Op = 1185 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1186 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1187 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1188 // lerp.Scalar
+	OpLerpTensor                                             Op = 1189 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1190 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1191 // lerp_.Tensor
+	OpLessScalar                                             Op = 1192 // less.Scalar
+	OpLessTensor                                             Op = 1193 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1194 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1195 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1196 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1197 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1198 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1199 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1200 // lgamma
+	OpLgammaInPlace                                          Op = 1201 // lgamma_
+	OpLift                                                   Op = 1202 // lift
+	OpLiftFresh                                              Op = 1203 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1204 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1205 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1206 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1207 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1208 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1209 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1210 // linalg_cross
+	OpLinalgDet                                              Op = 1211 // linalg_det
+	OpLinalgDiagonal                                         Op = 1212 // linalg_diagonal
+	OpLinalgEig                                              Op = 1213 // linalg_eig
+	OpLinalgEigh                                             Op = 1214 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1215 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1216 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1217 // linalg_householder_product
+	OpLinalgInv                                              Op = 1218 // linalg_inv
+	OpLinalgInvEx                                            Op = 1219 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1220 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1221 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1222 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1223 // linalg_lstsq
+	OpLinalgLU                                               Op = 1224 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1225 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1226 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1227 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1228 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1229 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1230 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1231 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1232 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1233 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1234 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1235 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1236 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1237 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1238 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1239 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1240 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1241 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1242 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1243 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1244 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1245 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1246 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1247 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1248 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1249 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1250 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1251 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1252 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1253 // linalg_vander
+	OpLinalgVecDot                                           Op = 1254 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1255 // linalg_vector_norm
+	OpLinear                                                 Op = 1256 // linear
+	OpLinearBackward                                         Op = 1257 // linear_backward
+	OpLinspace                                               Op = 1258 // linspace
+	OpLinspaceScalarTensor                                   Op = 1259 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1260 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1261 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1262 // log
+	OpLog10                                                  Op = 1263 // log10
+	OpLog10InPlace                                           Op = 1264 // log10_
+	OpLog1p                                                  Op = 1265 // log1p
+	OpLog1pInPlace                                           Op = 1266 // log1p_
+	OpLog2                                                   Op = 1267 // log2
+	OpLog2InPlace                                            Op = 1268 // log2_
+	OpLogInPlace                                             Op = 1269 // log_
+	OpLogNormalInPlace                                       Op = 1270 // log_normal_
+	OpLogSigmoid                                             Op = 1271 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1272 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1273 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1274 // log_softmax.int
+	OpLogAddExp                                              Op = 1275 // logaddexp
+	OpLogAddExp2                                             Op = 1276 // logaddexp2
+	OpLogCumSumExp                                           Op = 1277 // logcumsumexp
+	OpLogDet                                                 Op = 1278 // logdet
+	OpLogicalAnd                                             Op = 1279 // logical_and
+	OpLogicalAndInPlace                                      Op = 1280 // logical_and_
+	OpLogicalNot                                             Op = 1281 // logical_not
+	OpLogicalNotInPlace                                      Op = 1282 // logical_not_
+	OpLogicalOr                                              Op = 1283 // logical_or
+	OpLogicalOrInPlace                                       Op = 1284 // logical_or_
+	OpLogicalXor                                             Op = 1285 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1286 // logical_xor_
+	OpLogit                                                  Op = 1287 // logit
+	OpLogitInPlace                                           Op = 1288 // logit_
+	OpLogitBackward                                          Op = 1289 // logit_backward
+	OpLogspace                                               Op = 1290 // logspace
+	OpLogspaceScalarTensor                                   Op = 1291 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1292 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1293 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1294 // logsumexp
+	OpLSTMData                                               Op = 1295 // lstm.data
+	OpLSTMInput                                              Op = 1296 // lstm.input
+	OpLSTMCell                                               Op = 1297 // lstm_cell
+	OpLtScalar                                               Op = 1298 // lt.Scalar
+	OpLtTensor                                               Op = 1299 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1300 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1301 // lt_.Tensor
+	OpLUSolve                                                Op = 1302 // lu_solve
+	OpLUUnpack                                               Op = 1303 // lu_unpack
+	OpMH                                                     Op = 1304 // mH
+	OpMT                                                     Op = 1305 // mT
+	OpMarginRankingLoss                                      Op = 1306 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1307 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1308 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1309 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1310 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1311 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1312 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1313 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1314 // masked_select
+	OpMaskedSelectBackward                                   Op = 1315 // masked_select_backward
+	OpMatMul                                                 Op = 1316 // matmul
+	OpMatMulBackward                                         Op = 1317 // matmul_backward
+	OpMatrixH                                                Op = 1318 // matrix_H
+	OpMatrixExp                                              Op = 1319 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1320 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1321 // matrix_power
+	OpMax                                                    Op = 1322 // max
+	OpMaxDim                                                 Op = 1323 // max.dim
+	OpMaxOther                                               Op = 1324 // max.other
+	OpMaxPool1d                                              Op = 1325 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1326 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1327 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1328 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1329 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1330 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1331 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1332 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1333 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1334 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1335 // max_unpool3d
+	OpMaximum                                                Op = 1336 // maximum
+	OpMean                                                   Op = 1337 // mean
+	OpMeanDim                                                Op = 1338 // mean.dim
+	OpMedian                                                 Op = 1339 // median
+	OpMedianDim                                              Op = 1340 // median.dim
+	OpMeshgrid                                               Op = 1341 // meshgrid
+	OpMeshgridIndexing                                       Op = 1342 // meshgrid.indexing
+	OpMin                                                    Op = 1343 // min
+	OpMinDim                                                 Op = 1344 // min.dim
+	OpMinOther                                               Op = 1345 // min.other
+	OpMinimum                                                Op = 1346 // minimum
+	OpMIOpenBatchNorm                                        Op = 1347 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1348 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1349 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1350 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1351 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1352 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1353 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1354 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1355 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1356 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1357 // miopen_rnn_backward
+	OpMish                                                   Op = 1358 // mish
+	OpMishInPlace                                            Op = 1359 // mish_
+	OpMishBackward                                           Op = 1360 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1361 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1362 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1363 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1364 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1365 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1366 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1367 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1368 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1369 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1370 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1371 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1372 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1373 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1374 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1375 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1376 // mm
+	OpMMDType                                                Op = 1377 // mm.dtype
+	OpMode                                                   Op = 1378 // mode
+	OpMoveAxisInt                                            Op = 1379 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1380 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1381 // movedim.int
+	OpMoveDimIntlist                                         Op = 1382 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1383 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1384 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1385 // mse_loss
+	OpMSELossBackward                                        Op = 1386 // mse_loss_backward
+	OpMSort                                                  Op = 1387 // msort
+	OpMulScalar                                              Op = 1388 // mul.Scalar
+	OpMulTensor                                              Op = 1389 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1390 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1391 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1392 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1393 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1394 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1395 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1396 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1397 // multinomial
+	OpMultiplyScalar                                         Op = 1398 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1399 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1400 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1401 // multiply_.Tensor
+	OpMV                                                     Op = 1402 // mv
+	OpMvLgamma                                               Op = 1403 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1404 // mvlgamma_
+	OpNaNToNum                                               Op = 1405 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1406 // nan_to_num_
+	OpNaNMean                                                Op = 1407 // nanmean
+	OpNaNMedian                                              Op = 1408 // nanmedian
+	OpNaNMedianDim                                           Op = 1409 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1410 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1411 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1412 // nansum
+	OpNarrow                                                 Op = 1413 // narrow
+	OpNarrowTensor                                           Op = 1414 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1415 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1416 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1417 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1418 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1419 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1420 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1421 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1422 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1423 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1424 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1425 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1426 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1427 // ne.Scalar
+	OpNeTensor                                               Op = 1428 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1429 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1430 // ne_.Tensor
+	OpNeg                                                    Op = 1431 // neg
+	OpNegInPlace                                             Op = 1432 // neg_
+	OpNegative                                               Op = 1433 // negative
+	OpNegativeInPlace                                        Op = 1434 // negative_
+	OpNestedToPaddedTensor                                   Op = 1435 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1436 // new_empty
+	OpNewEmptyStrided                                        Op = 1437 // new_empty_strided
+	OpNewFull                                                Op = 1438 // new_full
+	OpNewOnes                                                Op = 1439 // new_ones
+	OpNewZeros                                               Op = 1440 // new_zeros
+	OpNextafter                                              Op = 1441 // nextafter
+	OpNextafterInPlace                                       Op = 1442 // nextafter_
+	OpNLLLoss                                                Op = 1443 // nll_loss
+	OpNLLLoss2d                                              Op = 1444 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1445 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1446 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1447 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1448 // nll_loss_forward
+	OpNLLLossND                                              Op = 1449 // nll_loss_nd
+	OpNonzero                                                Op = 1450 // nonzero
+	OpNonzeroNumpy                                           Op = 1451 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1452 // nonzero_static
+	OpNormScalar                                             Op = 1453 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1454 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1455 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1456 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1457 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1458 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1459 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1460 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1461 // normal.float_float
+	OpNormalInPlace                                          Op = 1462 // normal_
+	OpNormalFunctional                                       Op = 1463 // normal_functional
+	OpNotEqualScalar                                         Op = 1464 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1465 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1466 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1467 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1468 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1469 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1470 // numpy_T
+	OpOneHot                                                 Op = 1471 // one_hot
+	OpOnes                                                   Op = 1472 // ones
+	OpOnesLike                                               Op = 1473 // ones_like
+	OpOrgqr                                                  Op = 1474 // orgqr
+	OpOrmqr                                                  Op = 1475 // ormqr
+	OpOuter                                                  Op = 1476 // outer
+	OpOutputNr                                               Op = 1477 // output_nr
+	OpPad                                                    Op = 1478 // pad
+	OpPadSequence                                            Op = 1479 // pad_sequence
+	OpPairwiseDistance                                       Op = 1480 // pairwise_distance
+	OpPDist                                                  Op = 1481 // pdist
+	OpPermute                                                Op = 1482 // permute
+	OpPermuteCopy                                            Op = 1483 // permute_copy
+	OpPinMemory                                              Op = 1484 // pin_memory
+	OpPinverse                                               Op = 1485 // pinverse
+	OpPixelShuffle                                           Op = 1486 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1487 // pixel_unshuffle
+	OpPoisson                                                Op = 1488 // poisson
+	OpPoissonNLLLoss                                         Op = 1489 // poisson_nll_loss
+	OpPolar                                                  Op = 1490 // polar
+	OpPolygamma                                              Op = 1491 // polygamma
+	OpPolygammaInPlace                                       Op = 1492 // polygamma_
+	OpPositive                                               Op = 1493 // positive
+	OpPowScalar                                              Op = 1494 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1495 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1496 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1497 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1498 // pow_.Tensor
+	OpPReLU                                                  Op = 1499 // prelu
+	OpProd                                                   Op = 1500 // prod
+	OpProdDimInt                                             Op = 1501 // prod.dim_int
+	OpPromoteTypes                                           Op = 1502 // promote_types
+	OpPut                                                    Op = 1503 // put
+	OpPutInPlace                                             Op = 1504 // put_
+	OpQPerChannelAxis                                        Op = 1505 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1506 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1507 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1508 // q_scale
+	OpQZeroPoint                                             Op = 1509 // q_zero_point
+	OpQR                                                     Op = 1510 // qr
+	OpQuantile                                               Op = 1511 // quantile
+	OpQuantileScalar                                         Op = 1512 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1513 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1514 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1515 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1516 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1517 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1518 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1519 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1520 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1521 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1522 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1523 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1524 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1525 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1526 // rad2deg
+	OpRad2DegInPlace                                         Op = 1527 // rad2deg_
+	OpRand                                                   Op = 1528 // rand
+	OpRandGenerator                                          Op = 1529 // rand.generator
+	OpRandLike                                               Op = 1530 // rand_like
+	OpRandLikeGenerator                                      Op = 1531 // rand_like.generator
+	OpRandInt                                                Op = 1532 // randint
+	OpRandIntGenerator                                       Op = 1533 // randint.generator
+	OpRandIntLow                                             Op = 1534 // randint.low
+	OpRandIntLowGenerator                                    Op = 1535 // randint.low_generator
+	OpRandIntLike                                            Op = 1536 // randint_like
+	OpRandIntLikeTensor                                      Op = 1537 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1538 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1539 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1540 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1541 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1542 // randn
+	OpRandNGenerator                                         Op = 1543 // randn.generator
+	OpRandNLike                                              Op = 1544 // randn_like
+	OpRandNLikeGenerator                                     Op = 1545 // randn_like.generator
+	OpRandomInPlace                                          Op = 1546 // random_
+	OpRandomInPlaceFrom                                      Op = 1547 // random_.from
+	OpRandomInPlaceTo                                        Op = 1548 // random_.to
+	OpRandPerm                                               Op = 1549 // randperm
+	OpRandPermGenerator                                      Op = 1550 // randperm.generator
+	OpRange                                                  Op = 1551 // range
+	OpRangeStep                                              Op = 1552 // range.step
+	OpRavel                                                  Op = 1553 // ravel
+	OpReal                                                   Op = 1554 // real
+	OpReciprocal                                             Op = 1555 // reciprocal
+	OpReciprocalInPlace                                      Op = 1556 // reciprocal_
+	OpReflectionPad1d                                        Op = 1557 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1558 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1559 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1560 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1561 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1562 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1563 // relu
+	OpReLU6                                                  Op = 1564 // relu6
+	OpReLU6InPlace                                           Op = 1565 // relu6_
+	OpReLUInPlace                                            Op = 1566 // relu_
+	OpRemainderScalar                                        Op = 1567 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1568 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1569 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1570 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1571 // remainder_.Tensor
+	OpRenorm                                                 Op = 1572 // renorm
+	OpRenormInPlace                                          Op = 1573 // renorm_
+	OpRepeat                                                 Op = 1574 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1575 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1576 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1577 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1578 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1579 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1580 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1581 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1582 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1583 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1584 // requires_grad_
+	OpReshape                                                Op = 1585 // reshape
+	OpReshapeAs                                              Op = 1586 // reshape_as
+	OpResizeInPlace                                          Op = 1587 // resize_
+	OpResizeAsInPlace                                        Op = 1588 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1589 // resize_as_sparse_
+	OpResolveConj                                            Op = 1590 // resolve_conj
+	OpResolveNeg                                             Op = 1591 // resolve_neg
+	OpResultTypeScalar                                       Op = 1592 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1593 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1594 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1595 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1596 // retain_grad
+	OpRetainsGrad                                            Op = 1597 // retains_grad
+	OpRMSNorm                                                Op = 1598 // rms_norm
+	OpRNNReLUData                                            Op = 1599 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1600 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1601 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1602 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1603 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1604 // rnn_tanh_cell
+	OpRoll                                                   Op = 1605 // roll
+	OpRot90                                                  Op = 1606 // rot90
+	OpRound                                                  Op = 1607 // round
+	OpRoundDecimals                                          Op = 1608 // round.decimals
+	OpRoundInPlace                                           Op = 1609 // round_
+	OpRoundInPlaceDecimals                                   Op = 1610 // round_.decimals
+	OpRowIndices                                             Op = 1611 // row_indices
+	OpRowIndicesCopy                                         Op = 1612 // row_indices_copy
+	OpRowStack                                               Op = 1613 // row_stack
+	OpRReLU                                                  Op = 1614 // rrelu
+	OpRReLUInPlace                                           Op = 1615 // rrelu_
+	OpRReLUWithNoise                                         Op = 1616 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1617 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1618 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1619 // rsqrt
+	OpRsqrtInPlace                                           Op = 1620 // rsqrt_
+	OpRSubScalar                                             Op = 1621 // rsub.Scalar
+	OpRSubTensor                                             Op = 1622 // rsub.Tensor
+	OpScalarTensor                                           Op = 1623 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1624 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1625 // scatter.reduce
+	OpScatterSrc                                             Op = 1626 // scatter.src
+	OpScatterValue                                           Op = 1627 // scatter.value
+	OpScatterValueReduce                                     Op = 1628 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1629 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1630 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1631 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1632 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1633 // scatter_add
+	OpScatterAddInPlace                                      Op = 1634 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1635 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1636 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1637 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1638 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1639 // segment_reduce
+	OpSelectInt                                              Op = 1640 // select.int
+	OpSelectBackward                                         Op = 1641 // select_backward
+	OpSelectCopyInt                                          Op = 1642 // select_copy.int
+	OpSelectScatter                                          Op = 1643 // select_scatter
+	OpSELU                                                   Op = 1644 // selu
+	OpSELUInPlace                                            Op = 1645 // selu_
+	OpSetInPlace                                             Op = 1646 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1647 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1648 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1649 // set_data
+	OpSgn                                                    Op = 1650 // sgn
+	OpSgnInPlace                                             Op = 1651 // sgn_
+	OpSigmoid                                                Op = 1652 // sigmoid
+	OpSigmoidInPlace                                         Op = 1653 // sigmoid_
+	OpSigmoidBackward                                        Op = 1654 // sigmoid_backward
+	OpSign                                                   Op = 1655 // sign
+	OpSignInPlace                                            Op = 1656 // sign_
+	OpSignbit                                                Op = 1657 // signbit
+	OpSiLU                                                   Op = 1658 // silu
+	OpSiLUInPlace                                            Op = 1659 // silu_
+	OpSiLUBackward                                           Op = 1660 // silu_backward
+	OpSin                                                    Op = 1661 // sin
+	OpSinInPlace                                             Op = 1662 // sin_
+	OpSinc                                                   Op = 1663 // sinc
+	OpSincInPlace                                            Op = 1664 // sinc_
+	OpSinh                                                   Op = 1665 // sinh
+	OpSinhInPlace                                            Op = 1666 // sinh_
+	OpSizeInt                                                Op = 1667 // size.int
+	OpSliceTensor                                            Op = 1668 // slice.Tensor
+	OpSliceBackward                                          Op = 1669 // slice_backward
+	OpSliceCopyTensor                                        Op = 1670 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1671 // slice_inverse
+	OpSliceScatter                                           Op = 1672 // slice_scatter
+	OpSLogDet                                                Op = 1673 // slogdet
+	OpSlowConv3d                                             Op = 1674 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1675 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1676 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1677 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1678 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1679 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1680 // smm
+	OpSmoothL1Loss                                           Op = 1681 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1682 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1683 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1684 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1685 // softmax.int
+	OpSoftplus                                               Op = 1686 // softplus
+	OpSoftplusBackward                                       Op = 1687 // softplus_backward
+	OpSoftshrink                                             Op = 1688 // softshrink
+	OpSoftshrinkBackward                                     Op = 1689 // softshrink_backward
+	OpSort                                                   Op = 1690 // sort
+	OpSortStable                                             Op = 1691 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1692 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1693 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1694 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1695 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1696 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1697 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1698 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1699 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1700 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1701 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1702 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1703 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1704 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1705 // sparse_dim
+	OpSparseMask                                             Op = 1706 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1707 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1708 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1709 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1710 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1711 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1712 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1713 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1714 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1715 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1716 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1717 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1718 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1719 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1720 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1721 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1722 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1723 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1724 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1725 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1726 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1727 // special_digamma
+	OpSpecialEntr                                            Op = 1728 // special_entr
+	OpSpecialErf                                             Op = 1729 // special_erf
+	OpSpecialErfc                                            Op = 1730 // special_erfc
+	OpSpecialErfcx                                           Op = 1731 // special_erfcx
+	OpSpecialErfinv                                          Op = 1732 // special_erfinv
+	OpSpecialExp2                                            Op = 1733 // special_exp2
+	OpSpecialExpit                                           Op = 1734 // special_expit
+	OpSpecialExpm1                                           Op = 1735 // special_expm1
+	OpSpecialGammaInc                                        Op = 1736 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1737 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1738 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1739 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1740 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1741 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1742 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1743 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1744 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1745 // special_i0
+	OpSpecialI0e                                             Op = 1746 // special_i0e
+	OpSpecialI1                                              Op = 1747 // special_i1
+	OpSpecialI1e                                             Op = 1748 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1749 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1750 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1751 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1752 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1753 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1754 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1755 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1756 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1757 // special_log_softmax
+	OpSpecialLogit                                           Op = 1758 // special_logit
+	OpSpecialLogSumExp                                       Op = 1759 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1760 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1761 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1762 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1763 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1764 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1765 // special_ndtr
+	OpSpecialNdtri                                           Op = 1766 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1767 // special_polygamma
+	OpSpecialPsi                                             Op = 1768 // special_psi
+	OpSpecialRound                                           Op = 1769 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1770 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1771 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1772 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1773 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1774 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1775 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1776 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1777 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1778 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1779 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1780 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1781 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1782 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1783 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1784 // special_sinc
+	OpSpecialSoftmax                                         Op = 1785 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1786 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1787 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1788 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1789 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1790 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1791 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1792 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1793 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1794 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1795 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1796 // split.Tensor
+	OpSplitSizes                                             Op = 1797 // split.sizes
+	OpSplitCopyTensor                                        Op = 1798 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1799 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1800 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1801 // sqrt
+	OpSqrtInPlace                                            Op = 1802 // sqrt_
+	OpSquare                                                 Op = 1803 // square
+	OpSquareInPlace                                          Op = 1804 // square_
+	OpSqueeze                                                Op = 1805 // squeeze
+	OpSqueezeDim                                             Op = 1806 // squeeze.dim
+	OpSqueezeDims                                            Op = 1807 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1808 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1809 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1810 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1811 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1812 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1813 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1814 // sspaddmm
+	OpStack                                                  Op = 1815 // stack
+	OpStd                                                    Op = 1816 // std
+	OpStdCorrection                                          Op = 1817 // std.correction
+	OpStdDim                                                 Op = 1818 // std.dim
+	OpStdMean                                                Op = 1819 // std_mean
+	OpStdMeanCorrection                                      Op = 1820 // std_mean.correction
+	OpStdMeanDim                                             Op = 1821 // std_mean.dim
+	OpSTFT                                                   Op = 1822 // stft
+	OpSTFTCenter                                             Op = 1823 // stft.center
+	OpStrideInt                                              Op = 1824 // stride.int
+	OpSubScalar                                              Op = 1825 // sub.Scalar
+	OpSubTensor                                              Op = 1826 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1827 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1828 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1829 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1830 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1831 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1832 // subtract_.Tensor
+	OpSum                                                    Op = 1833 // sum
+	OpSumDimIntList                                          Op = 1834 // sum.dim_IntList
+	OpSumToSize                                              Op = 1835 // sum_to_size
+	OpSVD                                                    Op = 1836 // svd
+	OpSwapAxes                                               Op = 1837 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1838 // swapaxes_
+	OpSwapDims                                               Op = 1839 // swapdims
+	OpSwapDimsInPlace                                        Op = 1840 // swapdims_
+	OpT                                                      Op = 1841 // t
+	OpTInPlace                                               Op = 1842 // t_
+	OpTCopy                                                  Op = 1843 // t_copy
+	OpTake                                                   Op = 1844 // take
+	OpTakeAlongDim                                           Op = 1845 // take_along_dim
+	OpTan                                                    Op = 1846 // tan
+	OpTanInPlace                                             Op = 1847 // tan_
+	OpTanh                                                   Op = 1848 // tanh
+	OpTanhInPlace                                            Op = 1849 // tanh_
+	OpTanhBackward                                           Op = 1850 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1851 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1852 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1853 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1854 // tensordot
+	OpTHNNConv2d                                             Op = 1855 // thnn_conv2d
+	OpThreshold                                              Op = 1856 // threshold
+	OpThresholdInPlace                                       Op = 1857 // threshold_
+	OpThresholdBackward                                      Op = 1858 // threshold_backward
+	OpTile                                                   Op = 1859 // tile
+	OpToDevice                                               Op = 1860 // to.device
+	OpToDType                                                Op = 1861 // to.dtype
+	OpToDTypeLayout                                          Op = 1862 // to.dtype_layout
+	OpToOther                                                Op = 1863 // to.other
+	OpToDense                                                Op = 1864 // to_dense
+	OpToDenseBackward                                        Op = 1865 // to_dense_backward
+	OpToMKLDNN                                               Op = 1866 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1867 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1868 // to_padded_tensor
+	OpToSparse                                               Op = 1869 // to_sparse
+	OpToSparseSparseDim                                      Op = 1870 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1871 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1872 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1873 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1874 // to_sparse_csr
+	OpTopK                                                   Op = 1875 // topk
+	OpTrace                                                  Op = 1876 // trace
+	OpTraceBackward                                          Op = 1877 // trace_backward
+	OpTransposeInt                                           Op = 1878 // transpose.int
+	OpTransposeInPlace                                       Op = 1879 // transpose_
+	OpTransposeCopyInt                                       Op = 1880 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1881 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1882 // trapezoid.x
+	OpTrapzDx                                                Op = 1883 // trapz.dx
+	OpTrapzX                                                 Op = 1884 // trapz.x
+	OpTriangularSolve                                        Op = 1885 // triangular_solve
+	OpTril                                                   Op = 1886 // tril
+	OpTrilInPlace                                            Op = 1887 // tril_
+	OpTrilIndices                                            Op = 1888 // tril_indices
+	OpTripletMarginLoss                                      Op = 1889 // triplet_margin_loss
+	OpTriu                                                   Op = 1890 // triu
+	OpTriuInPlace                                            Op = 1891 // triu_
+	OpTriuIndices                                            Op = 1892 // triu_indices
+	OpTrueDivideScalar                                       Op = 1893 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1894 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1895 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1896 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1897 // trunc
+	OpTruncInPlace                                           Op = 1898 // trunc_
+	OpTypeAs                                                 Op = 1899 // type_as
+	OpUnbindInt                                              Op = 1900 // unbind.int
+	OpUnbindCopyInt                                          Op = 1901 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1902 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1903 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1904 // unfold
+	OpUnfoldBackward                                         Op = 1905 // unfold_backward
+	OpUnfoldCopy                                             Op = 1906 // unfold_copy
+	OpUniformInPlace                                         Op = 1907 // uniform_
+	OpUniqueConsecutive                                      Op = 1908 // unique_consecutive
+	OpUniqueDim                                              Op = 1909 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1910 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1911 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1912 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1913 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1914 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1915 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1916 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 1917 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 1918 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 1919 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 1920 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 1921 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 1922 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 1923 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 1924 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 1925 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 1926 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 1927 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 1928 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 1929 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 1930 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 1931 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 1932 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 1933 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 1934 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 1935 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 1936 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 1937 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 1938 // value_selecting_reduction_backward
+	OpValues                                                 Op = 1939 // values
+	OpValuesCopy                                             Op = 1940 // values_copy
+	OpVander                                                 Op = 1941 // vander
+	OpVar                                                    Op = 1942 // var
+	OpVarCorrection                                          Op = 1943 // var.correction
+	OpVarDim                                                 Op = 1944 // var.dim
+	OpVarMean                                                Op = 1945 // var_mean
+	OpVarMeanCorrection                                      Op = 1946 // var_mean.correction
+	OpVarMeanDim                                             Op = 1947 // var_mean.dim
+	OpVDot                                                   Op = 1948 // vdot
+	OpView                                                   Op = 1949 // view
+	OpViewDType                                              Op = 1950 // view.dtype
+	OpViewAs                                                 Op = 1951 // view_as
+	OpViewAsComplex                                          Op = 1952 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 1953 // view_as_complex_copy
+	OpViewAsReal                                             Op = 1954 // view_as_real
+	OpViewAsRealCopy                                         Op = 1955 // view_as_real_copy
+	OpViewCopy                                               Op = 1956 // view_copy
+	OpViewCopyDType                                          Op = 1957 // view_copy.dtype
+	OpVSplitArray                                            Op = 1958 // vsplit.array
+	OpVSplitInt                                              Op = 1959 // vsplit.int
+	OpVStack                                                 Op = 1960 // vstack
+	OpWhere                                                  Op = 1961 // where
+	OpWhereScalar                                            Op = 1962 // where.Scalar
+	OpWhereScalarOther                                       Op = 1963 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 1964 // where.ScalarSelf
+	OpWhereSelf                                              Op = 1965 // where.self
+	OpXLogYScalarOther                                       Op = 1966 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 1967 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 1968 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 1969 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 1970 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 1971 // zero_
+	OpZeros                                                  Op = 1972 // zeros
+	OpZerosLike                                              Op = 1973 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
 const opNames = "" +
-	"freedupscopehost_memorylimitdevice_memoryreset_peak_memoryempty_cachememory_infoleaveenter_gradenter" +
-	"_inferenceenter_autocastenter_devicecapture_modesenter_modesfree_modesis_grad_enabledis_inferenceaut" +
-	"ocast_statebackwardgradgradientsclear_gradientsset_gradientset_requires_gradretain_gradgrad_fnreplac" +
-	"e_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_bytesoverwriteitemtowarningsset" +
-	"_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_generatordefault_generatorse" +
-	"ed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetorch_versionshow_config" +
-	"device_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxed__and__.S" +
-	"calar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Scalar_" +
-	"_ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar__ls" +
-	"hift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.Tenso" +
-	"r_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backward_" +
-	"add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation_ami" +
-	"nmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert_asy" +
-	"nc.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_precision" +
-	"_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_with_" +
-	"update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_back" +
-	"ward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced__com" +
-	"pute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_to_cs" +
-	"r_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_conv" +
-	"olution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_and_" +
-	"resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_backward" +
-	"_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_ctc_" +
-	"loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft_cle" +
-	"ar_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_size_" +
-	"cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_quant" +
-	"_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward_eff" +
-	"icientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag_for" +
-	"ward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_quant" +
-	"ized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affine_fa" +
-	"ke_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake_qua" +
-	"ntize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_" +
-	"fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forward_" +
-	"flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_add.Li" +
-	"st_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.Scala" +
-	"r_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_fore" +
-	"ach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_forea" +
-	"ch_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_foreach_" +
-	"addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan__fo" +
-	"reach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.ScalarLis" +
-	"t_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_min." +
-	"List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp_min" +
-	"_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__foreach_c" +
-	"osh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_fore" +
-	"ach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreach_er" +
-	"f__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floor_fo" +
-	"reach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.ScalarLis" +
-	"t_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma__fo" +
-	"reach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__forea" +
-	"ch_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_foreach_m" +
-	"aximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_minimu" +
-	"m.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimum_.S" +
-	"calarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_mul_" +
-	".List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__forea" +
-	"ch_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.ScalarLis" +
-	"t_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_recipr" +
-	"ocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmoid_f" +
-	"oreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__forea" +
-	"ch_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.List_f" +
-	"oreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__forea" +
-	"ch_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_functiona" +
-	"l_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tensor_l" +
-	"r_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_moving_a" +
-	"vg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.tenso" +
-	"r_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2d_cp" +
-	"u_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogramdd_b" +
-	"in_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_copy_" +
-	"int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_check_" +
-	"errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_scalar_" +
-	"dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_make_d" +
-	"ual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_scale_m" +
-	"asked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn_tra" +
-	"nspose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legit.no" +
-	"_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_nested" +
-	"_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nested_" +
-	"from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_min_s" +
-	"eqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_selec" +
-	"t_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nested_t" +
-	"ensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage_off" +
-	"sets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from_jag" +
-	"ged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatial_co" +
-	"nvolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packed_se" +
-	"quence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu_ker" +
-	"nel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_copy" +
-	"_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_to_f" +
-	"p16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_product_c" +
-	"udnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attention_sc" +
-	"aled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_product_" +
-	"flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_atten" +
-	"tion_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attention_" +
-	"overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_group" +
-	"ed_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.output_" +
-	"mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol_eng" +
-	"ine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to_cop" +
-	"y_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compresse" +
-	"d_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_dims_" +
-	"and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_csr_t" +
-	"ensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_mask_" +
-	"projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_sparse_se" +
-	"mi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_stru" +
-	"ctured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softmax.in" +
-	"t_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dtype_s" +
-	"parse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thnn_di" +
-	"fferentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_fused" +
-	"_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backward_" +
-	"impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_sparse_cs" +
-	"c_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_fwd_t" +
-	"rilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsafe_i" +
-	"ndex.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_upsa" +
-	"mple_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_aa_up" +
-	"sample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_nearest_e" +
-	"xact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.vec_u" +
-	"psample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_near" +
-	"est_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_use_m" +
-	"iopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc_ten" +
-	"sor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_coo_" +
-	"tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_versi" +
-	"on_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight_int" +
-	"8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_interface" +
-	"_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosacos_" +
-	"acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_max_" +
-	"pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.Tenso" +
-	"radd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvaddmv_a" +
-	"ddraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_tenso" +
-	"rsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsarangea" +
-	"range.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan2arc" +
-	"tan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_strided_" +
-	"copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Sequen" +
-	"ceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backwarda" +
-	"vg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicbatch" +
-	"_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch_nor" +
-	"m_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoulliber" +
-	"noulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwardbi" +
-	"nary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise_and" +
-	".Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift.Tens" +
-	"orbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbitwise" +
-	"_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitwise_" +
-	"or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_Scal" +
-	"arbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Scalar_" +
-	"Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.periodi" +
-	"cblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcartesia" +
-	"n_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shuffle" +
-	"choleskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_.Ten" +
-	"sorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_min_" +
-	".Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stackcom" +
-	"binationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dconv1" +
-	"d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_trans" +
-	"pose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_backwar" +
-	"d_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Tensorc" +
-	"opysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycount_n" +
-	"onzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.IntLi" +
-	"stctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_normcudn" +
-	"n_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_convolut" +
-	"ion_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_backwar" +
-	"dcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.xdata" +
-	"deg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_embeddi" +
-	"agflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv.Sca" +
-	"lar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Scalar" +
-	"divide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensordivi" +
-	"de_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddingembed" +
-	"ding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embeddin" +
-	"g_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scalareq." +
-	"Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpand_co" +
-	"pyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affine_ca" +
-	"chemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_quanti" +
-	"ze_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_tensor" +
-	"_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbgemm_l" +
-	"inear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pack_g" +
-	"emm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutfeatu" +
-	"re_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftfft_hf" +
-	"ftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irfftfft" +
-	"_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.Tenso" +
-	"rfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarfloat" +
-	"_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_floor_" +
-	"dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorfmod_" +
-	".Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_pool3d" +
-	"fractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_avg_o" +
-	"bs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_backwar" +
-	"dgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradient." +
-	"scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayintgrea" +
-	"ter.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgreate" +
-	"r_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sampler_" +
-	"3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Tensorh" +
-	"amming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_betah" +
-	"ann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_backwa" +
-	"rdhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisideheavisi" +
-	"de_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorList_b" +
-	"inshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_i0i0" +
-	"_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index_fil" +
-	"l.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_inde" +
-	"x_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiable_g" +
-	"elu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floating_" +
-	"pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availableis" +
-	"closeisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisreali" +
-	"stftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_normlcml" +
-	"cm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backwardl" +
-	"erp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_equa" +
-	"l.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fresh_c" +
-	"opylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg_det" +
-	"linalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinalg_in" +
-	"vlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_lu_fa" +
-	"ctorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_matrix_" +
-	"norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix_ran" +
-	"k.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlinalg_" +
-	"pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlinalg_s" +
-	"logdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinvlina" +
-	"lg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace.Scal" +
-	"ar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_norma" +
-	"l_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsumexplo" +
-	"gdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_logitl" +
-	"ogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlogsume" +
-	"xplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_rank" +
-	"ing_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scattermask" +
-	"ed_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix_Hma" +
-	"trix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_pool2" +
-	"dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_with" +
-	"_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian.dimm" +
-	"eshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmiopen_" +
-	"convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_ctc_" +
-	"lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish_bac" +
-	"kwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linearmkl" +
-	"dnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmkldnn" +
-	"_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldnn_re" +
-	"order_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.intli" +
-	"stmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossmse_lo" +
-	"ss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_backwar" +
-	"dmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialmulti" +
-	"ply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num_nan" +
-	"meannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynative_ba" +
-	"tch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnative_" +
-	"group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative_nor" +
-	"m.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_padded_" +
-	"tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnll_lo" +
-	"ss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpynonze" +
-	"ro_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_dimnor" +
-	"mal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functionalnot" +
-	"_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy_Ton" +
-	"e_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_copypi" +
-	"n_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_positivep" +
-	"ow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_typesp" +
-	"utput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquantilequ" +
-	"antile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_per_t" +
-	"ensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cellqua" +
-	"ntized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_tanh_c" +
-	"ellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint.lowr" +
-	"andint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.generat" +
-	"orrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like.gen" +
-	"eratorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalrecip" +
-	"rocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflection_p" +
-	"ad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainder.Te" +
-	"nsorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interleave.s" +
-	"elf_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2drepl" +
-	"ication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_asresi" +
-	"ze_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalarresu" +
-	"lt_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inputrnn" +
-	"_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decimalsr" +
-	"ow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_back" +
-	"wardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescatter." +
-	"srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_reducesc" +
-	"atter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensorsegm" +
-	"ent_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensorset_." +
-	"source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusilu_s" +
-	"ilu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_invers" +
-	"eslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_conv_t" +
-	"ranspose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_margin_l" +
-	"oss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablesparse_b" +
-	"sc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesparse_" +
-	"bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor.comp" +
-	"_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesparse" +
-	"_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_valuespars" +
-	"e_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_sparse_sa" +
-	"mpled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1specia" +
-	"l_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_scal" +
-	"arspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynomial_" +
-	"u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev_pol" +
-	"ynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_cheby" +
-	"shev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial_erf" +
-	"invspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial_her" +
-	"mite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspecial_h" +
-	"ermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalarspec" +
-	"ial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l.n_s" +
-	"calarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynomial_" +
-	"p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmaxspec" +
-	"ial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_besse" +
-	"l_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspecial_" +
-	"psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifted_ch" +
-	"ebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_polynom" +
-	"ial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_scalars" +
-	"pecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shifted_" +
-	"chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_chebys" +
-	"hev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynomial_" +
-	"w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.other" +
-	"_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scalarsp" +
-	"ecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Tensors" +
-	"plit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_sque" +
-	"eze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctionstd." +
-	"dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scalarsu" +
-	"b_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_size" +
-	"svdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardtensor_" +
-	"split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthresho" +
-	"ldthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backwardt" +
-	"o_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bsrto_" +
-	"sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid.dxt" +
-	"rapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_indic" +
-	"estrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asunbind" +
-	".intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_uniqu" +
-	"e_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_sizesu" +
-	"nsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backwardu" +
-	"psample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_linea" +
-	"r1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_backward" +
-	"upsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_neares" +
-	"t3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear3d_b" +
-	"ackwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_meanvar_" +
-	"mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_realv" +
-	"iew_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.ScalarOth" +
-	"erwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxlogy_" +
-	".Tensorzero_zeroszeros_like"
+	"freedupscopehost_memorylimitbounddevice_memoryreset_peak_memoryempty_cachememory_infoleaveenter_grad" +
+	"enter_inferenceenter_autocastenter_devicecapture_modesenter_modesfree_modesis_grad_enabledis_inferen" +
+	"ceautocast_statebackwardgradgradientsclear_gradientsset_gradientset_requires_gradretain_gradgrad_fnr" +
+	"eplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_bytesoverwriteitemtowarnin" +
+	"gsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_generatordefault_genera" +
+	"torseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetorch_versionshow_c" +
+	"onfigdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxed__an" +
+	"d__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Sc" +
+	"alar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scala" +
+	"r__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__." +
+	"Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_back" +
+	"ward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activatio" +
+	"n_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_asser" +
+	"t_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_prec" +
+	"ision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_" +
+	"with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist" +
+	"_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced" +
+	"__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_" +
+	"to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu" +
+	"_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from" +
+	"_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_bac" +
+	"kward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn" +
+	"_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cuff" +
+	"t_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_" +
+	"size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_" +
+	"quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forwar" +
+	"d_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_ba" +
+	"g_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_" +
+	"quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affi" +
+	"ne_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fak" +
+	"e_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qpa" +
+	"rams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_for" +
+	"ward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_a" +
+	"dd.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_." +
+	"Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList" +
+	"_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_" +
+	"foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_for" +
+	"each_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_ata" +
+	"n__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.Scal" +
+	"arList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp" +
+	"_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clam" +
+	"p_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__fore" +
+	"ach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor" +
+	"_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_forea" +
+	"ch_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_flo" +
+	"or_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.Scal" +
+	"arList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamm" +
+	"a__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__" +
+	"foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_fore" +
+	"ach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_m" +
+	"inimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minim" +
+	"um_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach" +
+	"_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__" +
+	"foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.Scal" +
+	"arList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_r" +
+	"eciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigm" +
+	"oid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__" +
+	"foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.L" +
+	"ist_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__" +
+	"foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_func" +
+	"tional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.ten" +
+	"sor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_mov" +
+	"ing_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_." +
+	"tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_" +
+	"2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogra" +
+	"mdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_" +
+	"copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_c" +
+	"heck_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_sc" +
+	"alar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_m" +
+	"ake_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_sc" +
+	"ale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldn" +
+	"n_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_leg" +
+	"it.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_n" +
+	"ested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_ne" +
+	"sted_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_" +
+	"min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_" +
+	"select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nes" +
+	"ted_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storag" +
+	"e_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_fro" +
+	"m_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spati" +
+	"al_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_pack" +
+	"ed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prel" +
+	"u_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape" +
+	"_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight" +
+	"_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_prod" +
+	"uct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attenti" +
+	"on_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_pro" +
+	"duct_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_" +
+	"attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_atten" +
+	"tion_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_" +
+	"grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.ou" +
+	"tput_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobo" +
+	"l_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_t" +
+	"o_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_comp" +
+	"ressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_" +
+	"dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_" +
+	"csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_" +
+	"mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_spar" +
+	"se_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi" +
+	"_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softm" +
+	"ax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dt" +
+	"ype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_th" +
+	"nn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_" +
+	"fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_back" +
+	"ward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_spar" +
+	"se_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_" +
+	"fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_uns" +
+	"afe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view" +
+	"_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_" +
+	"aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_near" +
+	"est_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d." +
+	"vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample" +
+	"_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_" +
+	"use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bs" +
+	"c_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse" +
+	"_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_" +
+	"version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weigh" +
+	"t_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_inte" +
+	"rface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acos" +
+	"acos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive" +
+	"_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd." +
+	"Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvad" +
+	"dmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_" +
+	"tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsar" +
+	"angearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarcta" +
+	"n2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_str" +
+	"ided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.S" +
+	"equenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_back" +
+	"wardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodic" +
+	"batch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatc" +
+	"h_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoul" +
+	"libernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backw" +
+	"ardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwis" +
+	"e_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift" +
+	".Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbi" +
+	"twise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbit" +
+	"wise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor" +
+	"_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Sc" +
+	"alar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.pe" +
+	"riodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcar" +
+	"tesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_sh" +
+	"ufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp" +
+	"_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp" +
+	"_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_sta" +
+	"ckcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1d" +
+	"conv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_" +
+	"transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_ba" +
+	"ckward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Te" +
+	"nsorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similarityco" +
+	"unt_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss." +
+	"IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_nor" +
+	"mcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_con" +
+	"volution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_ba" +
+	"ckwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid." +
+	"xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_em" +
+	"beddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardi" +
+	"v.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.S" +
+	"calardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tenso" +
+	"rdivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembedding" +
+	"embedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_emb" +
+	"edding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scal" +
+	"areq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpa" +
+	"nd_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affi" +
+	"ne_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_q" +
+	"uantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_t" +
+	"ensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbg" +
+	"emm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_p" +
+	"ack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropout" +
+	"feature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftf" +
+	"ft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irf" +
+	"ftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_." +
+	"Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalar" +
+	"float_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_f" +
+	"loor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensor" +
+	"fmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_p" +
+	"ool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_" +
+	"avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_ba" +
+	"ckwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygrad" +
+	"ient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayin" +
+	"tgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorg" +
+	"reater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sam" +
+	"pler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Te" +
+	"nsorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_" +
+	"betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_b" +
+	"ackwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisidehe" +
+	"aviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorL" +
+	"ist_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot" +
+	"_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_inde" +
+	"x_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put" +
+	"_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentia" +
+	"ble_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floa" +
+	"ting_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availa" +
+	"bleiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfis" +
+	"realistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_nor" +
+	"mlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_back" +
+	"wardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless" +
+	"_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fr" +
+	"esh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinal" +
+	"g_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlina" +
+	"lg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_" +
+	"lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_ma" +
+	"trix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matri" +
+	"x_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strli" +
+	"nalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlin" +
+	"alg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorin" +
+	"vlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace" +
+	".Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_" +
+	"normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsum" +
+	"explogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_l" +
+	"ogitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlo" +
+	"gsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin" +
+	"_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scatte" +
+	"rmasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatri" +
+	"x_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_" +
+	"pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d" +
+	"_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian" +
+	".dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmi" +
+	"open_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen" +
+	"_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mis" +
+	"h_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_line" +
+	"armkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dm" +
+	"kldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkld" +
+	"nn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis." +
+	"intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossm" +
+	"se_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_ba" +
+	"ckwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomial" +
+	"multiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_nu" +
+	"m_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynati" +
+	"ve_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardna" +
+	"tive_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnativ" +
+	"e_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_pa" +
+	"dded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dn" +
+	"ll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpy" +
+	"nonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_d" +
+	"imnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_function" +
+	"alnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnump" +
+	"y_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_c" +
+	"opypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_posi" +
+	"tivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_t" +
+	"ypesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquant" +
+	"ilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_" +
+	"per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_ce" +
+	"llquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_t" +
+	"anh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint" +
+	".lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.ge" +
+	"neratorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_lik" +
+	"e.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocal" +
+	"reciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflect" +
+	"ion_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremaind" +
+	"er.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interle" +
+	"ave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2" +
+	"dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_a" +
+	"sresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scala" +
+	"rresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inp" +
+	"utrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.deci" +
+	"malsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise" +
+	"_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducesca" +
+	"tter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_red" +
+	"ucescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tenso" +
+	"rsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensor" +
+	"set_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilus" +
+	"ilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_i" +
+	"nverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_c" +
+	"onv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_mar" +
+	"gin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablespa" +
+	"rse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesp" +
+	"arse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor" +
+	".comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizes" +
+	"parse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_value" +
+	"sparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_spar" +
+	"se_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1s" +
+	"pecial_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x" +
+	"_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polyno" +
+	"mial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshe" +
+	"v_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_" +
+	"chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecia" +
+	"l_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecia" +
+	"l_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspec" +
+	"ial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scala" +
+	"rspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_" +
+	"l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polyno" +
+	"mial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softma" +
+	"xspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_" +
+	"bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspe" +
+	"cial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shift" +
+	"ed_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_po" +
+	"lynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_sc" +
+	"alarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shi" +
+	"fted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_c" +
+	"hebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polyno" +
+	"mial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py." +
+	"other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_sca" +
+	"larspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Te" +
+	"nsorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze" +
+	"_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctio" +
+	"nstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Sca" +
+	"larsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to" +
+	"_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardte" +
+	"nsor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dth" +
+	"resholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_back" +
+	"wardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_b" +
+	"srto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoi" +
+	"d.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_" +
+	"indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asu" +
+	"nbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_" +
+	"unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_s" +
+	"izesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_back" +
+	"wardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_" +
+	"linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_bac" +
+	"kwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_n" +
+	"earest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinea" +
+	"r3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_mea" +
+	"nvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_" +
+	"realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.Scal" +
+	"arOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherx" +
+	"logy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
-	4, 7, 12, 23, 28, 41, 58, 69, 80, 85, 95, 110, 124, 136, 149, 160,
-	170, 185, 197, 211, 219, 223, 232, 247, 259, 276, 287, 294, 306, 311, 318, 326,
-	329, 342, 349, 356, 366, 374, 383, 387, 389, 397, 408, 419, 438, 457, 468, 481,
-	498, 512, 526, 541, 560, 576, 589, 600, 612, 623, 637, 651, 662, 673, 686, 691,
-	705, 719, 734, 749, 767, 785, 799, 813, 831, 849, 864, 879, 896, 913, 926, 939,
-	956, 973, 987, 1001, 1021, 1050, 1070, 1099, 1113, 1129, 1145, 1162, 1179, 1196, 1204, 1216,
-	1258, 1276, 1289, 1306, 1320, 1343, 1370, 1400, 1409, 1431, 1462, 1483, 1506, 1516, 1526, 1538,
-	1549, 1559, 1568, 1578, 1589, 1604, 1618, 1640, 1666, 1676, 1685, 1696, 1723, 1728, 1738, 1752,
-	1769, 1801, 1833, 1860, 1895, 1907, 1930, 1958, 1975, 1985, 2006, 2020, 2035, 2057, 2066, 2082,
-	2100, 2125, 2150, 2174, 2189, 2211, 2236, 2246, 2265, 2290, 2313, 2343, 2369, 2399, 2413, 2427,
-	2454, 2459, 2464, 2475, 2490, 2512, 2539, 2568, 2596, 2616, 2630, 2653, 2682, 2709, 2751, 2781,
-	2804, 2839, 2854, 2897, 2949, 2991, 3042, 3099, 3107, 3115, 3123, 3150, 3175, 3199, 3233, 3245,
-	3258, 3271, 3285, 3302, 3321, 3344, 3363, 3381, 3401, 3425, 3445, 3468, 3495, 3518, 3542, 3570,
-	3594, 3617, 3644, 3667, 3691, 3719, 3743, 3756, 3770, 3783, 3797, 3810, 3824, 3847, 3872, 3901,
-	3925, 3951, 3981, 4004, 4029, 4058, 4082, 4108, 4138, 4151, 4165, 4177, 4190, 4203, 4217, 4234,
-	4253, 4276, 4295, 4313, 4333, 4357, 4377, 4389, 4402, 4415, 4429, 4441, 4454, 4468, 4483, 4497,
-	4512, 4525, 4539, 4557, 4577, 4601, 4620, 4641, 4666, 4681, 4697, 4709, 4723, 4738, 4752, 4767,
-	4780, 4794, 4807, 4819, 4840, 4863, 4890, 4912, 4936, 4964, 4985, 5008, 5035, 5057, 5081, 5109,
-	5126, 5145, 5168, 5187, 5205, 5225, 5249, 5269, 5281, 5294, 5314, 5331, 5350, 5378, 5401, 5419,
-	5439, 5463, 5485, 5504, 5524, 5538, 5553, 5567, 5582, 5598, 5615, 5628, 5642, 5654, 5667, 5680,
-	5694, 5707, 5721, 5738, 5757, 5780, 5798, 5818, 5842, 5854, 5867, 5880, 5894, 5908, 5923, 5937,
-	5965, 5990, 6021, 6061, 6076, 6101, 6113, 6135, 6148, 6171, 6185, 6216, 6231, 6255, 6272, 6283,
-	6304, 6314, 6329, 6352, 6381, 6419, 6430, 6463, 6486, 6508, 6533, 6562, 6578, 6586, 6599, 6606,
-	6618, 6630, 6644, 6675, 6686, 6706, 6717, 6729, 6744, 6759, 6775, 6786, 6805, 6817, 6843, 6856,
-	6865, 6878, 6893, 6903, 6918, 6952, 6985, 6998, 7013, 7037, 7057, 7072, 7089, 7107, 7123, 7149,
-	7173, 7206, 7242, 7270, 7279, 7293, 7335, 7354, 7392, 7418, 7442, 7461, 7483, 7505, 7524, 7546,
-	7564, 7587, 7610, 7630, 7654, 7691, 7722, 7741, 7774, 7804, 7826, 7850, 7879, 7903, 7932, 7965,
-	7982, 8009, 8013, 8034, 8064, 8077, 8086, 8106, 8137, 8152, 8166, 8177, 8190, 8212, 8218, 8237,
-	8254, 8268, 8287, 8300, 8320, 8335, 8349, 8362, 8379, 8403, 8437, 8479, 8514, 8558, 8597, 8645,
-	8680, 8725, 8769, 8812, 8864, 8912, 8969, 8987, 9008, 9018, 9031, 9055, 9071, 9104, 9124, 9142,
-	9159, 9190, 9213, 9221, 9243, 9256, 9276, 9301, 9326, 9351, 9383, 9418, 9443, 9471, 9511, 9536,
-	9562, 9587, 9612, 9631, 9654, 9687, 9710, 9720, 9737, 9759, 9790, 9819, 9848, 9883, 9913, 9939,
-	9967, 9982, 10001, 10030, 10051, 10062, 10077, 10098, 10115, 10135, 10143, 10151, 10157, 10172, 10192, 10230,
-	10269, 10289, 10318, 10339, 10369, 10404, 10412, 10419, 10428, 10438, 10459, 10473, 10487, 10501, 10515, 10541,
-	10568, 10598, 10608, 10636, 10664, 10671, 10679, 10691, 10711, 10728, 10748, 10783, 10795, 10817, 10843, 10874,
-	10897, 10924, 10956, 10981, 11010, 11044, 11069, 11098, 11132, 11157, 11186, 11220, 11239, 11265, 11294, 11314,
-	11341, 11376, 11408, 11440, 11479, 11511, 11543, 11575, 11582, 11594, 11602, 11621, 11648, 11689, 11708, 11720,
-	11756, 11778, 11809, 11832, 11867, 11870, 11874, 11882, 11891, 11895, 11900, 11905, 11911, 11930, 11949, 11968,
-	11987, 12006, 12034, 12053, 12081, 12091, 12101, 12112, 12123, 12129, 12136, 12143, 12151, 12158, 12166, 12171,
-	12182, 12188, 12193, 12199, 12203, 12208, 12215, 12236, 12266, 12271, 12281, 12289, 12302, 12305, 12312, 12320,
-	12328, 12341, 12355, 12359, 12363, 12370, 12375, 12378, 12385, 12393, 12399, 12411, 12428, 12434, 12441, 12448,
-	12456, 12462, 12469, 12476, 12484, 12490, 12497, 12505, 12512, 12519, 12527, 12533, 12539, 12546, 12560, 12568,
-	12578, 12589, 12604, 12622, 12626, 12631, 12636, 12642, 12646, 12651, 12657, 12662, 12667, 12673, 12683, 12702,
-	12712, 12731, 12741, 12760, 12770, 12780, 12799, 12809, 12828, 12835, 12848, 12856, 12871, 12895, 12905, 12924,
-	12949, 12975, 12991, 13014, 13049, 13065, 13088, 13097, 13108, 13125, 13141, 13149, 13169, 13198, 13230, 13238,
-	13246, 13264, 13289, 13307, 13326, 13345, 13377, 13402, 13434, 13460, 13493, 13504, 13516, 13533, 13557, 13574,
-	13592, 13610, 13643, 13669, 13702, 13729, 13763, 13781, 13806, 13824, 13843, 13862, 13877, 13901, 13911, 13914,
-	13923, 13940, 13952, 13968, 13984, 13992, 14006, 14009, 14016, 14028, 14045, 14050, 14054, 14059, 14063, 14068,
-	14080, 14085, 14100, 14108, 14124, 14138, 14162, 14167, 14172, 14184, 14190, 14203, 14212, 14228, 14238, 14255,
-	14264, 14280, 14290, 14307, 14311, 14322, 14327, 14339, 14344, 14352, 14358, 14369, 14385, 14397, 14409, 14416,
-	14422, 14433, 14437, 14450, 14464, 14479, 14489, 14495, 14509, 14515, 14529, 14535, 14549, 14565, 14573, 14590,
-	14606, 14628, 14650, 14661, 14681, 14714, 14738, 14742, 14747, 14769, 14784, 14799, 14815, 14831, 14839, 14842,
-	14846, 14850, 14855, 14876, 14893, 14906, 14931, 14934, 14939, 14957, 14969, 14986, 15002, 15017, 15044, 15080,
-	15096, 15121, 15138, 15164, 15186, 15213, 15231, 15258, 15277, 15283, 15301, 15307, 15314, 15322, 15338, 15344,
-	15351, 15374, 15396, 15400, 15407, 15415, 15424, 15439, 15457, 15460, 15466, 15473, 15484, 15488, 15498, 15506,
-	15514, 15531, 15544, 15560, 15564, 15571, 15579, 15583, 15593, 15608, 15618, 15633, 15644, 15660, 15671, 15687,
-	15700, 15718, 15731, 15749, 15763, 15782, 15796, 15815, 15818, 15825, 15833, 15845, 15855, 15861, 15867, 15870,
-	15874, 15886, 15895, 15913, 15926, 15951, 15975, 15992, 16017, 16036, 16046, 16060, 16075, 16088, 16097, 16106,
-	16116, 16126, 16131, 16134, 16138, 16142, 16147, 16153, 16160, 16163, 16167, 16172, 16176, 16182, 16191, 16202,
-	16207, 16213, 16225, 16228, 16233, 16265, 16307, 16358, 16389, 16435, 16476, 16526, 16551, 16592, 16617, 16658,
-	16687, 16715, 16743, 16774, 16795, 16817, 16832, 16848, 16855, 16863, 16874, 16882, 16894, 16902, 16911, 16920,
-	16928, 16937, 16946, 16959, 16968, 16978, 16988, 16997, 17007, 17017, 17025, 17034, 17046, 17055, 17066, 17077,
-	17089, 17101, 17115, 17118, 17122, 17140, 17161, 17165, 17171, 17177, 17195, 17220, 17245, 17264, 17283, 17288,
-	17294, 17306, 17325, 17345, 17365, 17369, 17373, 17384, 17395, 17407, 17419, 17423, 17428, 17449, 17479, 17500,
-	17530, 17542, 17560, 17569, 17573, 17582, 17613, 17619, 17634, 17637, 17641, 17650, 17659, 17669, 17679, 17683,
-	17688, 17701, 17711, 17716, 17719, 17722, 17734, 17750, 17757, 17771, 17791, 17809, 17832, 17853, 17873, 17896,
-	17910, 17924, 17939, 17954, 17974, 17994, 18015, 18036, 18048, 18063, 18087, 18102, 18126, 18136, 18144, 18153,
-	18161, 18170, 18179, 18189, 18199, 18213, 18236, 18265, 18299, 18310, 18330, 18340, 18359, 18370, 18382, 18402,
-	18411, 18421, 18439, 18447, 18456, 18473, 18484, 18493, 18503, 18523, 18528, 18544, 18565, 18576, 18603, 18623,
-	18635, 18645, 18650, 18656, 18666, 18685, 18690, 18696, 18698, 18701, 18707, 18714, 18721, 18729, 18735, 18739,
-	18751, 18760, 18770, 18780, 18791, 18812, 18833, 18855, 18877, 18886, 18896, 18908, 18921, 18933, 18954, 18961,
-	18973, 19012, 19017, 19030, 19038, 19045, 19057, 19067, 19074, 19088, 19105, 19117, 19124, 19130, 19140, 19149,
-	19161, 19170, 19179, 19198, 19205, 19213, 19231, 19249, 19267, 19272, 19277, 19285, 19293, 19299, 19304, 19308,
-	19321, 19339, 19361, 19367, 19371, 19379, 19386, 19396, 19399, 19403, 19415, 19421, 19430, 19439, 19449, 19459,
-	19469, 19480, 19499, 19510, 19521, 19533, 19545, 19556, 19567, 19579, 19591, 19608, 19625, 19643, 19661, 19667,
-	19674, 19678, 19688, 19703, 19717, 19732, 19750, 19761, 19778, 19790, 19800, 19815, 19825, 19836, 19850, 19865,
-	19891, 19901, 19914, 19931, 19951, 19967, 19979, 19988, 20004, 20023, 20038, 20051, 20068, 20086, 20112, 20131,
-	20149, 20183, 20218, 20247, 20263, 20274, 20293, 20304, 20331, 20359, 20383, 20392, 20406, 20418, 20433, 20456,
-	20466, 20480, 20496, 20514, 20527, 20540, 20558, 20564, 20579, 20587, 20609, 20631, 20653, 20656, 20661, 20667,
-	20672, 20678, 20682, 20687, 20691, 20702, 20713, 20733, 20752, 20767, 20776, 20786, 20798, 20804, 20815, 20827,
-	20838, 20850, 20860, 20871, 20882, 20894, 20899, 20905, 20919, 20927, 20949, 20971, 20993, 21002, 21011, 21021,
-	21030, 21039, 21048, 21058, 21068, 21076, 21085, 21087, 21089, 21108, 21126, 21144, 21163, 21182, 21196, 21211,
-	21234, 21247, 21269, 21275, 21290, 21298, 21308, 21327, 21339, 21342, 21349, 21358, 21368, 21391, 21401, 21420,
-	21443, 21475, 21485, 21508, 21540, 21552, 21564, 21571, 21575, 21583, 21589, 21599, 21607, 21624, 21627, 21634,
-	21643, 21650, 21667, 21693, 21711, 21738, 21761, 21789, 21804, 21826, 21854, 21864, 21883, 21887, 21892, 21905,
-	21931, 21966, 21984, 21997, 22019, 22047, 22077, 22094, 22120, 22137, 22163, 22191, 22219, 22235, 22260, 22262,
-	22270, 22274, 22286, 22302, 22313, 22328, 22352, 22386, 22394, 22411, 22416, 22426, 22436, 22447, 22458, 22475,
-	22501, 22523, 22554, 22584, 22595, 22610, 22625, 22641, 22657, 22659, 22667, 22676, 22686, 22697, 22704, 22713,
-	22726, 22737, 22755, 22761, 22767, 22780, 22791, 22808, 22834, 22856, 22870, 22893, 22910, 22936, 22953, 22979,
-	22990, 23021, 23030, 23039, 23049, 23059, 23062, 23066, 23074, 23083, 23106, 23115, 23132, 23140, 23148, 23157,
-	23166, 23176, 23184, 23194, 23213, 23231, 23248, 23264, 23275, 23282, 23295, 23309, 23320, 23338, 23362, 23382,
-	23397, 23417, 23436, 23455, 23473, 23480, 23497, 23513, 23529, 23546, 23563, 23575, 23591, 23598, 23605, 23609,
-	23618, 23623, 23628, 23633, 23642, 23645, 23657, 23674, 23679, 23686, 23698, 23708, 23716, 23729, 23744, 23751,
-	23767, 23772, 23781, 23791, 23799, 23809, 23826, 23843, 23854, 23865, 23870, 23874, 23886, 23899, 23902, 23906,
-	23924, 23944, 23969, 23976, 23988, 23990, 23998, 24013, 24033, 24052, 24086, 24113, 24140, 24160, 24178, 24197,
-	24217, 24237, 24257, 24280, 24303, 24310, 24318, 24322, 24336, 24345, 24364, 24371, 24388, 24399, 24420, 24432,
-	24451, 24480, 24502, 24524, 24556, 24561, 24576, 24586, 24606, 24613, 24625, 24635, 24643, 24661, 24666, 24676,
-	24681, 24685, 24695, 24706, 24722, 24747, 24763, 24788, 24804, 24829, 24833, 24838, 24844, 24849, 24865, 24888,
-	24904, 24921, 24938, 24944, 24951, 24957, 24981, 25010, 25036, 25053, 25079, 25096, 25122, 25139, 25165, 25179,
-	25186, 25196, 25203, 25213, 25230, 25242, 25253, 25271, 25296, 25321, 25339, 25350, 25362, 25370, 25383, 25397,
-	25410, 25423, 25437, 25450, 25454, 25459, 25464, 25478, 25484, 25499, 25510, 25526, 25535, 25540, 25546, 25562,
-	25579, 25604, 25609, 25615, 25626, 25637, 25650, 25678, 25692, 25703, 25716, 25736, 25751, 25763, 25777, 25798,
-	25809, 25821, 25839, 25858, 25877, 25896, 25910, 25920, 25935, 25950, 25964, 25968, 25973, 25977, 25995, 26028,
-	26036, 26039, 26043, 26050, 26058, 26074, 26078, 26083, 26090, 26094, 26099, 26112, 26115, 26119, 26123, 26128,
-	26132, 26137, 26145, 26157, 26171, 26188, 26201, 26214, 26221, 26232, 26251, 26270, 26289, 26310, 26331, 26334,
-	26348, 26371, 26387, 26412, 26423, 26431, 26448, 26458, 26477, 26481, 26492, 26524, 26561, 26593, 26630, 26671,
-	26717, 26742, 26772, 26794, 26826, 26863, 26895, 26932, 26942, 26953, 26967, 26991, 27011, 27026, 27043, 27060,
-	27077, 27094, 27124, 27163, 27202, 27232, 27271, 27310, 27340, 27379, 27418, 27448, 27487, 27526, 27541, 27553,
-	27564, 27576, 27589, 27603, 27615, 27628, 27641, 27657, 27674, 27689, 27717, 27754, 27791, 27820, 27858, 27896,
-	27906, 27917, 27927, 27938, 27967, 28005, 28043, 28072, 28110, 28148, 28161, 28177, 28196, 28209, 28226, 28252,
-	28278, 28304, 28330, 28350, 28362, 28375, 28392, 28403, 28416, 28449, 28482, 28520, 28567, 28614, 28652, 28699,
-	28746, 28784, 28831, 28878, 28916, 28963, 29010, 29022, 29037, 29064, 29079, 29107, 29134, 29147, 29173, 29198,
-	29210, 29235, 29259, 29271, 29282, 29299, 29315, 29336, 29340, 29345, 29351, 29358, 29365, 29376, 29388, 29396,
-	29408, 29421, 29433, 29449, 29466, 29474, 29479, 29482, 29496, 29503, 29511, 29530, 29542, 29546, 29557, 29567,
-	29577, 29587, 29598, 29609, 29624, 29639, 29655, 29671, 29674, 29689, 29700, 29703, 29711, 29720, 29728, 29737,
-	29738, 29740, 29746, 29750, 29764, 29767, 29771, 29775, 29780, 29793, 29813, 29834, 29873, 29882, 29893, 29902,
-	29912, 29930, 29934, 29943, 29951, 29966, 29974, 29982, 29999, 30008, 30026, 30042, 30051, 30071, 30084, 30097,
-	30110, 30123, 30127, 30132, 30146, 30159, 30169, 30187, 30199, 30210, 30218, 30225, 30241, 30245, 30250, 30262,
-	30281, 30285, 30290, 30302, 30320, 30338, 30357, 30376, 30381, 30387, 30394, 30404, 30419, 30432, 30455, 30461,
-	30476, 30487, 30495, 30513, 30523, 30545, 30557, 30576, 30599, 30608, 30618, 30632, 30650, 30672, 30699, 30718,
-	30741, 30769, 30786, 30807, 30833, 30851, 30873, 30900, 30918, 30940, 30967, 30985, 31007, 31034, 31054, 31078,
-	31107, 31141, 31147, 31158, 31164, 31167, 31181, 31188, 31196, 31215, 31227, 31231, 31235, 31245, 31252, 31267,
-	31287, 31299, 31316, 31325, 31340, 31352, 31362, 31368, 31373, 31385, 31402, 31418, 31428, 31446, 31463, 31475,
-	31494, 31507, 31512, 31517, 31527,
+	4, 7, 12, 23, 28, 33, 46, 63, 74, 85, 90, 100, 115, 129, 141, 154,
+	165, 175, 190, 202, 216, 224, 228, 237, 252, 264, 281, 292, 299, 311, 316, 323,
+	331, 334, 347, 354, 361, 371, 379, 388, 392, 394, 402, 413, 424, 443, 462, 473,
+	486, 503, 517, 531, 546, 565, 581, 594, 605, 617, 628, 642, 656, 667, 678, 691,
+	696, 710, 724, 739, 754, 772, 790, 804, 818, 836, 854, 869, 884, 901, 918, 931,
+	944, 961, 978, 992, 1006, 1026, 1055, 1075, 1104, 1118, 1134, 1150, 1167, 1184, 1201, 1209,
+	1221, 1263, 1281, 1294, 1311, 1325, 1348, 1375, 1405, 1414, 1436, 1467, 1488, 1511, 1521, 1531,
+	1543, 1554, 1564, 1573, 1583, 1594, 1609, 1623, 1645, 1671, 1681, 1690, 1701, 1728, 1733, 1743,
+	1757, 1774, 1806, 1838, 1865, 1900, 1912, 1935, 1963, 1980, 1990, 2011, 2025, 2040, 2062, 2071,
+	2087, 2105, 2130, 2155, 2179, 2194, 2216, 2241, 2251, 2270, 2295, 2318, 2348, 2374, 2404, 2418,
+	2432, 2459, 2464, 2469, 2480, 2495, 2517, 2544, 2573, 2601, 2621, 2635, 2658, 2687, 2714, 2756,
+	2786, 2809, 2844, 2859, 2902, 2954, 2996, 3047, 3104, 3112, 3120, 3128, 3155, 3180, 3204, 3238,
+	3250, 3263, 3276, 3290, 3307, 3326, 3349, 3368, 3386, 3406, 3430, 3450, 3473, 3500, 3523, 3547,
+	3575, 3599, 3622, 3649, 3672, 3696, 3724, 3748, 3761, 3775, 3788, 3802, 3815, 3829, 3852, 3877,
+	3906, 3930, 3956, 3986, 4009, 4034, 4063, 4087, 4113, 4143, 4156, 4170, 4182, 4195, 4208, 4222,
+	4239, 4258, 4281, 4300, 4318, 4338, 4362, 4382, 4394, 4407, 4420, 4434, 4446, 4459, 4473, 4488,
+	4502, 4517, 4530, 4544, 4562, 4582, 4606, 4625, 4646, 4671, 4686, 4702, 4714, 4728, 4743, 4757,
+	4772, 4785, 4799, 4812, 4824, 4845, 4868, 4895, 4917, 4941, 4969, 4990, 5013, 5040, 5062, 5086,
+	5114, 5131, 5150, 5173, 5192, 5210, 5230, 5254, 5274, 5286, 5299, 5319, 5336, 5355, 5383, 5406,
+	5424, 5444, 5468, 5490, 5509, 5529, 5543, 5558, 5572, 5587, 5603, 5620, 5633, 5647, 5659, 5672,
+	5685, 5699, 5712, 5726, 5743, 5762, 5785, 5803, 5823, 5847, 5859, 5872, 5885, 5899, 5913, 5928,
+	5942, 5970, 5995, 6026, 6066, 6081, 6106, 6118, 6140, 6153, 6176, 6190, 6221, 6236, 6260, 6277,
+	6288, 6309, 6319, 6334, 6357, 6386, 6424, 6435, 6468, 6491, 6513, 6538, 6567, 6583, 6591, 6604,
+	6611, 6623, 6635, 6649, 6680, 6691, 6711, 6722, 6734, 6749, 6764, 6780, 6791, 6810, 6822, 6848,
+	6861, 6870, 6883, 6898, 6908, 6923, 6957, 6990, 7003, 7018, 7042, 7062, 7077, 7094, 7112, 7128,
+	7154, 7178, 7211, 7247, 7275, 7284, 7298, 7340, 7359, 7397, 7423, 7447, 7466, 7488, 7510, 7529,
+	7551, 7569, 7592, 7615, 7635, 7659, 7696, 7727, 7746, 7779, 7809, 7831, 7855, 7884, 7908, 7937,
+	7970, 7987, 8014, 8018, 8039, 8069, 8082, 8091, 8111, 8142, 8157, 8171, 8182, 8195, 8217, 8223,
+	8242, 8259, 8273, 8292, 8305, 8325, 8340, 8354, 8367, 8384, 8408, 8442, 8484, 8519, 8563, 8602,
+	8650, 8685, 8730, 8774, 8817, 8869, 8917, 8974, 8992, 9013, 9023, 9036, 9060, 9076, 9109, 9129,
+	9147, 9164, 9195, 9218, 9226, 9248, 9261, 9281, 9306, 9331, 9356, 9388, 9423, 9448, 9476, 9516,
+	9541, 9567, 9592, 9617, 9636, 9659, 9692, 9715, 9725, 9742, 9764, 9795, 9824, 9853, 9888, 9918,
+	9944, 9972, 9987, 10006, 10035, 10056, 10067, 10082, 10103, 10120, 10140, 10148, 10156, 10162, 10177, 10197,
+	10235, 10274, 10294, 10323, 10344, 10374, 10409, 10417, 10424, 10433, 10443, 10464, 10478, 10492, 10506, 10520,
+	10546, 10573, 10603, 10613, 10641, 10669, 10676, 10684, 10696, 10716, 10733, 10753, 10788, 10800, 10822, 10848,
+	10879, 10902, 10929, 10961, 10986, 11015, 11049, 11074, 11103, 11137, 11162, 11191, 11225, 11244, 11270, 11299,
+	11319, 11346, 11381, 11413, 11445, 11484, 11516, 11548, 11580, 11587, 11599, 11607, 11626, 11653, 11694, 11713,
+	11725, 11761, 11783, 11814, 11837, 11872, 11875, 11879, 11887, 11896, 11900, 11905, 11910, 11916, 11935, 11954,
+	11973, 11992, 12011, 12039, 12058, 12086, 12096, 12106, 12117, 12128, 12134, 12141, 12148, 12156, 12163, 12171,
+	12176, 12187, 12193, 12198, 12204, 12208, 12213, 12220, 12241, 12271, 12276, 12286, 12294, 12307, 12310, 12317,
+	12325, 12333, 12346, 12360, 12364, 12368, 12375, 12380, 12383, 12390, 12398, 12404, 12416, 12433, 12439, 12446,
+	12453, 12461, 12467, 12474, 12481, 12489, 12495, 12502, 12510, 12517, 12524, 12532, 12538, 12544, 12551, 12565,
+	12573, 12583, 12594, 12609, 12627, 12631, 12636, 12641, 12647, 12651, 12656, 12662, 12667, 12672, 12678, 12688,
+	12707, 12717, 12736, 12746, 12765, 12775, 12785, 12804, 12814, 12833, 12840, 12853, 12861, 12876, 12900, 12910,
+	12929, 12954, 12980, 12996, 13019, 13054, 13070, 13093, 13102, 13113, 13130, 13146, 13154, 13174, 13203, 13235,
+	13243, 13251, 13269, 13294, 13312, 13331, 13350, 13382, 13407, 13439, 13465, 13498, 13509, 13521, 13538, 13562,
+	13579, 13597, 13615, 13648, 13674, 13707, 13734, 13768, 13786, 13811, 13829, 13848, 13867, 13882, 13906, 13916,
+	13919, 13928, 13945, 13957, 13973, 13989, 13997, 14011, 14014, 14021, 14033, 14050, 14055, 14059, 14064, 14068,
+	14073, 14085, 14090, 14105, 14113, 14129, 14143, 14167, 14172, 14177, 14189, 14195, 14208, 14217, 14233, 14243,
+	14260, 14269, 14285, 14295, 14312, 14316, 14327, 14332, 14344, 14349, 14357, 14363, 14374, 14390, 14402, 14414,
+	14421, 14427, 14438, 14442, 14455, 14469, 14484, 14494, 14500, 14514, 14520, 14534, 14540, 14554, 14570, 14578,
+	14595, 14611, 14633, 14655, 14666, 14686, 14719, 14743, 14747, 14752, 14774, 14789, 14804, 14820, 14836, 14844,
+	14847, 14851, 14855, 14860, 14881, 14898, 14911, 14936, 14939, 14944, 14962, 14974, 14991, 15007, 15022, 15049,
+	15085, 15101, 15126, 15143, 15169, 15191, 15218, 15236, 15263, 15282, 15288, 15306, 15312, 15319, 15327, 15343,
+	15349, 15356, 15379, 15401, 15405, 15412, 15420, 15429, 15444, 15462, 15465, 15471, 15478, 15489, 15493, 15503,
+	15511, 15519, 15536, 15549, 15565, 15569, 15576, 15584, 15588, 15598, 15613, 15623, 15638, 15649, 15665, 15676,
+	15692, 15705, 15723, 15736, 15754, 15768, 15787, 15801, 15820, 15823, 15830, 15838, 15850, 15860, 15866, 15872,
+	15875, 15879, 15891, 15900, 15918, 15931, 15956, 15980, 15997, 16022, 16041, 16051, 16065, 16080, 16093, 16102,
+	16111, 16121, 16131, 16136, 16139, 16143, 16147, 16152, 16158, 16165, 16168, 16172, 16177, 16181, 16187, 16196,
+	16207, 16212, 16218, 16230, 16233, 16238, 16270, 16312, 16363, 16394, 16440, 16481, 16531, 16556, 16597, 16622,
+	16663, 16692, 16720, 16748, 16779, 16800, 16822, 16837, 16853, 16860, 16868, 16879, 16887, 16899, 16907, 16916,
+	16925, 16933, 16942, 16951, 16964, 16973, 16983, 16993, 17002, 17012, 17022, 17030, 17039, 17051, 17060, 17071,
+	17082, 17094, 17106, 17120, 17123, 17127, 17145, 17166, 17170, 17176, 17182, 17200, 17225, 17250, 17269, 17288,
+	17293, 17299, 17311, 17330, 17350, 17370, 17374, 17378, 17389, 17400, 17412, 17424, 17428, 17433, 17454, 17484,
+	17505, 17535, 17547, 17565, 17574, 17578, 17587, 17618, 17624, 17639, 17642, 17646, 17655, 17664, 17674, 17684,
+	17688, 17693, 17706, 17716, 17721, 17724, 17727, 17739, 17755, 17762, 17776, 17796, 17814, 17837, 17858, 17878,
+	17901, 17915, 17929, 17944, 17959, 17979, 17999, 18020, 18041, 18053, 18068, 18092, 18107, 18131, 18141, 18149,
+	18158, 18166, 18175, 18184, 18194, 18204, 18218, 18241, 18270, 18304, 18315, 18335, 18345, 18364, 18375, 18387,
+	18407, 18416, 18426, 18444, 18452, 18461, 18478, 18489, 18498, 18508, 18528, 18533, 18549, 18570, 18581, 18608,
+	18628, 18640, 18650, 18655, 18661, 18671, 18690, 18695, 18701, 18703, 18706, 18712, 18719, 18726, 18734, 18740,
+	18744, 18756, 18765, 18775, 18785, 18796, 18817, 18838, 18860, 18882, 18891, 18901, 18913, 18926, 18938, 18959,
+	18966, 18978, 19017, 19022, 19035, 19043, 19050, 19062, 19072, 19079, 19093, 19110, 19122, 19129, 19135, 19145,
+	19154, 19166, 19175, 19184, 19203, 19210, 19218, 19236, 19254, 19272, 19277, 19282, 19290, 19298, 19304, 19309,
+	19313, 19326, 19344, 19366, 19372, 19376, 19384, 19391, 19401, 19404, 19408, 19420, 19426, 19435, 19444, 19454,
+	19464, 19474, 19485, 19504, 19515, 19526, 19538, 19550, 19561, 19572, 19584, 19596, 19613, 19630, 19648, 19666,
+	19672, 19679, 19683, 19693, 19708, 19722, 19737, 19755, 19766, 19783, 19795, 19805, 19820, 19830, 19841, 19855,
+	19870, 19896, 19906, 19919, 19936, 19956, 19972, 19984, 19993, 20009, 20028, 20043, 20056, 20073, 20091, 20117,
+	20136, 20154, 20188, 20223, 20252, 20268, 20279, 20298, 20309, 20336, 20364, 20388, 20397, 20411, 20423, 20438,
+	20461, 20471, 20485, 20501, 20519, 20532, 20545, 20563, 20569, 20584, 20592, 20614, 20636, 20658, 20661, 20666,
+	20672, 20677, 20683, 20687, 20692, 20696, 20707, 20718, 20738, 20757, 20772, 20781, 20791, 20803, 20809, 20820,
+	20832, 20843, 20855, 20865, 20876, 20887, 20899, 20904, 20910, 20924, 20932, 20954, 20976, 20998, 21007, 21016,
+	21026, 21035, 21044, 21053, 21063, 21073, 21081, 21090, 21092, 21094, 21113, 21131, 21149, 21168, 21187, 21201,
+	21216, 21239, 21252, 21274, 21280, 21295, 21303, 21313, 21332, 21344, 21347, 21354, 21363, 21373, 21396, 21406,
+	21425, 21448, 21480, 21490, 21513, 21545, 21557, 21569, 21576, 21580, 21588, 21594, 21604, 21612, 21629, 21632,
+	21639, 21648, 21655, 21672, 21698, 21716, 21743, 21766, 21794, 21809, 21831, 21859, 21869, 21888, 21892, 21897,
+	21910, 21936, 21971, 21989, 22002, 22024, 22052, 22082, 22099, 22125, 22142, 22168, 22196, 22224, 22240, 22265,
+	22267, 22275, 22279, 22291, 22307, 22318, 22333, 22357, 22391, 22399, 22416, 22421, 22431, 22441, 22452, 22463,
+	22480, 22506, 22528, 22559, 22589, 22600, 22615, 22630, 22646, 22662, 22664, 22672, 22681, 22691, 22702, 22709,
+	22718, 22731, 22742, 22760, 22766, 22772, 22785, 22796, 22813, 22839, 22861, 22875, 22898, 22915, 22941, 22958,
+	22984, 22995, 23026, 23035, 23044, 23054, 23064, 23067, 23071, 23079, 23088, 23111, 23120, 23137, 23145, 23153,
+	23162, 23171, 23181, 23189, 23199, 23218, 23236, 23253, 23269, 23280, 23287, 23300, 23314, 23325, 23343, 23367,
+	23387, 23402, 23422, 23441, 23460, 23478, 23485, 23502, 23518, 23534, 23551, 23568, 23580, 23596, 23603, 23610,
+	23614, 23623, 23628, 23633, 23638, 23647, 23650, 23662, 23679, 23684, 23691, 23703, 23713, 23721, 23734, 23749,
+	23756, 23772, 23777, 23786, 23796, 23804, 23814, 23831, 23848, 23859, 23870, 23875, 23879, 23891, 23904, 23907,
+	23911, 23929, 23949, 23974, 23981, 23993, 23995, 24003, 24018, 24038, 24057, 24091, 24118, 24145, 24165, 24183,
+	24202, 24222, 24242, 24262, 24285, 24308, 24315, 24323, 24327, 24341, 24350, 24369, 24376, 24393, 24404, 24425,
+	24437, 24456, 24485, 24507, 24529, 24561, 24566, 24581, 24591, 24611, 24618, 24630, 24640, 24648, 24666, 24671,
+	24681, 24686, 24690, 24700, 24711, 24727, 24752, 24768, 24793, 24809, 24834, 24838, 24843, 24849, 24854, 24870,
+	24893, 24909, 24926, 24943, 24949, 24956, 24962, 24986, 25015, 25041, 25058, 25084, 25101, 25127, 25144, 25170,
+	25184, 25191, 25201, 25208, 25218, 25235, 25247, 25258, 25276, 25301, 25326, 25344, 25355, 25367, 25375, 25388,
+	25402, 25415, 25428, 25442, 25455, 25459, 25464, 25469, 25483, 25489, 25504, 25515, 25531, 25540, 25545, 25551,
+	25567, 25584, 25609, 25614, 25620, 25631, 25642, 25655, 25683, 25697, 25708, 25721, 25741, 25756, 25768, 25782,
+	25803, 25814, 25826, 25844, 25863, 25882, 25901, 25915, 25925, 25940, 25955, 25969, 25973, 25978, 25982, 26000,
+	26033, 26041, 26044, 26048, 26055, 26063, 26079, 26083, 26088, 26095, 26099, 26104, 26117, 26120, 26124, 26128,
+	26133, 26137, 26142, 26150, 26162, 26176, 26193, 26206, 26219, 26226, 26237, 26256, 26275, 26294, 26315, 26336,
+	26339, 26353, 26376, 26392, 26417, 26428, 26436, 26453, 26463, 26482, 26486, 26497, 26529, 26566, 26598, 26635,
+	26676, 26722, 26747, 26777, 26799, 26831, 26868, 26900, 26937, 26947, 26958, 26972, 26996, 27016, 27031, 27048,
+	27065, 27082, 27099, 27129, 27168, 27207, 27237, 27276, 27315, 27345, 27384, 27423, 27453, 27492, 27531, 27546,
+	27558, 27569, 27581, 27594, 27608, 27620, 27633, 27646, 27662, 27679, 27694, 27722, 27759, 27796, 27825, 27863,
+	27901, 27911, 27922, 27932, 27943, 27972, 28010, 28048, 28077, 28115, 28153, 28166, 28182, 28201, 28214, 28231,
+	28257, 28283, 28309, 28335, 28355, 28367, 28380, 28397, 28408, 28421, 28454, 28487, 28525, 28572, 28619, 28657,
+	28704, 28751, 28789, 28836, 28883, 28921, 28968, 29015, 29027, 29042, 29069, 29084, 29112, 29139, 29152, 29178,
+	29203, 29215, 29240, 29264, 29276, 29287, 29304, 29320, 29341, 29345, 29350, 29356, 29363, 29370, 29381, 29393,
+	29401, 29413, 29426, 29438, 29454, 29471, 29479, 29484, 29487, 29501, 29508, 29516, 29535, 29547, 29551, 29562,
+	29572, 29582, 29592, 29603, 29614, 29629, 29644, 29660, 29676, 29679, 29694, 29705, 29708, 29716, 29725, 29733,
+	29742, 29743, 29745, 29751, 29755, 29769, 29772, 29776, 29780, 29785, 29798, 29818, 29839, 29878, 29887, 29898,
+	29907, 29917, 29935, 29939, 29948, 29956, 29971, 29979, 29987, 30004, 30013, 30031, 30047, 30056, 30076, 30089,
+	30102, 30115, 30128, 30132, 30137, 30151, 30164, 30174, 30192, 30204, 30215, 30223, 30230, 30246, 30250, 30255,
+	30267, 30286, 30290, 30295, 30307, 30325, 30343, 30362, 30381, 30386, 30392, 30399, 30409, 30424, 30437, 30460,
+	30466, 30481, 30492, 30500, 30518, 30528, 30550, 30562, 30581, 30604, 30613, 30623, 30637, 30655, 30677, 30704,
+	30723, 30746, 30774, 30791, 30812, 30838, 30856, 30878, 30905, 30923, 30945, 30972, 30990, 31012, 31039, 31059,
+	31083, 31112, 31146, 31152, 31163, 31169, 31172, 31186, 31193, 31201, 31220, 31232, 31236, 31240, 31250, 31257,
+	31272, 31292, 31304, 31321, 31330, 31345, 31357, 31367, 31373, 31378, 31390, 31407, 31423, 31433, 31451, 31468,
+	31480, 31499, 31512, 31517, 31522, 31532,
 }
 
-// opFunctional marks the entries that change none of their arguments.
-const opFunctional = "" +
-	"0000000000000000000000000000000000000000000000000000000000000000110000000000111111111111111001110011" +
-	"1111111101111111111111101111111111111111111111111111111111001111111111111111111111111110111101011110" +
-	"0001110001110001010101110001110001010101111000010101010101011100010110101001111000111000111100001011" +
-	"1110001101010101010101011100010101001111000000101110011111111111011111111111111111111111111111111011" +
-	"0111111111111111111111111111111111111111111111111111101111111111111111111111111100011111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111101" +
-	"0101011111111110010101011010101111111111110111111111110101010110010111111011101011001011111111111110" +
-	"1111111111111001111111110011100101110011100111001111111111110111101011111111110011001100110011111111" +
-	"1111011111111111111111110011001101011111111111111111111111111011011110111110111111111101111100001111" +
-	"0000110111110111111011111111001101010110011110011111111111111111101011111111111111111111111100010111" +
-	"1111100101100111100101111111110111011001010111111111111111001100111111111110011111111101101101110111" +
-	"1111111111101010101111010110010101111111111111111111111111111111111111111111101011001011100110011001" +
-	"0111111111111111111111111111111111111111111111111111111111111110101000111111111010101010111111111110" +
-	"0111111100101111111111111111111111111111111111111111111111011111111111111111111111111111100111111110" +
-	"0110101111111111111111111111001010111111101111111111111111111011100111111111111111111111111011110011" +
-	"1110111111111111111111111101111111111111111110001111111011111111001110010111111111101100011111101111" +
-	"1111111100111100011011111111000010101111111100000101011011011010101111111111111111111111111111111111" +
-	"1111110011111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
-	"1010111000111111111111111100110011111010101111010111111101111111111111111111110111111101110111001011" +
-	"1111110111111101111111111111111111111111111111111111111111111111111100011"
+// opFlags has a digit for each entry, the sum of its flags.
+const opFlags = "" +
+	"0000000000000000000000000000000000000000000000000000000000000000011000000000011111111111111100111001" +
+	"1111111110111111111111110111111111111111111111111111111111100111111111111111111111111111011110101111" +
+	"0000111000111000101010111000111000101010111100001010101010101110001011010100111100011100011110000101" +
+	"1111000110101010101010101110001010100111100000010111001111111111101111111111111111111111111111111101" +
+	"1011111111111111111111111111111111111111111111111111110111111111111111111111111110001111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111110" +
+	"1010101111111111003210103123210111111111111011111111111010101011001011111101110101100101111111111131" +
+	"2111111111111100311111111001110010111001110011100111311111111011310103111111111001100110011001111111" +
+	"1111101133333313133331111001100110101111111111111111111111111101101111011111011111111110111110000111" +
+	"1000011011131011133101111111100110101011001111001111111111111111110103313111133311113333313110001011" +
+	"1111110010110011110010111111111011101100101011111111111111100110011111133111001111111110110110111011" +
+	"1111111111110101010111101011001010111111111111111111111111111111111311111111110101100101110011001100" +
+	"1011113111111333313111133111331111111311333331311331111131111111010100011111111101010101011111133111" +
+	"0011111110010111311111111111111111111111111111111111111111101111111111111111311111111111110011111111" +
+	"0031010111111111111111111111100101011111110111111111111111111101110011111111111111111111111101111001" +
+	"1111011111111111111111111110111111111111111111000111111101111111100111001011111111110110001111110113" +
+	"3133111110011110001101113111100001010111111110000010101101101101010111111111111111111111113311111111" +
+	"1111111001111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
+	"1101011100011111111111331110011001111101010111101011113110111111111111111111111011111110111011100101" +
+	"11111110111111101111111111111111111111111111111111111111111111111111100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {
@@ -2467,8 +2468,21 @@ func (op Op) String() string {
 	return opNames[start:opEnds[op]]
 }
 
+const (
+	functionalFlag = 1 << iota // changes none of its arguments
+	heavyFlag                  // computes for long, where its arguments are large
+)
+
 // functional reports an operator that changes none of its arguments, so that a call
 // which failed for want of memory may be tried again.
-func (op Op) functional() bool {
-	return int(op) < len(opFunctional) && opFunctional[op] == '1'
+func (op Op) functional() bool { return op.flags()&functionalFlag != 0 }
+
+// heavy reports an operator whose calls a [Gate] bounds.
+func (op Op) heavy() bool { return op.flags()&heavyFlag != 0 }
+
+func (op Op) flags() byte {
+	if int(op) >= len(opFlags) {
+		return 0
+	}
+	return opFlags[op] - '0'
 }

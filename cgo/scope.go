@@ -1,6 +1,7 @@
 package cgo
 
 import (
+	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -16,7 +17,8 @@ const chunkSize = 64
 type Scope struct {
 	id     uint64
 	parent *Scope
-	outer  uint64 // what the thread's scope was before
+	outer  uint64        // what the thread's scope was before
+	state  atomic.Uint64 // outer + 1 while it is open, for those who only look
 	made   int
 	chunk  []Handle // being filled
 	mu     sync.Mutex
@@ -69,12 +71,14 @@ func EnterScope() (*Scope, error) {
 	if s.outer != 0 {
 		s.parent = scopeAt(s.outer)
 	}
+	s.state.Store(s.outer + 1)
 	return s, nil
 }
 
 // Leave closes the scope and frees what is left in it, in one call.
 func (s *Scope) Leave() {
 	swapScope(s.outer)
+	s.state.Store(0)
 	s.free()
 	s.parent, s.outer, s.made = nil, 0, 0
 	scopes.mu.Lock()
@@ -167,18 +171,58 @@ func (s *Scope) free() {
 	s.mu.Unlock()
 }
 
-// live counts the open handles of the scope; any goroutine may ask.
-func (s *Scope) live() (n int) {
+// handles are those of the scope that are open; any goroutine may ask.
+func (s *Scope) handles() (list []*Handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, chunk := range s.chunks {
 		for i := range chunk {
-			if chunk[i].impl.Load() != 0 && !chunk[i].Closed() {
-				n++
+			if h := &chunk[i]; h.impl.Load() != 0 && !h.Closed() {
+				list = append(list, h)
 			}
 		}
 	}
-	return n
+	return list
+}
+
+// ScopeUse is what one open scope holds.
+type ScopeUse struct {
+	ID, Outer uint64 // the scope around it, or 0
+	Handles   int
+	Bytes     int64 // of their storages, each counted once
+}
+
+// ScopesInUse lists the open scopes.
+func ScopesInUse() (list []ScopeUse) {
+	for s := range allScopes() {
+		state := s.state.Load()
+		if state == 0 {
+			continue
+		}
+		use := ScopeUse{ID: s.id, Outer: state - 1}
+		seen := map[uint64]bool{}
+		for _, h := range s.handles() {
+			storage, bytes := h.storage()
+			if !seen[storage] {
+				use.Bytes += bytes
+				seen[storage] = true
+			}
+			use.Handles++
+		}
+		list = append(list, use)
+	}
+	return list
+}
+
+// allScopes are all that were ever made, open or idle.
+func allScopes() iter.Seq[*Scope] {
+	scopes.mu.Lock()
+	last := scopes.next
+	scopes.mu.Unlock()
+	return func(yield func(*Scope) bool) {
+		for id := uint64(1); id <= last && yield(scopeAt(id)); id++ {
+		}
+	}
 }
 
 // Duplicate returns another handle to the same object, in the scope of the caller.

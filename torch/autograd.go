@@ -37,7 +37,7 @@ func Grads(list []Tensor) []Tensor {
 func (x Tensor) SetGrad(g Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetGradient)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, g)
 	done(&c)
 }
@@ -46,7 +46,7 @@ func (x Tensor) SetGrad(g Tensor) {
 func ClearGrads(list []Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpClearGradients)
-	putTensors(&c, list)
+	putAllChanged(&c, list)
 	done(&c)
 }
 
@@ -75,7 +75,7 @@ func (x Tensor) SetData(source Tensor) {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpReplaceData)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, source)
 	done(&c)
 }

@@ -20,6 +20,16 @@ func putTensors(c *cgo.Call, list []Tensor) {
 	}
 }
 
+// putChanged adds a tensor that the operator writes to.
+func putChanged(c *cgo.Call, t Tensor) { c.Changed(t.h) }
+
+func putAllChanged(c *cgo.Call, list []Tensor) {
+	c.List(len(list))
+	for _, t := range list {
+		c.Changed(t.h)
+	}
+}
+
 func putGenerator(c *cgo.Call, g *Generator) {
 	if g == nil {
 		c.Tensor(nil)

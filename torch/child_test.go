@@ -20,6 +20,8 @@ var children = map[string]func(){
 	"garbage":  childGarbage,
 	"dropped":  childDropped,
 	"exhausts": childExhausts,
+	"shutdown": childShutdown,
+	"overlap":  childOverlap,
 }
 
 const childVariable = "TORCH_TEST_CHILD"

@@ -130,7 +130,7 @@ func AlphaDropout(input Tensor, p float64, train bool) Tensor {
 func AlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAlphaDropoutInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
 	done(&c)
@@ -553,7 +553,7 @@ func CELUInPlace(x Tensor, alpha ...Scalar) Tensor {
 	atMost(len(alpha), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCELUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, or(optional(alpha), 1.0))
 	done(&c)
 	return x
@@ -1047,7 +1047,7 @@ func Dropout(input Tensor, p float64, train bool) Tensor {
 func DropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDropoutInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
 	done(&c)
@@ -1106,7 +1106,7 @@ func ELUInPlace(x Tensor, opts ...ELUOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpELUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, or(o.Alpha, 1))
 	putScalar(&c, or(o.Scale, 1))
 	putScalar(&c, or(o.InputScale, 1))
@@ -1185,7 +1185,7 @@ func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq boo
 func EmbeddingRenormInPlace(x, indices Tensor, maxNorm, normType float64) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingRenormInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, indices)
 	c.Float(maxNorm)
 	c.Float(normType)
@@ -1228,7 +1228,7 @@ func FeatureAlphaDropout(input Tensor, p float64, train bool) Tensor {
 func FeatureAlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFeatureAlphaDropoutInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
 	done(&c)
@@ -1253,7 +1253,7 @@ func FeatureDropout(input Tensor, p float64, train bool) Tensor {
 func FeatureDropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFeatureDropoutInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(p)
 	c.Bool(train)
 	done(&c)
@@ -1367,7 +1367,7 @@ func GELUInPlace(x Tensor, opts ...GELUOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpGELUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Str(orStr(o.Approximate, "none"))
 	done(&c)
 	return x
@@ -1637,7 +1637,7 @@ func Hardsigmoid(x Tensor) Tensor {
 func HardsigmoidInPlace(x Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardsigmoidInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1658,7 +1658,7 @@ func Hardswish(x Tensor) Tensor {
 func HardswishInPlace(x Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHardswishInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1689,7 +1689,7 @@ func HardtanhInPlace(x Tensor, opts ...HardtanhOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpHardtanhInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, or(o.MinVal, -1))
 	putScalar(&c, or(o.MaxVal, 1))
 	done(&c)
@@ -1956,7 +1956,7 @@ func LeakyReLUInPlace(x Tensor, negativeSlope ...Scalar) Tensor {
 	atMost(len(negativeSlope), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLeakyReLUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, or(optional(negativeSlope), 0.01))
 	done(&c)
 	return x
@@ -2366,7 +2366,7 @@ func Mish(x Tensor) Tensor {
 func MishInPlace(x Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMishInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2993,7 +2993,7 @@ func ReLU6(x Tensor) Tensor {
 func ReLU6InPlace(x Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReLU6InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -3271,7 +3271,7 @@ func RReLUInPlace(x Tensor, opts ...RReLUOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRReLUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, or(o.Lower, 0.125))
 	putScalar(&c, or(o.Upper, 0.3333333333333333))
 	c.Bool(o.Training)
@@ -3413,7 +3413,7 @@ func SELU(x Tensor) Tensor {
 func SELUInPlace(x Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSELUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -3434,7 +3434,7 @@ func SiLU(x Tensor) Tensor {
 func SiLUInPlace(x Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSiLUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -3834,7 +3834,7 @@ func Threshold(x Tensor, threshold, value Scalar) Tensor {
 func ThresholdInPlace(x Tensor, threshold, value Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpThresholdInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, threshold)
 	putScalar(&c, value)
 	done(&c)

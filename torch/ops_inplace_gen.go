@@ -10,7 +10,7 @@ import "github.com/libtorch-go/libtorch/cgo"
 func (x Tensor) AbsInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAbsInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -21,7 +21,7 @@ func (x Tensor) AbsInPlace() Tensor {
 func (x Tensor) AbsoluteInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAbsoluteInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -32,7 +32,7 @@ func (x Tensor) AbsoluteInPlace() Tensor {
 func (x Tensor) AcosInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAcosInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -43,7 +43,7 @@ func (x Tensor) AcosInPlace() Tensor {
 func (x Tensor) AcoshInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAcoshInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -58,7 +58,7 @@ func (x Tensor) AddScalarInPlace(other Scalar, opts ...AddOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -75,7 +75,7 @@ func (x Tensor) AddInPlace(other Tensor, opts ...AddOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -92,7 +92,7 @@ func (x Tensor) AddBMMInPlace(batch1, batch2 Tensor, opts ...AddBMMOptions) Tens
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddBMMInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, batch1)
 	putTensor(&c, batch2)
 	putScalar(&c, or(o.Beta, 1))
@@ -111,7 +111,7 @@ func (x Tensor) AddCDivInPlace(tensor1, tensor2 Tensor, opts ...AddCDivOptions) 
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddCDivInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, tensor1)
 	putTensor(&c, tensor2)
 	putScalar(&c, or(o.Value, 1))
@@ -129,7 +129,7 @@ func (x Tensor) AddCMulInPlace(tensor1, tensor2 Tensor, opts ...AddCMulOptions) 
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddCMulInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, tensor1)
 	putTensor(&c, tensor2)
 	putScalar(&c, or(o.Value, 1))
@@ -147,7 +147,7 @@ func (x Tensor) AddMMInPlace(mat1, mat2 Tensor, opts ...AddMMOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddMMInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, mat1)
 	putTensor(&c, mat2)
 	putScalar(&c, or(o.Beta, 1))
@@ -166,7 +166,7 @@ func (x Tensor) AddMVInPlace(mat, vec Tensor, opts ...AddMVOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddMVInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, mat)
 	putTensor(&c, vec)
 	putScalar(&c, or(o.Beta, 1))
@@ -185,7 +185,7 @@ func (x Tensor) AddRInPlace(vec1, vec2 Tensor, opts ...AddROptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAddRInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, vec1)
 	putTensor(&c, vec2)
 	putScalar(&c, or(o.Beta, 1))
@@ -200,7 +200,7 @@ func (x Tensor) AddRInPlace(vec1, vec2 Tensor, opts ...AddROptions) Tensor {
 func (x Tensor) ArccosInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArccosInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -211,7 +211,7 @@ func (x Tensor) ArccosInPlace() Tensor {
 func (x Tensor) ArccoshInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArccoshInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -222,7 +222,7 @@ func (x Tensor) ArccoshInPlace() Tensor {
 func (x Tensor) ArcsinInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArcsinInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -233,7 +233,7 @@ func (x Tensor) ArcsinInPlace() Tensor {
 func (x Tensor) ArcsinhInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArcsinhInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -244,7 +244,7 @@ func (x Tensor) ArcsinhInPlace() Tensor {
 func (x Tensor) Arctan2InPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArctan2InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -256,7 +256,7 @@ func (x Tensor) Arctan2InPlace(other Tensor) Tensor {
 func (x Tensor) ArctanInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArctanInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -267,7 +267,7 @@ func (x Tensor) ArctanInPlace() Tensor {
 func (x Tensor) ArctanhInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArctanhInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -280,7 +280,7 @@ func (x Tensor) AsStridedInPlace(size, stride []int, storageOffset ...int) Tenso
 	atMost(len(storageOffset), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAsStridedInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Ints(size)
 	c.Ints(stride)
 	c.OptInt(pointer(storageOffset))
@@ -294,7 +294,7 @@ func (x Tensor) AsStridedInPlace(size, stride []int, storageOffset ...int) Tenso
 func (x Tensor) AsinInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAsinInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -305,7 +305,7 @@ func (x Tensor) AsinInPlace() Tensor {
 func (x Tensor) AsinhInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAsinhInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -316,7 +316,7 @@ func (x Tensor) AsinhInPlace() Tensor {
 func (x Tensor) Atan2InPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtan2InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -328,7 +328,7 @@ func (x Tensor) Atan2InPlace(other Tensor) Tensor {
 func (x Tensor) AtanInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtanInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -339,7 +339,7 @@ func (x Tensor) AtanInPlace() Tensor {
 func (x Tensor) AtanhInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtanhInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -354,7 +354,7 @@ func (x Tensor) BAddBMMInPlace(batch1, batch2 Tensor, opts ...BAddBMMOptions) Te
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpBAddBMMInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, batch1)
 	putTensor(&c, batch2)
 	putScalar(&c, or(o.Beta, 1))
@@ -371,7 +371,7 @@ func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, p)
 	putGenerator(&c, optional(generator))
 	done(&c)
@@ -385,7 +385,7 @@ func (x Tensor) BernoulliInPlace(p float64, generator ...*Generator) Tensor {
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliInPlaceFloat)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(p)
 	putGenerator(&c, optional(generator))
 	done(&c)
@@ -398,7 +398,7 @@ func (x Tensor) BernoulliInPlace(p float64, generator ...*Generator) Tensor {
 func (x Tensor) BitwiseAndScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseAndInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -410,7 +410,7 @@ func (x Tensor) BitwiseAndScalarInPlace(other Scalar) Tensor {
 func (x Tensor) BitwiseAndInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseAndInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -422,7 +422,7 @@ func (x Tensor) BitwiseAndInPlace(other Tensor) Tensor {
 func (x Tensor) BitwiseLeftShiftInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseLeftShiftInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -435,7 +435,7 @@ func (x Tensor) BitwiseLeftShiftInPlace(other Tensor) Tensor {
 func (x Tensor) BitwiseLeftShiftScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseLeftShiftInPlaceTensorScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -447,7 +447,7 @@ func (x Tensor) BitwiseLeftShiftScalarInPlace(other Scalar) Tensor {
 func (x Tensor) BitwiseNotInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseNotInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -458,7 +458,7 @@ func (x Tensor) BitwiseNotInPlace() Tensor {
 func (x Tensor) BitwiseOrScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseOrInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -470,7 +470,7 @@ func (x Tensor) BitwiseOrScalarInPlace(other Scalar) Tensor {
 func (x Tensor) BitwiseOrInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseOrInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -482,7 +482,7 @@ func (x Tensor) BitwiseOrInPlace(other Tensor) Tensor {
 func (x Tensor) BitwiseRightShiftInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseRightShiftInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -495,7 +495,7 @@ func (x Tensor) BitwiseRightShiftInPlace(other Tensor) Tensor {
 func (x Tensor) BitwiseRightShiftScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseRightShiftInPlaceTensorScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -507,7 +507,7 @@ func (x Tensor) BitwiseRightShiftScalarInPlace(other Scalar) Tensor {
 func (x Tensor) BitwiseXorScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseXorInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -519,7 +519,7 @@ func (x Tensor) BitwiseXorScalarInPlace(other Scalar) Tensor {
 func (x Tensor) BitwiseXorInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpBitwiseXorInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -532,7 +532,7 @@ func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Te
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCauchyInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(median)
 	c.Float(sigma)
 	putGenerator(&c, optional(generator))
@@ -546,7 +546,7 @@ func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Te
 func (x Tensor) CeilInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCeilInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -557,7 +557,7 @@ func (x Tensor) CeilInPlace() Tensor {
 func (x Tensor) ClampInPlace(minimum, maximum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClampInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putOptScalar(&c, minimum)
 	putOptScalar(&c, maximum)
 	done(&c)
@@ -570,7 +570,7 @@ func (x Tensor) ClampInPlace(minimum, maximum Scalar) Tensor {
 func (x Tensor) ClampTensorInPlace(minimum, maximum Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClampInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, minimum)
 	putTensor(&c, maximum)
 	done(&c)
@@ -583,7 +583,7 @@ func (x Tensor) ClampTensorInPlace(minimum, maximum Tensor) Tensor {
 func (x Tensor) ClampMaxInPlace(maximum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClampMaxInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, maximum)
 	done(&c)
 	return x
@@ -595,7 +595,7 @@ func (x Tensor) ClampMaxInPlace(maximum Scalar) Tensor {
 func (x Tensor) ClampMaxTensorInPlace(maximum Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClampMaxInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, maximum)
 	done(&c)
 	return x
@@ -607,7 +607,7 @@ func (x Tensor) ClampMaxTensorInPlace(maximum Tensor) Tensor {
 func (x Tensor) ClampMinInPlace(minimum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClampMinInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, minimum)
 	done(&c)
 	return x
@@ -619,7 +619,7 @@ func (x Tensor) ClampMinInPlace(minimum Scalar) Tensor {
 func (x Tensor) ClampMinTensorInPlace(minimum Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClampMinInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, minimum)
 	done(&c)
 	return x
@@ -631,7 +631,7 @@ func (x Tensor) ClampMinTensorInPlace(minimum Tensor) Tensor {
 func (x Tensor) ClipInPlace(minimum, maximum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClipInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putOptScalar(&c, minimum)
 	putOptScalar(&c, maximum)
 	done(&c)
@@ -644,7 +644,7 @@ func (x Tensor) ClipInPlace(minimum, maximum Scalar) Tensor {
 func (x Tensor) ClipTensorInPlace(minimum, maximum Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClipInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, minimum)
 	putTensor(&c, maximum)
 	done(&c)
@@ -657,7 +657,7 @@ func (x Tensor) ClipTensorInPlace(minimum, maximum Tensor) Tensor {
 func (x Tensor) ConjPhysicalInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpConjPhysicalInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -673,7 +673,7 @@ func (x Tensor) CopyInPlace(src Tensor, opts ...CopyOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpCopyInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, src)
 	c.Bool(o.NonBlocking)
 	done(&c)
@@ -686,7 +686,7 @@ func (x Tensor) CopyInPlace(src Tensor, opts ...CopyOptions) Tensor {
 func (x Tensor) CopysignScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCopysignInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -698,7 +698,7 @@ func (x Tensor) CopysignScalarInPlace(other Scalar) Tensor {
 func (x Tensor) CopysignInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCopysignInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -710,7 +710,7 @@ func (x Tensor) CopysignInPlace(other Tensor) Tensor {
 func (x Tensor) CosInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCosInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -721,7 +721,7 @@ func (x Tensor) CosInPlace() Tensor {
 func (x Tensor) CoshInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCoshInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -733,7 +733,7 @@ func (x Tensor) CumProdInPlace(dim int, dtype ...DType) Tensor {
 	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCumProdInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	c.Code(optional(dtype).code())
 	done(&c)
@@ -747,7 +747,7 @@ func (x Tensor) CumSumInPlace(dim int, dtype ...DType) Tensor {
 	atMost(len(dtype), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpCumSumInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	c.Code(optional(dtype).code())
 	done(&c)
@@ -760,7 +760,7 @@ func (x Tensor) CumSumInPlace(dim int, dtype ...DType) Tensor {
 func (x Tensor) Deg2RadInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDeg2RadInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -771,7 +771,7 @@ func (x Tensor) Deg2RadInPlace() Tensor {
 func (x Tensor) DetachInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDetachInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -782,7 +782,7 @@ func (x Tensor) DetachInPlace() Tensor {
 func (x Tensor) DigammaInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDigammaInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -793,7 +793,7 @@ func (x Tensor) DigammaInPlace() Tensor {
 func (x Tensor) DivScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDivInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -806,7 +806,7 @@ func (x Tensor) DivScalarModeInPlace(other Scalar, roundingMode string) Tensor {
 	checkQuotientScalar(cgo.OpDivInPlaceScalarMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivInPlaceScalarMode)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	putOptStr(&c, roundingMode)
 	done(&c)
@@ -819,7 +819,7 @@ func (x Tensor) DivScalarModeInPlace(other Scalar, roundingMode string) Tensor {
 func (x Tensor) DivInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDivInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -832,7 +832,7 @@ func (x Tensor) DivModeInPlace(other Tensor, roundingMode string) Tensor {
 	checkQuotient(cgo.OpDivInPlaceTensorMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivInPlaceTensorMode)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	putOptStr(&c, roundingMode)
 	done(&c)
@@ -845,7 +845,7 @@ func (x Tensor) DivModeInPlace(other Tensor, roundingMode string) Tensor {
 func (x Tensor) DivideScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDivideInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -858,7 +858,7 @@ func (x Tensor) DivideScalarModeInPlace(other Scalar, roundingMode string) Tenso
 	checkQuotientScalar(cgo.OpDivideInPlaceScalarMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivideInPlaceScalarMode)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	putOptStr(&c, roundingMode)
 	done(&c)
@@ -871,7 +871,7 @@ func (x Tensor) DivideScalarModeInPlace(other Scalar, roundingMode string) Tenso
 func (x Tensor) DivideInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpDivideInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -884,7 +884,7 @@ func (x Tensor) DivideModeInPlace(other Tensor, roundingMode string) Tensor {
 	checkQuotient(cgo.OpDivideInPlaceTensorMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivideInPlaceTensorMode)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	putOptStr(&c, roundingMode)
 	done(&c)
@@ -897,7 +897,7 @@ func (x Tensor) DivideModeInPlace(other Tensor, roundingMode string) Tensor {
 func (x Tensor) EqScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpEqInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -909,7 +909,7 @@ func (x Tensor) EqScalarInPlace(other Scalar) Tensor {
 func (x Tensor) EqInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpEqInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -921,7 +921,7 @@ func (x Tensor) EqInPlace(other Tensor) Tensor {
 func (x Tensor) ErfInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpErfInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -932,7 +932,7 @@ func (x Tensor) ErfInPlace() Tensor {
 func (x Tensor) ErfcInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpErfcInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -943,7 +943,7 @@ func (x Tensor) ErfcInPlace() Tensor {
 func (x Tensor) ErfinvInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpErfinvInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -954,7 +954,7 @@ func (x Tensor) ErfinvInPlace() Tensor {
 func (x Tensor) Exp2InPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpExp2InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -965,7 +965,7 @@ func (x Tensor) Exp2InPlace() Tensor {
 func (x Tensor) ExpInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpExpInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -976,7 +976,7 @@ func (x Tensor) ExpInPlace() Tensor {
 func (x Tensor) Expm1InPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpExpm1InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -989,7 +989,7 @@ func (x Tensor) ExponentialInPlace(lambda float64, generator ...*Generator) Tens
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpExponentialInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(lambda)
 	putGenerator(&c, optional(generator))
 	done(&c)
@@ -1002,7 +1002,7 @@ func (x Tensor) ExponentialInPlace(lambda float64, generator ...*Generator) Tens
 func (x Tensor) FillInPlace(value Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFillInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, value)
 	done(&c)
 	return x
@@ -1014,7 +1014,7 @@ func (x Tensor) FillInPlace(value Scalar) Tensor {
 func (x Tensor) FillTensorInPlace(value Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFillInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, value)
 	done(&c)
 	return x
@@ -1030,7 +1030,7 @@ func (x Tensor) FillDiagonalInPlace(fillValue Scalar, opts ...FillDiagonalOption
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpFillDiagonalInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, fillValue)
 	c.Bool(o.Wrap)
 	done(&c)
@@ -1043,7 +1043,7 @@ func (x Tensor) FillDiagonalInPlace(fillValue Scalar, opts ...FillDiagonalOption
 func (x Tensor) FixInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFixInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1054,7 +1054,7 @@ func (x Tensor) FixInPlace() Tensor {
 func (x Tensor) FloatPowerScalarInPlace(exponent Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFloatPowerInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, exponent)
 	done(&c)
 	return x
@@ -1066,7 +1066,7 @@ func (x Tensor) FloatPowerScalarInPlace(exponent Scalar) Tensor {
 func (x Tensor) FloatPowerInPlace(exponent Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFloatPowerInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, exponent)
 	done(&c)
 	return x
@@ -1078,7 +1078,7 @@ func (x Tensor) FloatPowerInPlace(exponent Tensor) Tensor {
 func (x Tensor) FloorInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFloorInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1089,7 +1089,7 @@ func (x Tensor) FloorInPlace() Tensor {
 func (x Tensor) FloorDivideScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFloorDivideInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1101,7 +1101,7 @@ func (x Tensor) FloorDivideScalarInPlace(other Scalar) Tensor {
 func (x Tensor) FloorDivideInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFloorDivideInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1113,7 +1113,7 @@ func (x Tensor) FloorDivideInPlace(other Tensor) Tensor {
 func (x Tensor) FModScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFModInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1125,7 +1125,7 @@ func (x Tensor) FModScalarInPlace(other Scalar) Tensor {
 func (x Tensor) FModInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFModInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1137,7 +1137,7 @@ func (x Tensor) FModInPlace(other Tensor) Tensor {
 func (x Tensor) FracInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpFracInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1148,7 +1148,7 @@ func (x Tensor) FracInPlace() Tensor {
 func (x Tensor) GCDInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGCDInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1160,7 +1160,7 @@ func (x Tensor) GCDInPlace(other Tensor) Tensor {
 func (x Tensor) GeScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGeInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1172,7 +1172,7 @@ func (x Tensor) GeScalarInPlace(other Scalar) Tensor {
 func (x Tensor) GeInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGeInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1185,7 +1185,7 @@ func (x Tensor) GeometricInPlace(p float64, generator ...*Generator) Tensor {
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpGeometricInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(p)
 	putGenerator(&c, optional(generator))
 	done(&c)
@@ -1198,7 +1198,7 @@ func (x Tensor) GeometricInPlace(p float64, generator ...*Generator) Tensor {
 func (x Tensor) GreaterScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGreaterInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1210,7 +1210,7 @@ func (x Tensor) GreaterScalarInPlace(other Scalar) Tensor {
 func (x Tensor) GreaterInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGreaterInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1222,7 +1222,7 @@ func (x Tensor) GreaterInPlace(other Tensor) Tensor {
 func (x Tensor) GreaterEqualScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGreaterEqualInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1234,7 +1234,7 @@ func (x Tensor) GreaterEqualScalarInPlace(other Scalar) Tensor {
 func (x Tensor) GreaterEqualInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGreaterEqualInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1246,7 +1246,7 @@ func (x Tensor) GreaterEqualInPlace(other Tensor) Tensor {
 func (x Tensor) GtScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGtInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1258,7 +1258,7 @@ func (x Tensor) GtScalarInPlace(other Scalar) Tensor {
 func (x Tensor) GtInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpGtInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1270,7 +1270,7 @@ func (x Tensor) GtInPlace(other Tensor) Tensor {
 func (x Tensor) HeavisideInPlace(values Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHeavisideInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, values)
 	done(&c)
 	return x
@@ -1282,7 +1282,7 @@ func (x Tensor) HeavisideInPlace(values Tensor) Tensor {
 func (x Tensor) HypotInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHypotInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1294,7 +1294,7 @@ func (x Tensor) HypotInPlace(other Tensor) Tensor {
 func (x Tensor) I0InPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpI0InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1305,7 +1305,7 @@ func (x Tensor) I0InPlace() Tensor {
 func (x Tensor) IGammaInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIGammaInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1317,7 +1317,7 @@ func (x Tensor) IGammaInPlace(other Tensor) Tensor {
 func (x Tensor) IGammaCInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIGammaCInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1333,7 +1333,7 @@ func (x Tensor) IndexAddInPlace(dim int, index, source Tensor, opts ...IndexAddO
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpIndexAddInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, source)
@@ -1348,7 +1348,7 @@ func (x Tensor) IndexAddInPlace(dim int, index, source Tensor, opts ...IndexAddO
 func (x Tensor) IndexCopyInPlace(dim int, index, source Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIndexCopyInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, source)
@@ -1362,7 +1362,7 @@ func (x Tensor) IndexCopyInPlace(dim int, index, source Tensor) Tensor {
 func (x Tensor) IndexFillInPlace(dim int, index Tensor, value Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIndexFillInPlaceIntScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putScalar(&c, value)
@@ -1376,7 +1376,7 @@ func (x Tensor) IndexFillInPlace(dim int, index Tensor, value Scalar) Tensor {
 func (x Tensor) IndexFillTensorInPlace(dim int, index, value Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIndexFillInPlaceIntTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, value)
@@ -1394,7 +1394,7 @@ func (x Tensor) IndexPutInPlace(indices []Tensor, values Tensor, opts ...IndexPu
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpIndexPutInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensors(&c, indices)
 	putTensor(&c, values)
 	c.Bool(o.Accumulate)
@@ -1412,7 +1412,7 @@ func (x Tensor) IndexReduceInPlace(dim int, index, source Tensor, reduce string,
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpIndexReduceInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, source)
@@ -1428,7 +1428,7 @@ func (x Tensor) IndexReduceInPlace(dim int, index, source Tensor, reduce string,
 func (x Tensor) LCMInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLCMInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1440,7 +1440,7 @@ func (x Tensor) LCMInPlace(other Tensor) Tensor {
 func (x Tensor) LdexpInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLdexpInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1452,7 +1452,7 @@ func (x Tensor) LdexpInPlace(other Tensor) Tensor {
 func (x Tensor) LeScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLeInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1464,7 +1464,7 @@ func (x Tensor) LeScalarInPlace(other Scalar) Tensor {
 func (x Tensor) LeInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLeInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1476,7 +1476,7 @@ func (x Tensor) LeInPlace(other Tensor) Tensor {
 func (x Tensor) LerpScalarInPlace(end Tensor, weight Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLerpInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, end)
 	putScalar(&c, weight)
 	done(&c)
@@ -1489,7 +1489,7 @@ func (x Tensor) LerpScalarInPlace(end Tensor, weight Scalar) Tensor {
 func (x Tensor) LerpInPlace(end, weight Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLerpInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, end)
 	putTensor(&c, weight)
 	done(&c)
@@ -1502,7 +1502,7 @@ func (x Tensor) LerpInPlace(end, weight Tensor) Tensor {
 func (x Tensor) LessScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLessInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1514,7 +1514,7 @@ func (x Tensor) LessScalarInPlace(other Scalar) Tensor {
 func (x Tensor) LessInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLessInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1526,7 +1526,7 @@ func (x Tensor) LessInPlace(other Tensor) Tensor {
 func (x Tensor) LessEqualScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLessEqualInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1538,7 +1538,7 @@ func (x Tensor) LessEqualScalarInPlace(other Scalar) Tensor {
 func (x Tensor) LessEqualInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLessEqualInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1550,7 +1550,7 @@ func (x Tensor) LessEqualInPlace(other Tensor) Tensor {
 func (x Tensor) LgammaInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLgammaInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1561,7 +1561,7 @@ func (x Tensor) LgammaInPlace() Tensor {
 func (x Tensor) Log10InPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLog10InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1572,7 +1572,7 @@ func (x Tensor) Log10InPlace() Tensor {
 func (x Tensor) Log1pInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLog1pInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1583,7 +1583,7 @@ func (x Tensor) Log1pInPlace() Tensor {
 func (x Tensor) Log2InPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLog2InPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1594,7 +1594,7 @@ func (x Tensor) Log2InPlace() Tensor {
 func (x Tensor) LogInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1606,7 +1606,7 @@ func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Ten
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogNormalInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(mean)
 	c.Float(std)
 	putGenerator(&c, optional(generator))
@@ -1620,7 +1620,7 @@ func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Ten
 func (x Tensor) LogicalAndInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogicalAndInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1632,7 +1632,7 @@ func (x Tensor) LogicalAndInPlace(other Tensor) Tensor {
 func (x Tensor) LogicalNotInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogicalNotInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1643,7 +1643,7 @@ func (x Tensor) LogicalNotInPlace() Tensor {
 func (x Tensor) LogicalOrInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogicalOrInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1655,7 +1655,7 @@ func (x Tensor) LogicalOrInPlace(other Tensor) Tensor {
 func (x Tensor) LogicalXorInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLogicalXorInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1668,7 +1668,7 @@ func (x Tensor) LogitInPlace(eps ...float64) Tensor {
 	atMost(len(eps), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpLogitInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.OptFloat(pointer(eps))
 	done(&c)
 	return x
@@ -1680,7 +1680,7 @@ func (x Tensor) LogitInPlace(eps ...float64) Tensor {
 func (x Tensor) LtScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLtInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1692,7 +1692,7 @@ func (x Tensor) LtScalarInPlace(other Scalar) Tensor {
 func (x Tensor) LtInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpLtInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1704,7 +1704,7 @@ func (x Tensor) LtInPlace(other Tensor) Tensor {
 func (x Tensor) MaskedFillInPlace(mask Tensor, value Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaskedFillInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, mask)
 	putScalar(&c, value)
 	done(&c)
@@ -1717,7 +1717,7 @@ func (x Tensor) MaskedFillInPlace(mask Tensor, value Scalar) Tensor {
 func (x Tensor) MaskedFillTensorInPlace(mask, value Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaskedFillInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, mask)
 	putTensor(&c, value)
 	done(&c)
@@ -1730,7 +1730,7 @@ func (x Tensor) MaskedFillTensorInPlace(mask, value Tensor) Tensor {
 func (x Tensor) MaskedScatterInPlace(mask, source Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMaskedScatterInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, mask)
 	putTensor(&c, source)
 	done(&c)
@@ -1743,7 +1743,7 @@ func (x Tensor) MaskedScatterInPlace(mask, source Tensor) Tensor {
 func (x Tensor) MulScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMulInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1755,7 +1755,7 @@ func (x Tensor) MulScalarInPlace(other Scalar) Tensor {
 func (x Tensor) MulInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMulInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1767,7 +1767,7 @@ func (x Tensor) MulInPlace(other Tensor) Tensor {
 func (x Tensor) MultiplyScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMultiplyInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1779,7 +1779,7 @@ func (x Tensor) MultiplyScalarInPlace(other Scalar) Tensor {
 func (x Tensor) MultiplyInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMultiplyInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1791,7 +1791,7 @@ func (x Tensor) MultiplyInPlace(other Tensor) Tensor {
 func (x Tensor) MvLgammaInPlace(p int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpMvLgammaInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(p)
 	done(&c)
 	return x
@@ -1807,7 +1807,7 @@ func (x Tensor) NaNToNumInPlace(opts ...NaNToNumOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpNaNToNumInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.OptFloat(o.NaN)
 	c.OptFloat(o.Posinf)
 	c.OptFloat(o.Neginf)
@@ -1821,7 +1821,7 @@ func (x Tensor) NaNToNumInPlace(opts ...NaNToNumOptions) Tensor {
 func (x Tensor) NeScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNeInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1833,7 +1833,7 @@ func (x Tensor) NeScalarInPlace(other Scalar) Tensor {
 func (x Tensor) NeInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNeInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1845,7 +1845,7 @@ func (x Tensor) NeInPlace(other Tensor) Tensor {
 func (x Tensor) NegInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNegInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1856,7 +1856,7 @@ func (x Tensor) NegInPlace() Tensor {
 func (x Tensor) NegativeInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNegativeInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1867,7 +1867,7 @@ func (x Tensor) NegativeInPlace() Tensor {
 func (x Tensor) NextafterInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNextafterInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1880,7 +1880,7 @@ func (x Tensor) NormalInPlace(mean, std float64, generator ...*Generator) Tensor
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpNormalInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(mean)
 	c.Float(std)
 	putGenerator(&c, optional(generator))
@@ -1894,7 +1894,7 @@ func (x Tensor) NormalInPlace(mean, std float64, generator ...*Generator) Tensor
 func (x Tensor) NotEqualScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNotEqualInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -1906,7 +1906,7 @@ func (x Tensor) NotEqualScalarInPlace(other Scalar) Tensor {
 func (x Tensor) NotEqualInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNotEqualInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -1918,7 +1918,7 @@ func (x Tensor) NotEqualInPlace(other Tensor) Tensor {
 func (x Tensor) PolygammaInPlace(n int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpPolygammaInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(n)
 	done(&c)
 	return x
@@ -1930,7 +1930,7 @@ func (x Tensor) PolygammaInPlace(n int) Tensor {
 func (x Tensor) PowScalarInPlace(exponent Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpPowInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, exponent)
 	done(&c)
 	return x
@@ -1942,7 +1942,7 @@ func (x Tensor) PowScalarInPlace(exponent Scalar) Tensor {
 func (x Tensor) PowInPlace(exponent Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpPowInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, exponent)
 	done(&c)
 	return x
@@ -1958,7 +1958,7 @@ func (x Tensor) PutInPlace(index, source Tensor, opts ...PutOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpPutInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, index)
 	putTensor(&c, source)
 	c.Bool(o.Accumulate)
@@ -1972,7 +1972,7 @@ func (x Tensor) PutInPlace(index, source Tensor, opts ...PutOptions) Tensor {
 func (x Tensor) Rad2DegInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRad2DegInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -1985,7 +1985,7 @@ func (x Tensor) RandomInPlace(generator ...*Generator) Tensor {
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putGenerator(&c, optional(generator))
 	done(&c)
 	return x
@@ -1999,7 +1999,7 @@ func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) T
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlaceFrom)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(from)
 	c.OptInt(to)
 	putGenerator(&c, optional(generator))
@@ -2014,7 +2014,7 @@ func (x Tensor) RandomToInPlace(to int, generator ...*Generator) Tensor {
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlaceTo)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(to)
 	putGenerator(&c, optional(generator))
 	done(&c)
@@ -2027,7 +2027,7 @@ func (x Tensor) RandomToInPlace(to int, generator ...*Generator) Tensor {
 func (x Tensor) ReciprocalInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReciprocalInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2038,7 +2038,7 @@ func (x Tensor) ReciprocalInPlace() Tensor {
 func (x Tensor) ReLUInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpReLUInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2049,7 +2049,7 @@ func (x Tensor) ReLUInPlace() Tensor {
 func (x Tensor) RemainderScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRemainderInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -2061,7 +2061,7 @@ func (x Tensor) RemainderScalarInPlace(other Scalar) Tensor {
 func (x Tensor) RemainderInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRemainderInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -2073,7 +2073,7 @@ func (x Tensor) RemainderInPlace(other Tensor) Tensor {
 func (x Tensor) RenormInPlace(p Scalar, dim int, maxnorm Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRenormInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, p)
 	c.Int(dim)
 	putScalar(&c, maxnorm)
@@ -2089,7 +2089,7 @@ func (x Tensor) ResizeInPlace(size []int, memoryFormat ...MemoryFormat) Tensor {
 	atMost(len(memoryFormat), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpResizeInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Ints(size)
 	c.Code(optional(memoryFormat).code())
 	done(&c)
@@ -2103,7 +2103,7 @@ func (x Tensor) ResizeAsInPlace(theTemplate Tensor, memoryFormat ...MemoryFormat
 	atMost(len(memoryFormat), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpResizeAsInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, theTemplate)
 	c.Code(optional(memoryFormat).code())
 	done(&c)
@@ -2116,7 +2116,7 @@ func (x Tensor) ResizeAsInPlace(theTemplate Tensor, memoryFormat ...MemoryFormat
 func (x Tensor) RoundInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRoundInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2127,7 +2127,7 @@ func (x Tensor) RoundInPlace() Tensor {
 func (x Tensor) RoundDecimalsInPlace(decimals int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRoundInPlaceDecimals)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(decimals)
 	done(&c)
 	return x
@@ -2139,7 +2139,7 @@ func (x Tensor) RoundDecimalsInPlace(decimals int) Tensor {
 func (x Tensor) RsqrtInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpRsqrtInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2150,7 +2150,7 @@ func (x Tensor) RsqrtInPlace() Tensor {
 func (x Tensor) ScatterSrcReduceInPlace(dim int, index, src Tensor, reduce string) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpScatterInPlaceReduce)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, src)
@@ -2165,7 +2165,7 @@ func (x Tensor) ScatterSrcReduceInPlace(dim int, index, src Tensor, reduce strin
 func (x Tensor) ScatterInPlace(dim int, index, src Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpScatterInPlaceSrc)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, src)
@@ -2179,7 +2179,7 @@ func (x Tensor) ScatterInPlace(dim int, index, src Tensor) Tensor {
 func (x Tensor) ScatterValueInPlace(dim int, index Tensor, value Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpScatterInPlaceValue)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putScalar(&c, value)
@@ -2193,7 +2193,7 @@ func (x Tensor) ScatterValueInPlace(dim int, index Tensor, value Scalar) Tensor 
 func (x Tensor) ScatterValueReduceInPlace(dim int, index Tensor, value Scalar, reduce string) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpScatterInPlaceValueReduce)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putScalar(&c, value)
@@ -2208,7 +2208,7 @@ func (x Tensor) ScatterValueReduceInPlace(dim int, index Tensor, value Scalar, r
 func (x Tensor) ScatterAddInPlace(dim int, index, src Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpScatterAddInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, src)
@@ -2226,7 +2226,7 @@ func (x Tensor) ScatterReduceInPlace(dim int, index, src Tensor, reduce string, 
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpScatterReduceInPlaceTwo)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	putTensor(&c, index)
 	putTensor(&c, src)
@@ -2242,7 +2242,7 @@ func (x Tensor) ScatterReduceInPlace(dim int, index, src Tensor, reduce string, 
 func (x Tensor) SetInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSetInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2253,7 +2253,7 @@ func (x Tensor) SetInPlace() Tensor {
 func (x Tensor) SetTensorInPlace(source Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSetInPlaceSourceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, source)
 	done(&c)
 	return x
@@ -2266,7 +2266,7 @@ func (x Tensor) SetTensorInPlace(source Tensor) Tensor {
 func (x Tensor) SetTensorOffsetInPlace(source Tensor, storageOffset int, size []int, stride ...int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSetInPlaceSourceTensorStorageOffset)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, source)
 	c.Int(storageOffset)
 	c.Ints(size)
@@ -2281,7 +2281,7 @@ func (x Tensor) SetTensorOffsetInPlace(source Tensor, storageOffset int, size []
 func (x Tensor) SgnInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSgnInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2292,7 +2292,7 @@ func (x Tensor) SgnInPlace() Tensor {
 func (x Tensor) SigmoidInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSigmoidInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2303,7 +2303,7 @@ func (x Tensor) SigmoidInPlace() Tensor {
 func (x Tensor) SignInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSignInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2314,7 +2314,7 @@ func (x Tensor) SignInPlace() Tensor {
 func (x Tensor) SinInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSinInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2325,7 +2325,7 @@ func (x Tensor) SinInPlace() Tensor {
 func (x Tensor) SincInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSincInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2336,7 +2336,7 @@ func (x Tensor) SincInPlace() Tensor {
 func (x Tensor) SinhInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSinhInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2347,7 +2347,7 @@ func (x Tensor) SinhInPlace() Tensor {
 func (x Tensor) SqrtInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqrtInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2358,7 +2358,7 @@ func (x Tensor) SqrtInPlace() Tensor {
 func (x Tensor) SquareInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSquareInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2369,7 +2369,7 @@ func (x Tensor) SquareInPlace() Tensor {
 func (x Tensor) SqueezeInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqueezeInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2380,7 +2380,7 @@ func (x Tensor) SqueezeInPlace() Tensor {
 func (x Tensor) SqueezeDimInPlace(dim int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqueezeInPlaceDim)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	done(&c)
 	return x
@@ -2392,7 +2392,7 @@ func (x Tensor) SqueezeDimInPlace(dim int) Tensor {
 func (x Tensor) SqueezeDimsInPlace(dim ...int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqueezeInPlaceDims)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Ints(dim)
 	done(&c)
 	return x
@@ -2408,7 +2408,7 @@ func (x Tensor) SubScalarInPlace(other Scalar, opts ...SubOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -2425,7 +2425,7 @@ func (x Tensor) SubInPlace(other Tensor, opts ...SubOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -2442,7 +2442,7 @@ func (x Tensor) SubtractScalarInPlace(other Scalar, opts ...SubtractOptions) Ten
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubtractInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -2459,7 +2459,7 @@ func (x Tensor) SubtractInPlace(other Tensor, opts ...SubtractOptions) Tensor {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpSubtractInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -2472,7 +2472,7 @@ func (x Tensor) SubtractInPlace(other Tensor, opts ...SubtractOptions) Tensor {
 func (x Tensor) SwapAxesInPlace(axis0, axis1 int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSwapAxesInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(axis0)
 	c.Int(axis1)
 	done(&c)
@@ -2485,7 +2485,7 @@ func (x Tensor) SwapAxesInPlace(axis0, axis1 int) Tensor {
 func (x Tensor) SwapDimsInPlace(dim0, dim1 int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSwapDimsInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim0)
 	c.Int(dim1)
 	done(&c)
@@ -2498,7 +2498,7 @@ func (x Tensor) SwapDimsInPlace(dim0, dim1 int) Tensor {
 func (x Tensor) TInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2509,7 +2509,7 @@ func (x Tensor) TInPlace() Tensor {
 func (x Tensor) TanInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTanInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2520,7 +2520,7 @@ func (x Tensor) TanInPlace() Tensor {
 func (x Tensor) TanhInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTanhInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2531,7 +2531,7 @@ func (x Tensor) TanhInPlace() Tensor {
 func (x Tensor) TransposeInPlace(dim0, dim1 int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTransposeInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim0)
 	c.Int(dim1)
 	done(&c)
@@ -2545,7 +2545,7 @@ func (x Tensor) TrilInPlace(diagonal ...int) Tensor {
 	atMost(len(diagonal), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTrilInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(intAt(diagonal, 0, 0))
 	done(&c)
 	return x
@@ -2558,7 +2558,7 @@ func (x Tensor) TriuInPlace(diagonal ...int) Tensor {
 	atMost(len(diagonal), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpTriuInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(intAt(diagonal, 0, 0))
 	done(&c)
 	return x
@@ -2570,7 +2570,7 @@ func (x Tensor) TriuInPlace(diagonal ...int) Tensor {
 func (x Tensor) TrueDivideScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTrueDivideInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -2582,7 +2582,7 @@ func (x Tensor) TrueDivideScalarInPlace(other Scalar) Tensor {
 func (x Tensor) TrueDivideInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTrueDivideInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -2594,7 +2594,7 @@ func (x Tensor) TrueDivideInPlace(other Tensor) Tensor {
 func (x Tensor) TruncInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpTruncInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }
@@ -2606,7 +2606,7 @@ func (x Tensor) UniformInPlace(from, to float64, generator ...*Generator) Tensor
 	atMost(len(generator), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpUniformInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(from)
 	c.Float(to)
 	putGenerator(&c, optional(generator))
@@ -2620,7 +2620,7 @@ func (x Tensor) UniformInPlace(from, to float64, generator ...*Generator) Tensor
 func (x Tensor) UnsqueezeInPlace(dim int) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpUnsqueezeInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim)
 	done(&c)
 	return x
@@ -2632,7 +2632,7 @@ func (x Tensor) UnsqueezeInPlace(dim int) Tensor {
 func (x Tensor) XLogYScalarInPlace(other Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpXLogYInPlaceScalarOther)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -2644,7 +2644,7 @@ func (x Tensor) XLogYScalarInPlace(other Scalar) Tensor {
 func (x Tensor) XLogYInPlace(other Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpXLogYInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -2656,7 +2656,7 @@ func (x Tensor) XLogYInPlace(other Tensor) Tensor {
 func (x Tensor) ZeroInPlace() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpZeroInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	done(&c)
 	return x
 }

@@ -75,35 +75,3 @@ func Close(list ...Tensor) {
 		t.Close()
 	}
 }
-
-// MemoryStats counts what this process holds of libtorch's.
-type MemoryStats struct {
-	Scoped    int   // open tensors that belong to scopes
-	Unscoped  int   // open tensors and generators that do not
-	HostBytes int64 // live bytes from libtorch's CPU allocator, whoever holds them
-}
-
-// Live is the number of open handles.
-func (s MemoryStats) Live() int { return s.Scoped + s.Unscoped }
-
-// Stats counts the live handles and bytes. Memory that the garbage collector has not
-// looked at yet is counted as live; [GC] makes it look.
-func Stats() MemoryStats {
-	if err := Load(); err != nil {
-		return MemoryStats{}
-	}
-	scoped, unscoped := cgo.Live()
-	return MemoryStats{Scoped: scoped, Unscoped: unscoped, HostBytes: cgo.HostBytes()}
-}
-
-// GC runs Go's garbage collector and frees the tensors it found dead. Programs need not
-// call it: it happens by itself when libtorch's memory grows.
-func GC() {
-	if Load() == nil {
-		cgo.Collect()
-	}
-}
-
-// LiveOrigins says where each open tensor was made, one stack each, in a program built
-// with -tags torchdebug; otherwise it is empty.
-func LiveOrigins() []string { return cgo.Origins() }

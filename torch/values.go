@@ -190,7 +190,7 @@ func Fill[T Element](t Tensor, values []T) {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpOverwrite)
-	putTensor(&c, t)
+	putChanged(&c, t)
 	c.Int(len(values) * DTypeOf[T]().Size())
 	if err := c.RunData(unsafe.Pointer(unsafe.SliceData(values))); err != nil {
 		panic(newError(err))

@@ -9,23 +9,23 @@ import (
 // opsFile is cgo/ops_gen.go: the numbers, names and flags of all entries. Names and
 // flags are strings, the cheapest form there is for the compiler and the binary.
 func opsFile(hand []string, door []*Op, hash uint64, t *Tables) ([]byte, error) {
-	var b, names, functional strings.Builder
+	var b, names, flags strings.Builder
 	b.WriteString(banner("//"))
 	b.WriteString("package cgo\n\n// Op numbers an entry of the door: the hand-written ones first, then the operators by name.\ntype Op uint32\n\n")
 	fmt.Fprintf(&b, "const opsHash uint64 = %#x\n\n", hash)
 	fmt.Fprintf(&b, "// opsByHand is how many entries are written by hand.\nconst opsByHand Op = %d\n\nconst (\n", len(hand))
 	var ends []int
-	add := func(constant, name, flag string) {
+	add := func(constant, name string, flag byte) {
 		fmt.Fprintf(&b, "%s Op = %d // %s\n", constant, len(ends), name)
 		names.WriteString(name)
-		functional.WriteString(flag)
+		flags.WriteByte('0' + flag)
 		ends = append(ends, names.Len())
 	}
 	for _, name := range hand {
-		add("Op"+t.camel(name), name, "0")
+		add("Op"+t.camel(name), name, 0)
 	}
 	for _, o := range door {
-		add(o.Const, o.Name(), map[bool]string{false: "0", true: "1"}[o.Functional()])
+		add(o.Const, o.Name(), opFlags(o, t))
 	}
 	b.WriteString(")\n\n// opNames holds all names one after the other; opEnds says where each ends.\n")
 	longString(&b, "opNames", names.String())
@@ -36,10 +36,21 @@ func opsFile(hand []string, door []*Op, hash uint64, t *Tables) ([]byte, error) 
 		}
 		fmt.Fprintf(&b, "%d, ", end)
 	}
-	b.WriteString("\n}\n\n// opFunctional marks the entries that change none of their arguments.\n")
-	longString(&b, "opFunctional", functional.String())
+	b.WriteString("\n}\n\n// opFlags has a digit for each entry, the sum of its flags.\n")
+	longString(&b, "opFlags", flags.String())
 	b.WriteString(opsMethods)
 	return format.Source([]byte(b.String()))
+}
+
+// opFlags are the bits that cgo/ops_gen.go knows by the names functionalFlag and heavyFlag.
+func opFlags(o *Op, t *Tables) (flags byte) {
+	if o.Functional() {
+		flags |= 1
+	}
+	if lookup(t.Heavy, o) {
+		flags |= 2
+	}
+	return flags
 }
 
 // longString writes a constant in pieces that fit on a line.
@@ -67,9 +78,22 @@ func (op Op) String() string {
 	return opNames[start:opEnds[op]]
 }
 
+const (
+	functionalFlag = 1 << iota // changes none of its arguments
+	heavyFlag                  // computes for long, where its arguments are large
+)
+
 // functional reports an operator that changes none of its arguments, so that a call
 // which failed for want of memory may be tried again.
-func (op Op) functional() bool {
-	return int(op) < len(opFunctional) && opFunctional[op] == '1'
+func (op Op) functional() bool { return op.flags()&functionalFlag != 0 }
+
+// heavy reports an operator whose calls a [Gate] bounds.
+func (op Op) heavy() bool { return op.flags()&heavyFlag != 0 }
+
+func (op Op) flags() byte {
+	if int(op) >= len(opFlags) {
+		return 0
+	}
+	return opFlags[op] - '0'
 }
 `

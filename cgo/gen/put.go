@@ -30,8 +30,14 @@ func (e *emitter) put(s *Slot) string {
 func (e *emitter) putValue(s *Slot, expr string) string {
 	switch s.Type.Key() {
 	case "Tensor", "Tensor?":
+		if s.Type.Mutable {
+			return fmt.Sprintf("putChanged(&c, %s)", expr)
+		}
 		return fmt.Sprintf("putTensor(&c, %s)", expr)
 	case "Tensor[]", "Tensor?[]":
+		if s.Type.Mutable {
+			return fmt.Sprintf("putAllChanged(&c, %s)", expr)
+		}
 		return fmt.Sprintf("putTensors(&c, %s)", expr)
 	case "Generator?":
 		return fmt.Sprintf("putGenerator(&c, %s)", expr)

@@ -36,6 +36,7 @@ type Tables struct {
 	AsMethod map[string]bool              // the reverse
 	Private  map[string]bool              // goes to package aten
 	Public   map[string]bool              // goes to package torch
+	Heavy    map[string]bool              // takes long enough, on the CPU, for calls of it to be bounded
 	Require  map[string][]string          // operator → arguments with defaults that Go always asks for
 	Keyword  map[string][]string          // operator → arguments that need their name to be understood
 	Results  map[string][]string          // operator → names of its results
@@ -53,7 +54,7 @@ func readTables(dir string) (*Tables, error) {
 	t := &Tables{
 		Words: map[string]string{}, Stems: map[string]string{}, Suffixes: map[string]string{},
 		Symbols: map[string]string{}, Params: map[string]string{}, Inverted: map[string]string{},
-		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{},
+		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{}, Heavy: map[string]bool{},
 		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
 		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{},
 		Hand: map[string]*handForm{}, Checks: map[string]*checkLine{}, Docs: map[string]string{}, Gone: map[string]string{},
@@ -102,7 +103,7 @@ func (t *Tables) nameLine(line string) error {
 		"param": t.Params, "invert": t.Inverted, "tail": t.Tails,
 	}
 	sets := map[string]map[string]bool{
-		"function": t.AsFunc, "method": t.AsMethod, "private": t.Private, "public": t.Public,
+		"function": t.AsFunc, "method": t.AsMethod, "private": t.Private, "public": t.Public, "heavy": t.Heavy,
 	}
 	lists := map[string]map[string][]string{"require": t.Require, "keyword": t.Keyword, "results": t.Results}
 	switch {
@@ -169,7 +170,7 @@ func (t *Tables) unused(ops []*Op) error {
 	var lost []string
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
-		maps.Keys(t.Public), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
+		maps.Keys(t.Public), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
 		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Checks),
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {

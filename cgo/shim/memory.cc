@@ -8,6 +8,7 @@
 #include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "entries.h"
@@ -18,6 +19,28 @@ std::atomic<int64_t> host_bytes{0};
 std::atomic<int64_t> host_limit{std::numeric_limits<int64_t>::max()};
 
 namespace {
+
+constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
+std::atomic<int64_t> host_bound{kNoBound};  // an allocation that would pass it is refused
+std::atomic<int64_t> host_peak{0};
+
+// Adds to the live bytes. Two threads may both find the peak too low: the higher one wins.
+void count(int64_t bytes) {
+	int64_t live = host_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+	int64_t peak = host_peak.load(std::memory_order_relaxed);
+	while (live > peak && !host_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+	}
+}
+
+void check_bound(size_t n) {
+	int64_t bound = host_bound.load(std::memory_order_relaxed);
+	if (bound == kNoBound) {
+		return;
+	}
+	int64_t live = host_bytes.load(std::memory_order_relaxed);
+	TORCH_CHECK_WITH(OutOfMemoryError, n <= static_cast<uint64_t>(std::max<int64_t>(0, bound - live)), "allocating ", n,
+	                 " bytes of host memory would pass the limit of ", bound, " bytes: ", live, " are in use");
+}
 
 // Small blocks that were freed on a thread wait there for its next tensor. libtorch wants
 // 64-byte alignment, and glibc's aligned allocation skips its own per-thread cache: for a
@@ -78,9 +101,10 @@ thread_local SmallBlocks small_blocks;
 // reports to the profiler. glibc knows each block's size, so nothing is stored.
 struct CountingAllocator final : c10::Allocator {
 	c10::DataPtr allocate(size_t n) override {
+		check_bound(n);
 		void* data = n == 0 ? nullptr : block(n);
 		if (data != nullptr) {
-			host_bytes.fetch_add(counted(malloc_usable_size(data)), std::memory_order_relaxed);
+			count(counted(malloc_usable_size(data)));
 			c10::profiledCPUMemoryReporter().New(data, n);
 		}
 		return {data, data, &release, at::Device(at::DeviceType::CPU)};
@@ -147,13 +171,21 @@ void scope(Args& a, Results& r) {
 	thread.scope = a.next();
 }
 
+// host_memory() -> live bytes, the most there were since reset_peak_memory
 void host_memory(Args&, Results& r) {
 	r.integer(host_bytes.load());
+	r.integer(host_peak.load());
 }
 
-// limit(bytes): calls report TG_PRESSURE while more host bytes than this are live.
+// limit(mark): calls report TG_PRESSURE while more host bytes than this are live.
 void limit(Args& a, Results&) {
 	host_limit.store(a.integer());
+}
+
+// bound(bytes): no allocation on the host may make more than this live; 0 = any may.
+void bound(Args& a, Results&) {
+	int64_t bytes = a.integer();
+	host_bound.store(bytes == 0 ? kNoBound : bytes);
 }
 
 // device_memory(device) -> allocated, peak allocated, reserved, peak reserved,
@@ -172,6 +204,10 @@ void device_memory(Args& a, Results& r) {
 
 void reset_peak_memory(Args& a, Results&) {
 	auto device = a.device();
+	if (device.is_cpu()) {
+		host_peak.store(host_bytes.load());
+		return;
+	}
 	device_allocator(device)->resetPeakStats(device.index());
 }
 

@@ -1925,6 +1925,7 @@ const Entry ops_table[] = {
 	entry::scope,
 	entry::host_memory,
 	entry::limit,
+	entry::bound,
 	entry::device_memory,
 	entry::reset_peak_memory,
 	entry::empty_cache,
@@ -3894,7 +3895,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 1973;
-const uint64_t ops_hash = 0xbdfb2575e58b3f61u;
+const uint32_t ops_count = 1974;
+const uint64_t ops_hash = 0xfc9422e95fec868cu;
 
 }  // namespace tg

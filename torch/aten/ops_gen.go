@@ -35,7 +35,7 @@ func And(x, other torch.Tensor) torch.Tensor {
 func IAndScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIAndInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -47,7 +47,7 @@ func IAndScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IAndInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIAndInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -59,7 +59,7 @@ func IAndInPlace(x, other torch.Tensor) torch.Tensor {
 func ILShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenILShiftInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -71,7 +71,7 @@ func ILShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func ILShiftInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenILShiftInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -83,7 +83,7 @@ func ILShiftInPlace(x, other torch.Tensor) torch.Tensor {
 func IOrScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIOrInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -95,7 +95,7 @@ func IOrScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IOrInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIOrInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -107,7 +107,7 @@ func IOrInPlace(x, other torch.Tensor) torch.Tensor {
 func IRShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIRShiftInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -119,7 +119,7 @@ func IRShiftScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IRShiftInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIRShiftInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -131,7 +131,7 @@ func IRShiftInPlace(x, other torch.Tensor) torch.Tensor {
 func IXorScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIXorInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	done(&c)
 	return x
@@ -143,7 +143,7 @@ func IXorScalarInPlace(x torch.Tensor, other torch.Scalar) torch.Tensor {
 func IXorInPlace(x, other torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIXorInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 	return x
@@ -308,7 +308,7 @@ func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, alpha ...torch.Sca
 	atMost(len(alpha), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUInPlaceScalar)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putScalar(&c, other)
 	putScalar(&c, or(optional(alpha), 1))
 	done(&c)
@@ -325,7 +325,7 @@ func AddReLUInPlace(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor 
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUInPlaceTensor)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -498,8 +498,8 @@ func BatchNormWithUpdate(input, weight, bias, runningMean, runningVar torch.Tens
 	putTensor(&c, input)
 	putTensor(&c, weight)
 	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	putChanged(&c, runningMean)
+	putChanged(&c, runningVar)
 	c.Float(momentum)
 	c.Float(eps)
 	return result4(&c)
@@ -694,7 +694,7 @@ func Coalesce(x torch.Tensor) torch.Tensor {
 func CoalescedInPlace(x torch.Tensor, coalesced bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCoalescedInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Bool(coalesced)
 	done(&c)
 	return x
@@ -1154,8 +1154,8 @@ func CumMaxHelper(x, values, indices torch.Tensor, dim int) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCumMaxHelper)
 	putTensor(&c, x)
-	putTensor(&c, values)
-	putTensor(&c, indices)
+	putChanged(&c, values)
+	putChanged(&c, indices)
 	c.Int(dim)
 	done(&c)
 }
@@ -1167,8 +1167,8 @@ func CumMinHelper(x, values, indices torch.Tensor, dim int) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenCumMinHelper)
 	putTensor(&c, x)
-	putTensor(&c, values)
-	putTensor(&c, indices)
+	putChanged(&c, values)
+	putChanged(&c, indices)
 	c.Int(dim)
 	done(&c)
 }
@@ -1487,7 +1487,7 @@ func FFTR2C(x torch.Tensor, dim []int, normalization int, onesided bool) torch.T
 func FillMemEffDropoutMaskInPlace(x torch.Tensor, dropoutP float64, seed, offset int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFillMemEffDropoutMaskInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Float(dropoutP)
 	c.Int(seed)
 	c.Int(offset)
@@ -1743,7 +1743,7 @@ func IndexPutImplInPlace(x torch.Tensor, indices []torch.Tensor, values torch.Te
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenIndexPutImplInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensors(&c, indices)
 	putTensor(&c, values)
 	c.Bool(o.Accumulate)
@@ -2138,7 +2138,7 @@ func MKLDNNTranspose(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 func MKLDNNTransposeInPlace(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenMKLDNNTransposeInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dim0)
 	c.Int(dim1)
 	done(&c)
@@ -2186,8 +2186,8 @@ func NativeBatchNormLegit(input, weight, bias, runningMean, runningVar torch.Ten
 	putTensor(&c, input)
 	putTensor(&c, weight)
 	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
+	putChanged(&c, runningMean)
+	putChanged(&c, runningVar)
 	c.Bool(training)
 	c.Float(momentum)
 	c.Float(eps)
@@ -2792,7 +2792,7 @@ func ReshapeFromTensor(x, shape torch.Tensor) torch.Tensor {
 func ResizeOutputInPlace(x torch.Tensor, size []int, device torch.Device) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenResizeOutputInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Ints(size)
 	c.Code(code(device))
 	done(&c)
@@ -3162,7 +3162,7 @@ func SobolEngineDraw(quasi torch.Tensor, n int, sobolstate torch.Tensor, dimensi
 func SobolEngineFfInPlace(x torch.Tensor, n int, sobolstate torch.Tensor, dimension, numGenerated int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSobolEngineFfInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(n)
 	putTensor(&c, sobolstate)
 	c.Int(dimension)
@@ -3178,7 +3178,7 @@ func SobolEngineFfInPlace(x torch.Tensor, n int, sobolstate torch.Tensor, dimens
 func SobolEngineInitializeStateInPlace(x torch.Tensor, dimension int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSobolEngineInitializeStateInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Int(dimension)
 	done(&c)
 	return x
@@ -3190,7 +3190,7 @@ func SobolEngineInitializeStateInPlace(x torch.Tensor, dimension int) torch.Tens
 func SobolEngineScrambleInPlace(x, ltm torch.Tensor, dimension int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSobolEngineScrambleInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, ltm)
 	c.Int(dimension)
 	done(&c)
@@ -4779,7 +4779,7 @@ func CopySparseToSparseInPlace(x, src torch.Tensor, opts ...CopySparseToSparseOp
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpCopySparseToSparseInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, src)
 	c.Bool(o.NonBlocking)
 	done(&c)
@@ -5195,10 +5195,10 @@ func FusedMovingAvgObsFakeQuant(x, observerOn, fakeQuantOn, runningMin, runningM
 	putTensor(&c, x)
 	putTensor(&c, observerOn)
 	putTensor(&c, fakeQuantOn)
-	putTensor(&c, runningMin)
-	putTensor(&c, runningMax)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	putChanged(&c, runningMin)
+	putChanged(&c, runningMax)
+	putChanged(&c, scale)
+	putChanged(&c, zeroPoint)
 	c.Float(averagingConst)
 	c.Int(quantMin)
 	c.Int(quantMax)
@@ -6023,7 +6023,7 @@ func QuantizedRNNTanhCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, col
 func ResizeAsSparseInPlace(x, theTemplate torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpResizeAsSparseInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	putTensor(&c, theTemplate)
 	done(&c)
 	return x
@@ -6050,7 +6050,7 @@ func RReLUWithNoise(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions) torch.
 	var c cgo.Call
 	c.Begin(cgo.OpRReLUWithNoise)
 	putTensor(&c, x)
-	putTensor(&c, noise)
+	putChanged(&c, noise)
 	putScalar(&c, or(o.Lower, 0.125))
 	putScalar(&c, or(o.Upper, 0.3333333333333333))
 	c.Bool(o.Training)
@@ -6068,8 +6068,8 @@ func RReLUWithNoiseInPlace(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions)
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpRReLUWithNoiseInPlace)
-	putTensor(&c, x)
-	putTensor(&c, noise)
+	putChanged(&c, x)
+	putChanged(&c, noise)
 	putScalar(&c, or(o.Lower, 0.125))
 	putScalar(&c, or(o.Upper, 0.3333333333333333))
 	c.Bool(o.Training)
@@ -6249,7 +6249,7 @@ func SlowConvTranspose3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowC
 func SparseResizeInPlace(x torch.Tensor, size []int, sparseDim, denseDim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSparseResizeInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Ints(size)
 	c.Int(sparseDim)
 	c.Int(denseDim)
@@ -6264,7 +6264,7 @@ func SparseResizeInPlace(x torch.Tensor, size []int, sparseDim, denseDim int) to
 func SparseResizeAndClearInPlace(x torch.Tensor, size []int, sparseDim, denseDim int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSparseResizeAndClearInPlace)
-	putTensor(&c, x)
+	putChanged(&c, x)
 	c.Ints(size)
 	c.Int(sparseDim)
 	c.Int(denseDim)

@@ -14,8 +14,8 @@ import (
 func AMPForeachNonFiniteCheckAndUnscaleInPlace(x []torch.Tensor, foundInf, invScale torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace)
-	putTensors(&c, x)
-	putTensor(&c, foundInf)
+	putAllChanged(&c, x)
+	putChanged(&c, foundInf)
 	putTensor(&c, invScale)
 	done(&c)
 }
@@ -26,8 +26,8 @@ func AMPForeachNonFiniteCheckAndUnscaleInPlace(x []torch.Tensor, foundInf, invSc
 func AMPUpdateScaleInPlace(x, growthTracker, foundInf torch.Tensor, scaleGrowthFactor, scaleBackoffFactor float64, growthInterval int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAMPUpdateScaleInPlace)
-	putTensor(&c, x)
-	putTensor(&c, growthTracker)
+	putChanged(&c, x)
+	putChanged(&c, growthTracker)
 	putTensor(&c, foundInf)
 	c.Float(scaleGrowthFactor)
 	c.Float(scaleBackoffFactor)
@@ -52,7 +52,7 @@ func ForeachAbs(x ...torch.Tensor) []torch.Tensor {
 func ForeachAbsInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAbsInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -72,7 +72,7 @@ func ForeachAcos(x ...torch.Tensor) []torch.Tensor {
 func ForeachAcosInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAcosInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -140,7 +140,7 @@ func ForeachAddInPlace(x, other []torch.Tensor, opts ...ForeachAddOptions) {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -152,7 +152,7 @@ func ForeachAddInPlace(x, other []torch.Tensor, opts ...ForeachAddOptions) {
 func ForeachAddScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -163,7 +163,7 @@ func ForeachAddScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachAddScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -178,7 +178,7 @@ func ForeachAddTensorInPlace(x []torch.Tensor, other torch.Tensor, opts ...Forea
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddInPlaceTensor)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensor(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -232,7 +232,7 @@ func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...to
 	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
 	putScalar(&c, or(optional(value), 1))
@@ -245,7 +245,7 @@ func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...to
 func ForeachAddCDivScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
 	putScalars(&c, scalars)
@@ -258,7 +258,7 @@ func ForeachAddCDivScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars
 func ForeachAddCDivInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceTensor)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
 	putTensor(&c, scalars)
@@ -313,7 +313,7 @@ func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...to
 	atMost(len(value), 1)
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
 	putScalar(&c, or(optional(value), 1))
@@ -326,7 +326,7 @@ func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...to
 func ForeachAddCMulScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
 	putScalars(&c, scalars)
@@ -339,7 +339,7 @@ func ForeachAddCMulScalarListInPlace(x, tensor1, tensor2 []torch.Tensor, scalars
 func ForeachAddCMulInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceTensor)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
 	putTensor(&c, scalars)
@@ -362,7 +362,7 @@ func ForeachAsin(x ...torch.Tensor) []torch.Tensor {
 func ForeachAsinInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAsinInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -382,7 +382,7 @@ func ForeachAtan(x ...torch.Tensor) []torch.Tensor {
 func ForeachAtanInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAtanInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -402,7 +402,7 @@ func ForeachCeil(x ...torch.Tensor) []torch.Tensor {
 func ForeachCeilInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCeilInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -445,7 +445,7 @@ func ForeachClampMaxScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch
 func ForeachClampMaxInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	done(&c)
 }
@@ -456,7 +456,7 @@ func ForeachClampMaxInPlace(x, other []torch.Tensor) {
 func ForeachClampMaxScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -467,7 +467,7 @@ func ForeachClampMaxScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachClampMaxScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMaxInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -511,7 +511,7 @@ func ForeachClampMinScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch
 func ForeachClampMinInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	done(&c)
 }
@@ -522,7 +522,7 @@ func ForeachClampMinInPlace(x, other []torch.Tensor) {
 func ForeachClampMinScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -533,7 +533,7 @@ func ForeachClampMinScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachClampMinScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachClampMinInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -564,7 +564,7 @@ func ForeachCopyInPlace(x, src []torch.Tensor, opts ...ForeachCopyOptions) {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCopyInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, src)
 	c.Bool(o.NonBlocking)
 	done(&c)
@@ -586,7 +586,7 @@ func ForeachCos(x ...torch.Tensor) []torch.Tensor {
 func ForeachCosInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCosInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -606,7 +606,7 @@ func ForeachCosh(x ...torch.Tensor) []torch.Tensor {
 func ForeachCoshInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachCoshInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -660,7 +660,7 @@ func ForeachDivTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 func ForeachDivInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	done(&c)
 }
@@ -671,7 +671,7 @@ func ForeachDivInPlace(x, other []torch.Tensor) {
 func ForeachDivScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -682,7 +682,7 @@ func ForeachDivScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachDivScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -693,7 +693,7 @@ func ForeachDivScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 func ForeachDivTensorInPlace(x []torch.Tensor, other torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachDivInPlaceTensor)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 }
@@ -714,7 +714,7 @@ func ForeachErf(x ...torch.Tensor) []torch.Tensor {
 func ForeachErfInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachErfInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -734,7 +734,7 @@ func ForeachErfc(x ...torch.Tensor) []torch.Tensor {
 func ForeachErfcInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachErfcInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -754,7 +754,7 @@ func ForeachExp(x ...torch.Tensor) []torch.Tensor {
 func ForeachExpInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachExpInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -774,7 +774,7 @@ func ForeachExpm1(x ...torch.Tensor) []torch.Tensor {
 func ForeachExpm1InPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachExpm1InPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -794,7 +794,7 @@ func ForeachFloor(x ...torch.Tensor) []torch.Tensor {
 func ForeachFloorInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachFloorInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -814,7 +814,7 @@ func ForeachFrac(x ...torch.Tensor) []torch.Tensor {
 func ForeachFracInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachFracInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -860,7 +860,7 @@ func ForeachLerpScalarList(x, tensors1 []torch.Tensor, weight []torch.Scalar) []
 func ForeachLerpInPlace(x, tensors1, weights []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensors1)
 	putTensors(&c, weights)
 	done(&c)
@@ -872,7 +872,7 @@ func ForeachLerpInPlace(x, tensors1, weights []torch.Tensor) {
 func ForeachLerpScalarInPlace(x, tensors1 []torch.Tensor, weight torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensors1)
 	putScalar(&c, weight)
 	done(&c)
@@ -884,7 +884,7 @@ func ForeachLerpScalarInPlace(x, tensors1 []torch.Tensor, weight torch.Scalar) {
 func ForeachLerpScalarListInPlace(x, tensors1 []torch.Tensor, weight []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLerpInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, tensors1)
 	putScalars(&c, weight)
 	done(&c)
@@ -906,7 +906,7 @@ func ForeachLgamma(x ...torch.Tensor) []torch.Tensor {
 func ForeachLgammaInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLgammaInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -936,7 +936,7 @@ func ForeachLog10(x ...torch.Tensor) []torch.Tensor {
 func ForeachLog10InPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog10InPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -956,7 +956,7 @@ func ForeachLog1p(x ...torch.Tensor) []torch.Tensor {
 func ForeachLog1pInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog1pInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -976,7 +976,7 @@ func ForeachLog2(x ...torch.Tensor) []torch.Tensor {
 func ForeachLog2InPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLog2InPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -986,7 +986,7 @@ func ForeachLog2InPlace(x ...torch.Tensor) {
 func ForeachLogInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachLogInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1039,7 +1039,7 @@ func ForeachMaximumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.
 func ForeachMaximumInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	done(&c)
 }
@@ -1050,7 +1050,7 @@ func ForeachMaximumInPlace(x, other []torch.Tensor) {
 func ForeachMaximumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -1061,7 +1061,7 @@ func ForeachMaximumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachMaximumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMaximumInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -1105,7 +1105,7 @@ func ForeachMinimumScalarList(x []torch.Tensor, scalars []torch.Scalar) []torch.
 func ForeachMinimumInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	done(&c)
 }
@@ -1116,7 +1116,7 @@ func ForeachMinimumInPlace(x, other []torch.Tensor) {
 func ForeachMinimumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -1127,7 +1127,7 @@ func ForeachMinimumScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachMinimumScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMinimumInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -1182,7 +1182,7 @@ func ForeachMulTensor(x []torch.Tensor, other torch.Tensor) []torch.Tensor {
 func ForeachMulInPlace(x, other []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	done(&c)
 }
@@ -1193,7 +1193,7 @@ func ForeachMulInPlace(x, other []torch.Tensor) {
 func ForeachMulScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -1204,7 +1204,7 @@ func ForeachMulScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachMulScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -1215,7 +1215,7 @@ func ForeachMulScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 func ForeachMulTensorInPlace(x []torch.Tensor, other torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachMulInPlaceTensor)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensor(&c, other)
 	done(&c)
 }
@@ -1236,7 +1236,7 @@ func ForeachNeg(x ...torch.Tensor) []torch.Tensor {
 func ForeachNegInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachNegInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1306,7 +1306,7 @@ func ForeachPowScalarList(x []torch.Tensor, exponent []torch.Scalar) []torch.Ten
 func ForeachPowInPlace(x, exponent []torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, exponent)
 	done(&c)
 }
@@ -1317,7 +1317,7 @@ func ForeachPowInPlace(x, exponent []torch.Tensor) {
 func ForeachPowScalarInPlace(x []torch.Tensor, exponent torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, exponent)
 	done(&c)
 }
@@ -1328,7 +1328,7 @@ func ForeachPowScalarInPlace(x []torch.Tensor, exponent torch.Scalar) {
 func ForeachPowScalarListInPlace(x []torch.Tensor, exponent []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachPowInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, exponent)
 	done(&c)
 }
@@ -1365,7 +1365,7 @@ func ForeachReciprocal(x ...torch.Tensor) []torch.Tensor {
 func ForeachReciprocalInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachReciprocalInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1385,7 +1385,7 @@ func ForeachRound(x ...torch.Tensor) []torch.Tensor {
 func ForeachRoundInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachRoundInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1405,7 +1405,7 @@ func ForeachRsqrt(x ...torch.Tensor) []torch.Tensor {
 func ForeachRsqrtInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachRsqrtInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1425,7 +1425,7 @@ func ForeachSigmoid(x ...torch.Tensor) []torch.Tensor {
 func ForeachSigmoidInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSigmoidInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1445,7 +1445,7 @@ func ForeachSign(x ...torch.Tensor) []torch.Tensor {
 func ForeachSignInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSignInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1465,7 +1465,7 @@ func ForeachSin(x ...torch.Tensor) []torch.Tensor {
 func ForeachSinInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSinInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1485,7 +1485,7 @@ func ForeachSinh(x ...torch.Tensor) []torch.Tensor {
 func ForeachSinhInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSinhInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1505,7 +1505,7 @@ func ForeachSqrt(x ...torch.Tensor) []torch.Tensor {
 func ForeachSqrtInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSqrtInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1557,7 +1557,7 @@ func ForeachSubInPlace(x, other []torch.Tensor, opts ...ForeachSubOptions) {
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubInPlaceList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putTensors(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
@@ -1569,7 +1569,7 @@ func ForeachSubInPlace(x, other []torch.Tensor, opts ...ForeachSubOptions) {
 func ForeachSubScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubInPlaceScalar)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalar(&c, scalar)
 	done(&c)
 }
@@ -1580,7 +1580,7 @@ func ForeachSubScalarInPlace(x []torch.Tensor, scalar torch.Scalar) {
 func ForeachSubScalarListInPlace(x []torch.Tensor, scalars []torch.Scalar) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachSubInPlaceScalarList)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	putScalars(&c, scalars)
 	done(&c)
 }
@@ -1601,7 +1601,7 @@ func ForeachTan(x ...torch.Tensor) []torch.Tensor {
 func ForeachTanInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTanInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1621,7 +1621,7 @@ func ForeachTanh(x ...torch.Tensor) []torch.Tensor {
 func ForeachTanhInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTanhInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1641,7 +1641,7 @@ func ForeachTrunc(x ...torch.Tensor) []torch.Tensor {
 func ForeachTruncInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachTruncInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1651,7 +1651,7 @@ func ForeachTruncInPlace(x ...torch.Tensor) {
 func ForeachZeroInPlace(x ...torch.Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachZeroInPlace)
-	putTensors(&c, x)
+	putAllChanged(&c, x)
 	done(&c)
 }
 
@@ -1665,10 +1665,10 @@ func FusedAdagradInPlace(x, grads, stateSums, stateSteps []torch.Tensor, lr, lrD
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdagradInPlace)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, stateSums)
-	putTensors(&c, stateSteps)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, stateSums)
+	putAllChanged(&c, stateSteps)
 	c.Float(lr)
 	c.Float(lrDecay)
 	c.Float(weightDecay)
@@ -1689,9 +1689,9 @@ func FusedAdagradTensorLRInPlace(x, grads, stateSums, stateSteps []torch.Tensor,
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdagradInPlaceTensorLR)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, stateSums)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, stateSums)
 	putTensors(&c, stateSteps)
 	putTensor(&c, lr)
 	c.Float(lrDecay)
@@ -1713,11 +1713,11 @@ func FusedAdamInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []t
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamInPlace)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, expAvgs)
-	putTensors(&c, expAvgSqs)
-	putTensors(&c, maxExpAvgSqs)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, expAvgs)
+	putAllChanged(&c, expAvgSqs)
+	putAllChanged(&c, maxExpAvgSqs)
 	putTensors(&c, stateSteps)
 	c.Float(lr)
 	c.Float(beta1)
@@ -1741,11 +1741,11 @@ func FusedAdamTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateS
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamInPlaceTensorLR)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, expAvgs)
-	putTensors(&c, expAvgSqs)
-	putTensors(&c, maxExpAvgSqs)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, expAvgs)
+	putAllChanged(&c, expAvgSqs)
+	putAllChanged(&c, maxExpAvgSqs)
 	putTensors(&c, stateSteps)
 	putTensor(&c, lr)
 	c.Float(beta1)
@@ -1769,11 +1769,11 @@ func FusedAdamWInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamWInPlace)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, expAvgs)
-	putTensors(&c, expAvgSqs)
-	putTensors(&c, maxExpAvgSqs)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, expAvgs)
+	putAllChanged(&c, expAvgSqs)
+	putAllChanged(&c, maxExpAvgSqs)
 	putTensors(&c, stateSteps)
 	c.Float(lr)
 	c.Float(beta1)
@@ -1797,11 +1797,11 @@ func FusedAdamWTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, state
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedAdamWInPlaceTensorLR)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, expAvgs)
-	putTensors(&c, expAvgSqs)
-	putTensors(&c, maxExpAvgSqs)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, expAvgs)
+	putAllChanged(&c, expAvgSqs)
+	putAllChanged(&c, maxExpAvgSqs)
 	putTensors(&c, stateSteps)
 	putTensor(&c, lr)
 	c.Float(beta1)
@@ -1841,10 +1841,10 @@ func FusedMovingAvgObsFQHelper(x, observerOn, fakeQuantOn, runningMin, runningMa
 	putTensor(&c, x)
 	putTensor(&c, observerOn)
 	putTensor(&c, fakeQuantOn)
-	putTensor(&c, runningMin)
-	putTensor(&c, runningMax)
-	putTensor(&c, scale)
-	putTensor(&c, zeroPoint)
+	putChanged(&c, runningMin)
+	putChanged(&c, runningMax)
+	putChanged(&c, scale)
+	putChanged(&c, zeroPoint)
 	c.Float(averagingConst)
 	c.Int(quantMin)
 	c.Int(quantMax)
@@ -1913,9 +1913,9 @@ func FusedSGDInPlace(x, grads, momentumBufferList []torch.Tensor, weightDecay, m
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedSGDInPlace)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, momentumBufferList)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, momentumBufferList)
 	c.Float(weightDecay)
 	c.Float(momentum)
 	c.Float(lr)
@@ -1938,9 +1938,9 @@ func FusedSGDTensorLRInPlace(x, grads, momentumBufferList []torch.Tensor, weight
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedSGDInPlaceTensorLR)
-	putTensors(&c, x)
-	putTensors(&c, grads)
-	putTensors(&c, momentumBufferList)
+	putAllChanged(&c, x)
+	putAllChanged(&c, grads)
+	putAllChanged(&c, momentumBufferList)
 	c.Float(weightDecay)
 	c.Float(momentum)
 	putTensor(&c, lr)

@@ -15,6 +15,15 @@ func putTensors(c *cgo.Call, list []torch.Tensor) {
 	}
 }
 
+func putChanged(c *cgo.Call, t torch.Tensor) { c.Changed(t.Raw()) }
+
+func putAllChanged(c *cgo.Call, list []torch.Tensor) {
+	c.List(len(list))
+	for _, t := range list {
+		c.Changed(t.Raw())
+	}
+}
+
 func putGenerator(c *cgo.Call, g *torch.Generator) { torch.RawGenerator(c, g) }
 func putScalar(c *cgo.Call, v torch.Scalar)        { torch.RawScalar(c, v) }
 

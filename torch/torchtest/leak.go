@@ -16,35 +16,37 @@ import (
 // after it run before it looks.
 func NoLeaks(t testing.TB) {
 	t.Helper()
-	before := settle(torch.MemoryStats{})
+	before := settle(nil)
 	t.Cleanup(func() {
-		if after := settle(before); after.Live() != before.Live() || after.HostBytes != before.HostBytes {
+		if after := settle(&before); !same(after, before) {
 			t.Errorf("open tensors: %d before, %d after; bytes of host memory: %d before, %d after%s",
 				before.Live(), after.Live(), before.HostBytes, after.HostBytes, origins())
 		}
 	})
 }
 
-// settle collects garbage until the counts are as wanted, or no longer fall. One round may
+// settle collects garbage until the counts are as wanted, or, for nil, no longer fall. One round may
 // not do: what the first frees may have kept something else alive.
-func settle(want torch.MemoryStats) torch.MemoryStats {
+func settle(want *torch.MemoryStats) torch.MemoryStats {
 	const rounds, pause = 10, 5 * time.Millisecond
 	torch.GC()
 	stats := torch.Stats()
 	for range rounds {
-		if stats.Live() == want.Live() && stats.HostBytes == want.HostBytes {
+		if want != nil && same(stats, *want) {
 			break
 		}
 		time.Sleep(pause)
 		torch.GC()
 		next := torch.Stats()
-		if want == (torch.MemoryStats{}) && next == stats {
+		if want == nil && same(next, stats) {
 			break
 		}
 		stats = next
 	}
 	return stats
 }
+
+func same(a, b torch.MemoryStats) bool { return a.Live() == b.Live() && a.HostBytes == b.HostBytes }
 
 func origins() string {
 	list := torch.LiveOrigins()

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-
-	"github.com/libtorch-go/libtorch/torch"
 )
 
 // Main runs a package's tests and fails if they leave an open tensor behind:
@@ -13,7 +11,7 @@ import (
 //	func TestMain(m *testing.M) { torchtest.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
-	if stats := settle(torch.MemoryStats{}); code == 0 && stats.Live() != 0 {
+	if stats := settle(nil); code == 0 && stats.Live() != 0 {
 		fmt.Fprintf(os.Stderr, "FAIL: %d tensors are still open after all tests%s\n", stats.Live(), origins())
 		code = 1
 	}
