@@ -48,6 +48,26 @@ func setMode[M any](m M, mode Mode) M {
 	return m
 }
 
+// WithMode runs fn with m and all modules in it in that mode, and puts each back into its
+// own, also when fn panics.
+func WithMode(m any, mode Mode, fn func()) {
+	before := map[*Mode]Mode{}
+	for n := range walk(m) {
+		for _, at := range n.modes() {
+			if _, known := before[at]; !known {
+				before[at] = *at
+			}
+			*at = mode
+		}
+	}
+	defer func() {
+		for at, was := range before {
+			*at = was
+		}
+	}()
+	fn()
+}
+
 // NamedModules are m, under the name "", and all modules in it with their names: pointers
 // to structs, and slices and structs that are held by value, as far as they are a [Layer] or
 // have tensors or a [Mode] somewhere. A module that occurs twice comes once.

@@ -148,6 +148,14 @@ func TestModes(t *testing.T) {
 	require.Equal(t, nn.Evaluating, z.QKVProj2D.(*nn.BatchNorm1d).Mode)
 	nn.Train(z)
 	require.Equal(t, []nn.Mode{nn.Training, nn.Training}, []nn.Mode{drop.Mode, z.Mode})
+	drop.Mode = nn.Evaluating
+	require.PanicsWithValue(t, "out", func() {
+		nn.WithMode(z, nn.Evaluating, func() {
+			require.Equal(t, []nn.Mode{nn.Evaluating, nn.Evaluating}, []nn.Mode{drop.Mode, z.Mode})
+			panic("out")
+		})
+	})
+	require.Equal(t, []nn.Mode{nn.Evaluating, nn.Training}, []nn.Mode{drop.Mode, z.Mode}, "each has its own again")
 	require.Equal(t, "training evaluating", fmt.Sprint(nn.Training, " ", nn.Evaluating))
 }
 

@@ -77,6 +77,18 @@ func newAffine(shape ...int) (weight, bias torch.Tensor) {
 	return weight, bias
 }
 
+// Common is what the layer shares with batch normalisations of other dimensions.
+func (b *BatchNorm) Common() *BatchNorm { return b }
+
+// ResetRunningStats sets the running statistics to what they were at first.
+func (b *BatchNorm) ResetRunningStats() {
+	if b.RunningMean.Defined() {
+		b.RunningMean.ZeroInPlace()
+		b.RunningVar.FillInPlace(1)
+		b.NumBatchesTracked.ZeroInPlace()
+	}
+}
+
 func (b *BatchNorm) forward(x torch.Tensor) torch.Tensor {
 	tracks := b.RunningMean.Defined()
 	o := F.BatchNormOptions{Weight: b.Weight, Bias: b.Bias, RunningMean: b.RunningMean, RunningVar: b.RunningVar,

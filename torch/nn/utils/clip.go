@@ -95,17 +95,31 @@ func isFinite(x torch.Tensor) bool {
 	return v-v == 0
 }
 
-// alike divides tensors into those that share a device and a dtype. The last group to begin
-// comes first, as in PyTorch, which is of importance for the last bits of a norm.
-func alike(tensors []torch.Tensor) (groups [][]torch.Tensor) {
-	for _, t := range tensors {
-		i := slices.IndexFunc(groups, func(g []torch.Tensor) bool {
-			return g[0].Device() == t.Device() && g[0].DType() == t.DType()
+func alike(tensors []torch.Tensor) [][]torch.Tensor {
+	var groups [][]torch.Tensor
+	for _, places := range GroupByDeviceAndDType(tensors) {
+		group := make([]torch.Tensor, len(places))
+		for i, place := range places {
+			group[i] = tensors[place]
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// GroupByDeviceAndDType divides tensors into those that one call of a foreach operator takes
+// best: their places in the list. The last group to begin comes first, as in PyTorch, which
+// is of importance for the last bits of a norm.
+func GroupByDeviceAndDType(tensors []torch.Tensor) (groups [][]int) {
+	for place, t := range tensors {
+		i := slices.IndexFunc(groups, func(g []int) bool {
+			first := tensors[g[0]]
+			return first.Device() == t.Device() && first.DType() == t.DType()
 		})
 		if i < 0 {
 			groups, i = slices.Insert(groups, 0, nil), 0
 		}
-		groups[i] = append(groups[i], t)
+		groups[i] = append(groups[i], place)
 	}
 	return groups
 }

@@ -15,13 +15,14 @@ type Convolution interface {
 // BatchNorm is a batch normalisation of any dimension.
 type BatchNorm interface {
 	*nn.BatchNorm1d | *nn.BatchNorm2d | *nn.BatchNorm3d
+	Common() *nn.BatchNorm
 }
 
 // FuseConvBN makes a convolution that does what conv does followed by bn in evaluation, to
 // which bn must have been set. Both stay as they are.
 func FuseConvBN[C Convolution, B BatchNorm](conv C, bn B) C {
 	weight, bias, transposed := tensorsOf(conv)
-	w, b := FuseConvBNWeights(weight, bias, statistics("fuse_conv_bn_eval", bn), transposed)
+	w, b := FuseConvBNWeights(weight, bias, checked("fuse_conv_bn_eval", bn.Common()), transposed)
 	return nn.WithTensors(conv, map[string]torch.Tensor{"weight": w, "bias": b})
 }
 
@@ -29,7 +30,7 @@ func FuseConvBN[C Convolution, B BatchNorm](conv C, bn B) C {
 // to which bn must have been set. Both stay as they are. The normalisation has as many
 // channels as the layer has results, or 1.
 func FuseLinearBN[B BatchNorm](linear *nn.Linear, bn B) *nn.Linear {
-	s := statistics("fuse_linear_bn_eval", bn)
+	s := checked("fuse_linear_bn_eval", bn.Common())
 	if out, n := linear.Weight.Size(0), s.RunningMean.NumEl(); n != out && n != 1 {
 		torch.Throw("fuse_linear_bn_eval", torch.KindValue,
 			"To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features=%d and bn.num_features=%d", out, n)
@@ -107,21 +108,13 @@ func tensorsOf(conv any) (weight, bias torch.Tensor, transposed bool) {
 	return c.Weight, c.Bias, true
 }
 
-// statistics is what the normalisations have in common, ready to be fused.
-func statistics(op string, bn any) (s *nn.BatchNorm) {
-	switch b := bn.(type) {
-	case *nn.BatchNorm1d:
-		s = &b.BatchNorm
-	case *nn.BatchNorm2d:
-		s = &b.BatchNorm
-	case *nn.BatchNorm3d:
-		s = &b.BatchNorm
-	}
-	if s.Mode.Training() {
+// checked is bn, ready to be fused.
+func checked(op string, bn *nn.BatchNorm) *nn.BatchNorm {
+	if bn.Mode.Training() {
 		torch.Throw(op, torch.KindValue, "Fusion only for eval!")
 	}
-	if !s.RunningMean.Defined() {
+	if !bn.RunningMean.Defined() {
 		torch.Throw(op, torch.KindValue, "bn.running_mean and bn.running_var must not be None")
 	}
-	return s
+	return bn
 }
