@@ -29,6 +29,7 @@ type spec struct {
 	Options map[string]any `json:"options"`
 	Second  map[string]any `json:"second,omitempty"` // of a second group, where they differ
 	Scaled  bool           `json:"scaled,omitempty"`
+	Tensor  bool           `json:"tensor,omitempty"` // Python has the learning rate in a tensor
 }
 
 // extra are the cases that PyTorch's test database lacks.
@@ -150,6 +151,7 @@ func TestStepsEqualPython(t *testing.T) {
 		inputs := newInputs()
 		want := split(peer.Run(t, "testdata/optim.py", inputs, append([]string{"run"}, extra...)...))
 		require.Greater(t, len(want), 100)
+		require.GreaterOrEqual(t, strings.Count(strings.Join(slices.Collect(maps.Keys(want)), "\n"), `"tensor": true`), 3)
 		halves, names := peer.Tensors{}, []string{"resume"}
 		maps.Copy(halves, inputs)
 		for _, name := range slices.Sorted(maps.Keys(want)) {

@@ -35,7 +35,10 @@ def specs():
         for way in ways:
             for config in info.optim_inputs_func(device="cpu"):
                 options = {k: v.item() if torch.is_tensor(v) else v for k, v in config.kwargs.items()}
-                yield {"kind": kind, "set": "matrices" if kind == "Muon" else "mixed", "options": complete(kind, options | way)}
+                spec = {"kind": kind, "set": "matrices" if kind == "Muon" else "mixed", "options": complete(kind, options | way)}
+                # Others take the number out of the tensor; these two go on with it in float32.
+                tensor = torch.is_tensor(config.kwargs.get("lr")) and kind not in ("Muon", "SparseAdam")
+                yield spec | ({"tensor": True} if tensor else {})
         if info.supports_complex and not info.only_supports_sparse_grads and kind not in ("Muon", "Adafactor"):
             yield {"kind": kind, "set": "complex", "options": complete(kind, ways[0])}
 
@@ -50,7 +53,10 @@ def make(inputs, spec, params):
     groups = [{"params": params}]
     if spec.get("second"):
         groups = [{"params": params[:2]}, {"params": params[2:], **spec["second"]}]
-    return getattr(torch.optim, spec["kind"])(groups, **spec["options"])
+    options = dict(spec["options"])
+    if spec.get("tensor"):
+        options["lr"] = torch.tensor(options["lr"])
+    return getattr(torch.optim, spec["kind"])(groups, **options)
 
 
 def run(inputs, spec):
@@ -101,6 +107,7 @@ def state(opt, params):
         results |= {f"state {i} {k}": v if torch.is_tensor(v) else torch.tensor(v) for k, v in s.items()}
     for i, g in enumerate(d["param_groups"]):
         for k, v in g.items():
+            v = v.item() if torch.is_tensor(v) else v
             if k != "foreach" and isinstance(v, (bool, float, int, tuple, list)):
                 v = [-1.0 if x is None else x for x in v] if isinstance(v, (tuple, list)) else v
                 results[f"group {i} {k}"] = torch.tensor(v, dtype=torch.float64)
