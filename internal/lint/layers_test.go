@@ -11,7 +11,7 @@ import (
 // layers is the house from the cellar to the roof. A package may import what lies in rows
 // above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
-	{"cgo", "cgo/gen", "internal/lint", "internal/pytext"},
+	{"cgo", "cgo/gen", "internal/lint", "internal/proc", "internal/pytext", "internal/reliability"},
 	{"torch"},
 	{"torch/aten"},
 	{"torch/cuda", "torch/torchtest", "internal/optable"},
@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"vision/transforms"},
 	{"vision/datasets"},
 	{"examples/internal/"},
-	{"examples/", "bench", "bench/", "compat", "compat/"},
+	{"examples/", "bench", "bench/", "compat", "compat/", "internal/reliability/"},
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.

@@ -101,8 +101,8 @@ type check struct {
 
 func (c *check) run() {
 	var last error
-	for _, shape := range shapes {
-		args := c.required(shape)
+	for _, shape := range optable.ExampleShapes {
+		args := c.form.Example(shape, c.generator)
 		ok, err := c.same(args)
 		last = err
 		if ok {
@@ -117,7 +117,7 @@ func (c *check) run() {
 // gone checks the form of an operator that the loaded libtorch does not have.
 func (c *check) gone() {
 	err := torch.Try(func() {
-		_, err := c.form.Call(c.required(shapes[0]))
+		_, err := c.form.Call(c.form.Example(optable.ExampleShapes[0], c.generator))
 		require.NoError(c.t, err)
 	})
 	require.ErrorIs(c.t, err, torch.ErrNotImplemented, c.form.Op)
@@ -133,7 +133,7 @@ func (c *check) withOptions(args map[string]any, shape []int) {
 			continue
 		}
 		more := maps.Clone(args)
-		more[p.Arg] = c.option(p, shape)
+		more[p.Arg] = c.form.ExampleOption(p, shape)
 		if ok, _ := c.same(more); ok {
 			c.options++
 		}

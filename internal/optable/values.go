@@ -1,29 +1,29 @@
-package optable_test
+package optable
 
 import (
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/libtorch-go/libtorch/internal/optable"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// shapes are tried in turn until an operator accepts its arguments.
-var shapes = [][]int{{4, 4}, {4}, {1, 4, 4}, {1, 4, 4, 4}, {1, 4, 4, 4, 4}, {}}
+// ExampleShapes are those to try in turn until an operator accepts its arguments.
+var ExampleShapes = [][]int{{4, 4}, {4}, {1, 4, 4}, {1, 4, 4, 4}, {1, 4, 4, 4, 4}, {}}
 
-// required makes arguments for the parameters that a form asks for.
-func (c *check) required(shape []int) map[string]any {
+// Example makes arguments for the parameters that the form asks for, of tensors with the
+// shape. Whether they suit the operator is to be seen.
+func (f Form) Example(shape []int, g *torch.Generator) map[string]any {
 	args := map[string]any{}
-	typ := reflect.TypeOf(c.form.Func)
-	for _, p := range c.form.Places() {
+	typ := reflect.TypeOf(f.Func)
+	for _, p := range f.Places() {
 		if p.Param < 0 || p.Elem >= 0 || (typ.IsVariadic() && p.Param == typ.NumIn()-1 && !listTail(typ)) {
 			continue
 		}
-		args[p.Arg] = value(c.form, p.Arg, typ.In(p.Param), shape)
+		args[p.Arg] = value(f, p.Arg, typ.In(p.Param), shape)
 	}
-	if strings.Contains(c.form.Op, "generator") && strings.Contains(c.form.Args, "generator=") {
-		args["generator"] = c.generator
+	if strings.Contains(f.Op, "generator") && strings.Contains(f.Args, "generator=") {
+		args["generator"] = g
 	}
 	return args
 }
@@ -34,11 +34,11 @@ func listTail(typ reflect.Type) bool {
 	return elem == reflect.TypeFor[torch.Tensor]() || elem.Kind() == reflect.Int
 }
 
-// option makes a value for an option that is not its default.
-func (c *check) option(p optable.Place, shape []int) any {
-	typ := reflect.TypeOf(c.form.Func)
+// ExampleOption makes a value for an option that is not its default.
+func (f Form) ExampleOption(p Place, shape []int) any {
+	typ := reflect.TypeOf(f.Func)
 	if p.Field == "" {
-		return value(c.form, p.Arg, typ.In(p.Param).Elem(), shape)
+		return value(f, p.Arg, typ.In(p.Param).Elem(), shape)
 	}
 	options := typ.In(0)
 	if options != reflect.TypeFor[torch.TensorOptions]() {
@@ -48,10 +48,10 @@ func (c *check) option(p optable.Place, shape []int) any {
 	if field.Type.Kind() == reflect.Bool {
 		return !p.Negate
 	}
-	return value(c.form, p.Arg, field.Type, shape)
+	return value(f, p.Arg, field.Type, shape)
 }
 
-func value(form optable.Form, arg string, typ reflect.Type, shape []int) any {
+func value(form Form, arg string, typ reflect.Type, shape []int) any {
 	switch typ {
 	case reflect.TypeFor[torch.Tensor]():
 		return tensor(form, arg, shape)
@@ -115,7 +115,7 @@ func number(arg string) int {
 	return 1
 }
 
-func ints(form optable.Form, arg string, shape []int) []int {
+func ints(form Form, arg string, shape []int) []int {
 	n := 1
 	for _, s := range shape {
 		n *= s
@@ -167,7 +167,7 @@ func reversed(n int) []int {
 }
 
 // tensor makes a tensor that fits the argument's name.
-func tensor(form optable.Form, arg string, shape []int) torch.Tensor {
+func tensor(form Form, arg string, shape []int) torch.Tensor {
 	n := 1
 	for _, s := range shape {
 		n *= s

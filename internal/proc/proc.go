@@ -1,0 +1,63 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// Usage is what the process takes at one moment.
+type Usage struct {
+	Resident, Peak int // bytes of memory: now, and at most since the start
+	Address        int // bytes of address space
+	Threads        int // of the operating system
+	Files          int // open descriptors
+}
+
+// Self reads the usage of this process.
+func Self() (u Usage, err error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return u, err
+	}
+	for name, at := range map[string]*int{"VmRSS": &u.Resident, "VmHWM": &u.Peak, "VmSize": &u.Address} {
+		if *at, err = number(text, name); err != nil {
+			return u, err
+		}
+		*at <<= 10 // from kB
+	}
+	if u.Threads, err = number(text, "Threads"); err != nil {
+		return u, err
+	}
+	files, err := os.ReadDir("/proc/self/fd")
+	u.Files = max(0, len(files)-1) // without that of the folder itself
+	return u, err
+}
+
+// number is the value of one line of a status file.
+func number(text []byte, name string) (n int, err error) {
+	_, rest, found := bytes.Cut(text, []byte("\n"+name+":"))
+	if !found {
+		return 0, fmt.Errorf("the system does not tell %s", name)
+	}
+	_, err = fmt.Sscan(string(rest[:min(len(rest), 32)]), &n)
+	return n, err
+}
+
+// Processor is the model of the CPU as the system names it.
+func Processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	if found := regexp.MustCompile(`model name\s*: (.+)`).FindSubmatch(text); found != nil {
+		return string(found[1])
+	}
+	return runtime.GOARCH
+}
+
+// Kernel is the name and release of the operating system.
+func Kernel() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return strings.TrimSpace(runtime.GOOS + " " + string(text))
+}

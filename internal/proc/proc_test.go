@@ -1,0 +1,46 @@
+package proc
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSelf(t *testing.T) {
+	before, err := Self()
+	require.NoError(t, err)
+	assert.Greater(t, before.Resident, 1<<20)
+	assert.GreaterOrEqual(t, before.Peak, before.Resident)
+	assert.GreaterOrEqual(t, before.Address, before.Resident)
+	assert.Positive(t, before.Threads)
+
+	const more = 64 << 20
+	block := make([]byte, more)
+	for i := range block {
+		block[i] = 1
+	}
+	file, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	after, err := Self()
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, after.Resident, before.Resident+more/2)
+	assert.Equal(t, before.Files+1, after.Files)
+	require.NoError(t, file.Close())
+	assert.EqualValues(t, 1, block[more-1])
+}
+
+func TestNumber(t *testing.T) {
+	text := []byte("Name:\tx\nVmRSS:\t  12 kB\n")
+	n, err := number(text, "VmRSS")
+	require.NoError(t, err)
+	assert.Equal(t, 12, n)
+	_, err = number(text, "Rss")
+	assert.ErrorContains(t, err, "does not tell Rss")
+}
+
+func TestMachine(t *testing.T) {
+	assert.NotEmpty(t, Processor())
+	assert.Contains(t, Kernel(), "linux ")
+}

@@ -1,0 +1,132 @@
+package leaks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
+	"github.com/libtorch-go/libtorch/torch/data"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/signal/windows"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/vision/models"
+	"github.com/libtorch-go/libtorch/vision/transforms"
+)
+
+var otherCases = cases{
+	"windows": func() {
+		for _, fn := range []func(int, *windows.Options) torch.Tensor{
+			windows.Bartlett, windows.Blackman, windows.Cosine, windows.Hamming, windows.Hann, windows.Nuttall,
+		} {
+			fn(4, nil)
+		}
+		windows.Exponential(4, 1, nil)
+		windows.Gaussian(4, 1, nil)
+		windows.GeneralCosine(4, []float64{0.5, 0.5}, nil)
+		windows.GeneralHamming(4, 0.5, nil)
+		windows.Kaiser(4, 1, nil)
+	},
+	"cuda": func() {
+		_, _, _ = cuda.IsAvailable(), cuda.DeviceCount(), cuda.Unavailable()
+		_, _ = cuda.On.String(), cuda.TF32.String()
+	},
+	"comparisons": func() {
+		x := torch.RandN(2)
+		torchtest.DefaultTolerance(torch.Float32)
+		torchtest.Devices()
+		check(torchtest.CheckGradients(func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{in[0].Mul(in[0])} },
+			[]torch.Tensor{x.To(torch.Float64).SetRequiresGrad(true)}))
+	},
+	"models": func() {
+		models.Names()
+		_, err := models.New("no such model", 10, nil)
+		refuse(err)
+	},
+	"transforms": func() {
+		r := rand.New(rand.NewPCG(1, 2))
+		images := torch.RandN(2, 3, 8, 8)
+		transforms.Normalize(images, torch.Zeros(3), torch.Ones(3))
+		transforms.RandomCrop(images, 4, 1, r)
+		transforms.RandomHorizontalFlip(images, r)
+	},
+}
+
+// numbers is a set whose samples are numbers.
+type numbers int
+
+func (n numbers) Len() int { return int(n) }
+
+func (n numbers) At(_ context.Context, i int) (data.Sample, error) {
+	return data.Sample{Input: torch.Full([]int{2}, float64(i)), Target: torch.FromValue(int64(i))}, nil
+}
+
+// broken is a source that fails.
+type broken struct{ err error }
+
+func (broken) Len() int { return 1 }
+
+func (b broken) Batch(context.Context, []int, *rand.Rand) (data.Batch, error) {
+	if b.err == nil {
+		panic("broken")
+	}
+	return data.Batch{}, b.err
+}
+
+func drain[B any](l *data.Loader[B]) (err error) {
+	for _, e := range l.Epoch(context.Background(), 0) {
+		err = errors.Join(err, e)
+	}
+	for _, e := range l.EpochFrom(context.Background(), 1, 0) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+var fileCases = cases{
+	"safetensors": func() {
+		tensors := map[string]torch.Tensor{"x": torch.RandN(3)}
+		var b bytes.Buffer
+		check(safetensors.Write(&b, maps.All(tensors), nil))
+		must(safetensors.Read(&b, int64(b.Len()))).Close()
+		path := filepath.Join(os.TempDir(), "leaks.safetensors")
+		check(safetensors.Save(path, maps.All(tensors), nil))
+		must(safetensors.Load(path)).Close()
+		check(os.Remove(path))
+	},
+	"loader": func() {
+		set := data.NewTensorDataset(torch.RandN(4, 2), torch.RandN(4))
+		doubled := data.Map(set, func(b data.Batch, _ *rand.Rand) data.Batch {
+			_ = b.Len()
+			return data.Batch{Input: b.Input.MulScalar(2), Target: b.Target}
+		})
+		l := must(data.NewLoader(doubled, &data.LoaderOptions{BatchSize: 2, Workers: 1, Shuffle: true}))
+		l.Len()
+		check(drain(l))
+	},
+	"samplers": func() {
+		source := data.Collate(numbers(4), data.Stack)
+		check(drain(must(data.NewLoader(source, &data.LoaderOptions{BatchSampler: data.Batched(data.Shard(data.Random(4, 1), 0, 2), 2, false)}))))
+		check(drain(must(data.NewLoader(source, &data.LoaderOptions{Sampler: data.Sequential(4)}))))
+	},
+	"errors of a loader": func() {
+		for _, b := range []broken{{}, {errors.New("broken")}} {
+			err := drain(must(data.NewLoader(b, &data.LoaderOptions{Workers: 1})))
+			refuse(err)
+			_ = err.Error()
+			var e *data.Error
+			if errors.As(err, &e) {
+				_ = e.Unwrap()
+			}
+			var p *data.PanicError
+			if errors.As(err, &p) {
+				_, _ = p.Error(), p.Unwrap()
+			}
+		}
+	},
+}

@@ -1,0 +1,204 @@
+package service
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/internal/reliability"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
+	"github.com/libtorch-go/libtorch/torch/optim"
+	"github.com/libtorch-go/libtorch/torch/safetensors"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+// program compiles testdata/ends: only a real main can return.
+func program(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go to compile the program with: ", err)
+	}
+	path := filepath.Join(t.TempDir(), "ends")
+	out, err := exec.Command("go", "build", "-o", path, "./testdata/ends").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+func TestEnds(t *testing.T) {
+	path, checkpoint := program(t), filepath.Join(t.TempDir(), "model.safetensors")
+	cases := []struct {
+		name string
+		args []string
+		send syscall.Signal // when it is ready; 0 for none
+		want string
+	}{
+		{"return", []string{"return"}, 0, "exit status 0"},
+		{"os.Exit", []string{"exit"}, 0, "exit status 3"},
+		{"panic", []string{"panic"}, 0, "exit status 2"},
+		{"SIGINT", []string{"wait"}, syscall.SIGINT, "signal: interrupt"},
+		{"SIGTERM", []string{"wait"}, syscall.SIGTERM, "signal: terminated"},
+		{"SIGTERM caught, and a checkpoint", []string{"checkpoint", checkpoint}, syscall.SIGTERM, "exit status 0"},
+	}
+	times := reliability.Size(20, 2)
+	for _, c := range cases {
+		wrong, slowest := 0, time.Duration(0)
+		for range times {
+			got, text, took := end(t, path, c.args, c.send)
+			if got != c.want || strings.Contains(text, "SIG") {
+				wrong++
+				t.Logf("%s: %s, want %s\n%s", c.name, got, c.want, text)
+			}
+			slowest = max(slowest, took)
+		}
+		reliability.Exactly(t, "wrong ends by "+c.name, wrong, 0)
+		reliability.AtMost(t, "slowest end by "+c.name, slowest.Seconds(), 5, "s")
+	}
+	file, err := safetensors.Load(checkpoint)
+	require.NoError(t, err)
+	defer file.Close()
+	assert.Len(t, file.Tensors, 2)
+}
+
+// end runs the program until it has ended: how, what it wrote to its standard error, and
+// how long that took from when it was ready.
+func end(t *testing.T, path string, args []string, send syscall.Signal) (how, text string, took time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	assert.NoError(t, err)
+	assert.Equal(t, "ready\n", line)
+	ready := time.Now()
+	if send != 0 {
+		require.NoError(t, cmd.Process.Signal(send))
+	}
+	_ = cmd.Wait() // the state says it better
+	return cmd.ProcessState.String(), complaints.String(), time.Since(ready)
+}
+
+// training keeps goroutines busy with small steps until it is stopped.
+type training struct {
+	steps   atomic.Int64
+	stopped atomic.Bool
+	all     sync.WaitGroup
+}
+
+func startTraining(goroutines int) *training {
+	var tr training
+	for range goroutines {
+		tr.all.Go(func() {
+			model := nn.NewLinear(32, 32, nil)
+			opt := optim.NewSGD(nn.Parameters(model), 1e-3, nil)
+			for !tr.stopped.Load() {
+				torch.Scope(func() {
+					F.MSELoss(model.Forward(torch.RandN(16, 32)), torch.RandN(16, 32), nil).Backward()
+					opt.Step()
+					opt.ZeroGrad()
+				})
+				tr.steps.Add(1)
+			}
+			opt.Close()
+			nn.Close(model)
+		})
+	}
+	return &tr
+}
+
+func (tr *training) stop() int64 {
+	tr.stopped.Store(true)
+	tr.all.Wait()
+	return tr.steps.Load()
+}
+
+// Go forks for an instant to start a program, from a process whose other threads are in
+// the middle of libtorch.
+func TestProgramsStartedWhileTraining(t *testing.T) {
+	torchtest.NoLeaks(t)
+	times, failed := reliability.Size(500, 100), 0
+	tr := startTraining(2)
+	for range times {
+		out, err := exec.Command("echo", "fine").Output()
+		if err != nil || string(out) != "fine\n" {
+			failed++
+		}
+	}
+	steps := tr.stop()
+	reliability.Exactly(t, "programs that failed of those started while training", failed, 0)
+	reliability.AtLeast(t, "training steps meanwhile", steps, int64(times))
+}
+
+// A profile interrupts threads wherever they are: 500 times a second, in libtorch too.
+func TestProfileWhileTraining(t *testing.T) {
+	torchtest.NoLeaks(t)
+	var profile bytes.Buffer
+	runtime.SetCPUProfileRate(500) // pprof then complains that it cannot have its 100, and goes on
+	require.NoError(t, pprof.StartCPUProfile(&profile))
+	tr := startTraining(2)
+	time.Sleep(time.Duration(reliability.Size(10, 2)) * time.Second)
+	steps := tr.stop()
+	pprof.StopCPUProfile()
+	reliability.AtLeast(t, "training steps under a profile at 500 Hz", steps, 100)
+
+	unpacked, err := gzip.NewReader(&profile)
+	require.NoError(t, err)
+	text, err := io.ReadAll(unpacked)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "runtime.cgocall", "no sample is from within libtorch")
+}
+
+// action is the kernel's struct sigaction.
+type action struct {
+	handler, flags, restorer uintptr
+	mask                     uint64
+}
+
+// Go's handlers run on a stack of their own (SA_ONSTACK). A library that sets handlers
+// without would have a signal overflow the small stack of a goroutine.
+func TestSignalHandlersRemain(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the layout of struct sigaction is that of amd64")
+	}
+	torchtest.NoLeaks(t)
+	torch.Scope(func() { torch.RandN(256, 256).MM(torch.RandN(256, 256)) }) // libtorch and its helpers have begun
+	const onStack, ignore, signals = 0x08000000, 1, 64
+	handled, off := 0, 0
+	for n := 1; n <= signals; n++ {
+		var a action
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a.mask), 0, 0)
+		require.Zero(t, errno, "signal %d", n)
+		if a.handler <= ignore {
+			continue
+		}
+		handled++
+		if a.flags&onStack == 0 {
+			off++
+			t.Logf("the handler of signal %d is not on a stack of its own", n)
+		}
+	}
+	reliability.AtLeast(t, "signals with a handler", handled, 20)
+	reliability.Exactly(t, "of these on the stack of a goroutine", off, 0)
+}
