@@ -181,6 +181,28 @@ func TestManyGoroutinesShareLanes(t *testing.T) {
 	})
 }
 
+// Without lanes, the bound on heavy operations keeps most goroutines from an OS thread:
+// where there was none, 2,000 goroutines made 178 threads, which kept 11 GB.
+func TestPlainGoroutinesDoNotMultiplyThreads(t *testing.T) {
+	const goroutines, calls = 500, 2
+	torchtest.NoLeaks(t)
+	x, kernel, w := torch.RandN(64, 3, 16, 16), torch.RandN(16, 3, 3, 3), torch.RandN(256, 256)
+	var most atomic.Int64
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for range calls {
+				torch.Conv2d(x, kernel).ReLU().Mean()
+				w.MM(w).Softmax(-1)
+			}
+			most.Store(max(most.Load(), int64(status("Threads:"))))
+		})
+	}
+	all.Wait()
+	t.Logf("at most %d threads", most.Load())
+	require.LessOrEqual(t, most.Load(), int64(20*runtime.GOMAXPROCS(0)))
+}
+
 // model is small, but has operations that OpenMP shares among threads.
 func model(x torch.Tensor) torch.Tensor {
 	return x.MatMul(x.T()).Softmax(-1).MatMul(x).Tanh()
