@@ -30,8 +30,9 @@
 //     of libtorch's bytes and runs when they grow.
 //
 // [Tensor.Keep] lets a tensor out of its scope; [Unscoped] makes tensors outside of it. Using
-// a tensor that is gone panics with a clear *[Error], never with a crash. [Stats] counts
-// what is alive, and a program built with -tags torchdebug knows where it was made.
+// a tensor that is gone panics with a clear *[Error], never with a crash. [Stats] and
+// [Scopes] count what is alive, and a program built with -tags torchdebug knows where it was
+// made. [SetMemoryLimits] says how much is too much.
 //
 // # Errors
 //
@@ -57,8 +58,14 @@
 // # Goroutines
 //
 // Tensors may be read from any goroutine. As with maps, a tensor that one goroutine
-// writes must not be used by another at the same time. Modes belong to the goroutine that
-// entered them; [Go] hands them on.
+// writes must not be used by another at the same time; a program built with -race reports
+// it where one is, as it does for variables. Modes belong to the goroutine that entered
+// them; [Go] hands them on.
+//
+// Any number of goroutines may compute. As many as there are processors are let into heavy
+// operations at a time ([SetConcurrency]); a server holds its requests to a fixed set of
+// threads with [Lanes]. [Unhealthy] tells a server when its card is lost, [Shutdown] ends the
+// use of libtorch in a process that lives on.
 //
 // # Devices
 //
