@@ -15,24 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/examples/internal/cli"
+	"github.com/libtorch-go/libtorch/examples/internal/clitest"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
-
-// A trigger is a writer that calls fire when a line with text goes through.
-type trigger struct {
-	seen bytes.Buffer
-	text string
-	fire func()
-}
-
-func (w *trigger) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.text) {
-		w.fire()
-	}
-	return w.seen.Write(p)
-}
 
 // A run that is interrupted and resumed writes the very file of one that is not: weights,
 // momentum, schedule, random numbers.
@@ -47,9 +35,9 @@ func TestResumedRunsAreEqualToTheBit(t *testing.T) {
 	require.NoError(t, err)
 	for _, where := range []string{"Epoch: [0][1/", "Test: [1/", "Epoch: [1][1/"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		out := &trigger{text: where, fire: cancel}
+		out := &clitest.Trigger{Text: where, Fire: cancel}
 		err := command(ctx, flags("resumed"), out)
-		require.Equal(t, 130, exitCode(err), "%v\n%s", err, &out.seen)
+		require.Equal(t, 130, cli.ExitCode(err), "%v\n%s", err, &out.Seen)
 		require.Contains(t, err.Error(), "-resume "+filepath.Join(dir, "resumed")+" goes on from there")
 		run(t, flags("resumed", "-resume", filepath.Join(dir, "resumed"))...)
 		got, err := os.ReadFile(filepath.Join(dir, "resumed"))
@@ -64,11 +52,8 @@ func TestResumedRunsAreEqualToTheBit(t *testing.T) {
 func TestSignalStopsCleanly(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		path := filepath.Join(t.TempDir(), "run.safetensors")
-		cmd, _, stderr := program(t, tiny("-limit", "800", "-epochs", "1", "-save", path)...)
-		cmd.Stdout = &trigger{text: "Epoch: [0][  2/", fire: func() { cmd.Process.Signal(signal) }}
-		cmd.Run()
-		require.Equal(t, 130, cmd.ProcessState.ExitCode(), stderr.String())
-		require.Regexp(t, `^resnet18: interrupted in epoch 0 after batch \d+ of 100; -resume .* goes on from there\n$`, stderr.String())
+		text := clitest.Signal(t, signal, "Epoch: [0][  2/", tiny("-limit", "800", "-epochs", "1", "-save", path)...)
+		require.Regexp(t, `^resnet18: interrupted in epoch 0 after batch \d+ of 100; -resume .* goes on from there\n$`, text)
 		file, err := safetensors.Load(path)
 		require.NoError(t, err)
 		file.Close()

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"strings"
 
+	"github.com/libtorch-go/libtorch/examples/internal/cli"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -56,35 +55,17 @@ var (
 	onCUDA = defaults{epochs: 30, batch: 512, lr: 0.4, limit: 0}
 )
 
-// A usageError is a mistake in the command line.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format+" (-h lists the flags)", args...)}
-}
-
 // parseFlags reads the command line. For -h it prints the flags to out and returns
 // flag.ErrHelp.
 func parseFlags(args []string, out io.Writer) (*config, error) {
 	c := &config{given: map[string]bool{}}
 	var device, dtype string
 	fs := flag.NewFlagSet("resnet18", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
 	c.register(fs, &device, &dtype)
-	err := fs.Parse(args)
-	fs.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(out, "resnet18 trains ResNet-18 on CIFAR-10. Its flags are those of PyTorch's ImageNet example:")
-		fs.SetOutput(out)
-		fs.PrintDefaults()
+	if err := cli.Parse(fs, args, out, "resnet18 trains ResNet-18 on CIFAR-10. Its flags are those of PyTorch's ImageNet example:"); err != nil {
 		return nil, err
-	case err != nil:
-		return nil, usagef("%w", err)
-	case fs.NArg() > 0:
-		return nil, usagef("unexpected argument %q", fs.Arg(0))
 	}
+	fs.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
 	if err := c.check(device, dtype); err != nil {
 		return nil, err
 	}
@@ -135,19 +116,19 @@ func (c *config) check(device, dtype string) error {
 		{"p", float64(c.printFreq), true},
 		{"threads", float64(c.threads), true},
 	} {
-		switch {
-		case !c.given[f.name]:
-		case f.positive && !(f.value > 0 && f.value <= math.MaxFloat32):
-			return usagef("-%s is %v, expected more than 0", f.name, f.value)
-		case !(f.value >= 0 && f.value <= math.MaxFloat32):
-			return usagef("-%s is %v, expected 0 or more", f.name, f.value)
+		want := cli.NotNegative
+		if f.positive {
+			want = cli.Positive
+		}
+		if err := want(f.name, f.value); err != nil && c.given[f.name] {
+			return err
 		}
 	}
 	if c.Momentum >= 1 {
-		return usagef("-momentum is %v, expected less than 1", c.Momentum)
+		return cli.Usagef("-momentum is %v, expected less than 1", c.Momentum)
 	}
 	if c.synthetic && c.dataDir != "" {
-		return usagef("-synthetic needs no -data")
+		return cli.Usagef("-synthetic needs no -data")
 	}
 	if err := c.checkDType(dtype); err != nil {
 		return err
@@ -163,10 +144,10 @@ func (c *config) checkDType(dtype string) error {
 	case "fp16", "float16", "half":
 		c.ampDType = torch.Float16
 	default:
-		return usagef("-amp-dtype is %q, expected bf16 or fp16", dtype)
+		return cli.Usagef("-amp-dtype is %q, expected bf16 or fp16", dtype)
 	}
 	if dtype != "" && !c.amp {
-		return usagef("-amp-dtype %s needs -amp", dtype)
+		return cli.Usagef("-amp-dtype %s needs -amp", dtype)
 	}
 	return nil
 }
@@ -177,7 +158,7 @@ func (c *config) checkDevice(device string) error {
 	}
 	dev, err := torch.ParseDevice(device)
 	if err != nil || !dev.IsCPU() && !dev.IsCUDA() {
-		return usagef("-device is %q, expected cpu, cuda or cuda:N", device)
+		return cli.Usagef("-device is %q, expected cpu, cuda or cuda:N", device)
 	}
 	c.device = dev
 	return nil

@@ -12,41 +12,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
+	"github.com/libtorch-go/libtorch/examples/internal/cli"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	err := command(ctx, os.Args[1:], os.Stdout)
-	code := exitCode(err)
-	if code != 0 {
-		fmt.Fprintln(os.Stderr, "resnet18:", err)
-	}
-	os.Exit(code)
-}
-
-// exitCode is 2 for mistakes in the command line, 130 after an interrupt, as shells have it,
-// and 1 for all other errors.
-func exitCode(err error) int {
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.As(err, new(usageError)):
-		return 2
-	case errors.Is(err, context.Canceled):
-		return 130
-	}
-	return 1
-}
+func main() { cli.Main("resnet18", command) }
 
 func command(ctx context.Context, args []string, out io.Writer) error {
 	c, err := parseFlags(args, out)

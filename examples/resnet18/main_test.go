@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,42 +10,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/examples/internal/cli"
+	"github.com/libtorch-go/libtorch/examples/internal/clitest"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// runAsCommand in the environment makes of the test binary the program itself, so that
-// tests can see its exit code and send it signals, also where there is no Go toolchain.
-const runAsCommand = "RESNET18_RUN_AS_COMMAND"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(runAsCommand) != "" {
-		main()
-	}
+	clitest.Main(main)
 	torchtest.Main(m)
-}
-
-// program is the program as a process of its own.
-func program(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
-	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	cmd = exec.Command(self, args...)
-	cmd.Env = append(os.Environ(), runAsCommand+"=1")
-	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	return cmd, stdout, stderr
 }
 
 // requireFails runs the program and wants an exit code and, on stderr, one line with text.
 func requireFails(t *testing.T, code int, text string, args ...string) {
 	t.Helper()
-	cmd, stdout, stderr := program(t, args...)
-	err := cmd.Run()
-	require.Equal(t, code, cmd.ProcessState.ExitCode(), "%v: %v\n%s%s", args, err, stdout, stderr)
-	require.Equal(t, 1, strings.Count(stderr.String(), "\n"), "%v: expected one line, got\n%s", args, stderr)
-	require.True(t, strings.HasPrefix(stderr.String(), "resnet18: "), stderr.String())
-	require.Contains(t, stderr.String(), text)
+	clitest.Fails(t, "resnet18", code, text, args...)
 }
 
 // run is the program within this process. It returns what it prints.
@@ -117,17 +93,10 @@ func TestWhatIsMissing(t *testing.T) {
 func TestHelp(t *testing.T) {
 	out := new(bytes.Buffer)
 	err := command(t.Context(), []string{"-h"}, out)
-	require.Zero(t, exitCode(err))
+	require.Zero(t, cli.ExitCode(err))
 	for _, name := range strings.Fields("amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark deterministic resume e synthetic save threads") {
 		require.Contains(t, out.String(), "  -"+name)
 	}
-}
-
-func TestExitCode(t *testing.T) {
-	require.Equal(t, 0, exitCode(nil))
-	require.Equal(t, 1, exitCode(errors.New("disk full")))
-	require.Equal(t, 2, exitCode(usagef("-b is 0")))
-	require.Equal(t, 130, exitCode(context.Canceled))
 }
 
 // losses are the mean losses of the last lines of all epochs.

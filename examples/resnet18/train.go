@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/libtorch-go/libtorch/amp"
+	"github.com/libtorch-go/libtorch/examples/internal/cli"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/nn"
@@ -144,12 +145,6 @@ func (t *trainer) prepare(b data.Batch) (images, labels torch.Tensor) {
 	return transforms.Normalize(images, t.mean, t.std), b.Target.To(t.device, torch.NonBlocking)
 }
 
-// An interrupt is a run's end by a signal.
-type interrupt struct{ text string }
-
-func (i interrupt) Error() string { return i.text }
-func (i interrupt) Unwrap() error { return context.Canceled }
-
 // stopped is what to tell of an error in the middle of an epoch. After a signal the state of
 // the run is stored first.
 func (t *trainer) stopped(err error) error {
@@ -158,10 +153,10 @@ func (t *trainer) stopped(err error) error {
 	}
 	text := fmt.Sprintf("interrupted in epoch %d after batch %d of %d", t.epoch, t.batch, t.train.Len())
 	if t.save == "" {
-		return interrupt{text + "; nothing is stored without -save"}
+		return cli.Interruptedf("%s; nothing is stored without -save", text)
 	}
 	if err := t.store(); err != nil {
 		return err
 	}
-	return interrupt{fmt.Sprintf("%s; -resume %s goes on from there", text, t.save)}
+	return cli.Interruptedf("%s; -resume %s goes on from there", text, t.save)
 }

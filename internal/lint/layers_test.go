@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"amp", "vision", "vision/imageio", "vision/models", "internal/parity"},
 	{"vision/transforms"},
 	{"vision/datasets"},
+	{"examples/internal/cli", "examples/internal/clitest", "examples/internal/meter"},
 	{"examples/internal/"},
 	{"examples/", "bench", "bench/", "compat", "compat/", "internal/reliability/"},
 }

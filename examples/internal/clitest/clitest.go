@@ -1,0 +1,80 @@
+package clitest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// asProgram in the environment makes of a test binary the program itself.
+const asProgram = "LIBTORCH_GO_EXAMPLE_AS_PROGRAM"
+
+// Main runs the program where the test binary is to be it; program does not return.
+func Main(program func()) {
+	if os.Getenv(asProgram) != "" {
+		program()
+	}
+}
+
+// Program is the program as a process of its own, with one thread, about to start.
+func Program(t testing.TB, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "OMP_NUM_THREADS=1")
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+// Fails runs the program, which is called name, and wants an exit code and, on stderr, one
+// line with text.
+func Fails(t testing.TB, name string, code int, text string, args ...string) {
+	t.Helper()
+	cmd, stdout, stderr := Program(t, args...)
+	err := cmd.Run()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Errorf("%v: exit code %d (%v), expected %d\n%s%s", args, got, err, code, stdout, stderr)
+	}
+	line := stderr.String()
+	if strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, name+": ") || !strings.Contains(line, text) {
+		t.Errorf("%v: expected one line, %s: … %s …, got\n%s", args, name, text, line)
+	}
+}
+
+// Signal runs the program, sends it the signal once it has printed text, wants it to end as
+// after an interrupt, and returns what it has on stderr.
+func Signal(t testing.TB, signal syscall.Signal, text string, args ...string) string {
+	t.Helper()
+	cmd, _, stderr := Program(t, args...)
+	out := &Trigger{Text: text, Fire: func() { _ = cmd.Process.Signal(signal) }}
+	cmd.Stdout = out
+	err := cmd.Run()
+	if got := cmd.ProcessState.ExitCode(); got != 130 {
+		t.Errorf("%v: exit code %d (%v) after %v, expected 130\n%s%s", args, got, err, signal, &out.Seen, stderr)
+	}
+	return stderr.String()
+}
+
+// A Trigger is a writer that calls Fire once, when the text goes through.
+type Trigger struct {
+	Text string
+	Fire func()
+	Seen bytes.Buffer // all that went through
+
+	fired bool
+}
+
+func (w *Trigger) Write(p []byte) (int, error) {
+	if !w.fired && strings.Contains(string(p), w.Text) {
+		w.fired = true
+		w.Fire()
+	}
+	return w.Seen.Write(p)
+}

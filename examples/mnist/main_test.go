@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
+)
+
+func TestMain(m *testing.M) {
+	clitest.Main(main)
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
+}
+
+func TestReadsDigits(t *testing.T) {
+	torchtest.NoLeaks(t)
+	out := new(bytes.Buffer)
+	args := []string{"-device", "cpu", "-drawn", "-limit", "1000", "-b", "20", "-lr", "0.003", "-epochs", "3", "-p", "25"}
+	require.NoError(t, command(t.Context(), args, out), out.String())
+	require.Contains(t, out.String(), "mnist: 1000 images to train on, 200 to test with, on cpu\n")
+	require.Contains(t, out.String(), "Epoch: [2][50/50]\tLoss ")
+	tests := regexp.MustCompile(` \* Acc@1 (.*)\n`).FindAllStringSubmatch(out.String(), -1)
+	require.Len(t, tests, 3, out.String())
+	var percent float64
+	_, err := fmt.Sscan(tests[2][1], &percent)
+	require.NoError(t, err)
+	require.Greater(t, percent, 80.0, out.String())
+}
+
+func TestMistakes(t *testing.T) {
+	clitest.Fails(t, "mnist", 2, "-limit is -1, expected 0 or more", "-limit", "-1")
+	clitest.Fails(t, "mnist", 2, "-drawn needs no -data", "-drawn", "-data", ".")
+	clitest.Fails(t, "mnist", 2, `-device is "tpu", expected cpu, cuda or cuda:N`, "-device", "tpu")
+	clitest.Fails(t, "mnist", 1, "no such file or directory; create it or name another", "-data", t.TempDir()+"/absent")
+}
+
+func TestInterrupt(t *testing.T) {
+	text := clitest.Signal(t, syscall.SIGTERM, "Epoch: [0][", "-device", "cpu", "-drawn", "-limit", "2000", "-b", "4", "-p", "1")
+	require.Regexp(t, `^mnist: interrupted in epoch 0 after batch \d+ of 500\n$`, text)
+}
