@@ -30,6 +30,8 @@ type frame struct {
 const (
 	flagWarned   = 1
 	flagPressure = 2
+	flagDropped  = 4
+	flagTrail    = 8
 )
 
 // Call is one trip through the door. The zero value is ready for Begin; a Call lives on
@@ -39,6 +41,7 @@ type Call struct {
 	n        int32 // words written so far
 	pins     int32
 	closed   bool // an argument was closed
+	back     bool // the call went through the door that leads back
 	words    [inlineWords]uint64
 	long     []uint64 // all words, once they no longer fit
 	pinned   [inlinePins]*Handle
@@ -265,6 +268,9 @@ func (c *Call) run(data unsafe.Pointer) *Error {
 			return err
 		}
 	}
+	if detours.Load() != 0 && data == nil {
+		return c.runBack()
+	}
 	words := &c.words[0]
 	if c.long != nil {
 		words = &c.long[0]
@@ -314,17 +320,27 @@ func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
 	if c.frame.kind == uint32(KindOutOfMemory) && c.op.functional() {
 		takeString(c.frame.msg, -1)
 		c.frame = frame{}
-		if data == nil {
+		switch {
+		case c.back:
+			c.passBack()
+		case data == nil:
 			door(c.op, words, &c.frame)
-		} else {
+		default:
 			doorData(c.op, words, data, &c.frame)
 		}
 	}
 	if c.frame.flags&flagWarned != 0 {
 		deliverWarnings()
 	}
+	var err *Error
 	if c.frame.kind != 0 {
-		return c.error()
+		err = c.error()
+	}
+	if c.frame.flags&flagDropped != 0 {
+		takeDropped()
+	}
+	if err != nil {
+		return err
 	}
 	garbage.drain()
 	if c.frame.flags&flagPressure != 0 {

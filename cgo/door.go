@@ -12,8 +12,13 @@ package cgo
 
 static const tg_api* api;
 
+void torchgoCallback(tg_turn* turn); // callback_cgo.go
+
 static inline void door(uint32_t op, const uint64_t* words, tg_frame* f) { api->call(op, words, f); }
 static inline void door_data(uint32_t op, const uint64_t* words, void* data, tg_frame* f) { api->call_data(op, words, data, f); }
+static void door_back(uint32_t op, uint64_t* words, uint64_t* stack, uint32_t depth, tg_frame* f) {
+	api->call_back(op, words, stack, depth, f);
+}
 static inline void door_free(uint64_t p) { free((void*)p); }
 
 static const char* library_open(const char* path, int lazy, int global) {
@@ -26,7 +31,7 @@ static const char* shim_open(const char* path, tg_api* out) {
 	if (!lib) return dlerror();
 	tg_open_fn fn = (tg_open_fn)dlsym(lib, "tg_open");
 	if (!fn) return dlerror();
-	api = fn();
+	api = fn(torchgoCallback);
 	*out = *api;
 	return NULL;
 }
@@ -69,6 +74,11 @@ func door(op Op, words *uint64, f *frame) {
 // once the call ends; no entry keeps the pointer.
 func doorData(op Op, words *uint64, data unsafe.Pointer, f *frame) {
 	C.door_data(C.uint32_t(op), (*C.uint64_t)(unsafe.Pointer(words)), data, (*C.tg_frame)(unsafe.Pointer(f)))
+}
+
+// doorBack may lead into Go again, so that its arguments are on the heap.
+func doorBack(op Op, words, stack []uint64, f *frame) {
+	C.door_back(C.uint32_t(op), (*C.uint64_t)(unsafe.SliceData(words)), (*C.uint64_t)(unsafe.SliceData(stack)), C.uint32_t(len(stack)), (*C.tg_frame)(unsafe.Pointer(f)))
 }
 
 // takeString copies n bytes (all up to a zero byte if n < 0) out of a malloc'ed block

@@ -15,6 +15,7 @@ const abiVersion = 0
 
 func door(Op, *uint64, *frame)                         { panic(errNoCgo) }
 func doorData(Op, *uint64, unsafe.Pointer, *frame)     { panic(errNoCgo) }
+func doorBack(Op, []uint64, []uint64, *frame)          { panic(errNoCgo) }
 func takeString(uint64, int) string                    { return "" }
 func takeWords(uint64, int) []uint64                   { return nil }
 func openLibrary(path string, lazy, global bool) error { return errNoCgo }

@@ -8,7 +8,7 @@ import (
 // Kind says what sort of failure an [Error] is.
 type Kind int
 
-// The first twelve are tg_kind in shim/torchgo.h; the rest arise on the Go side.
+// The first thirteen are tg_kind in shim/torchgo.h; the rest arise on the Go side.
 const (
 	KindNone Kind = iota
 	KindGeneric
@@ -22,6 +22,7 @@ const (
 	KindDist
 	kindStd
 	kindUnknown
+	KindCallback
 	KindClosed
 	KindLibrary
 	KindNoCUDA
@@ -34,6 +35,9 @@ type Error struct {
 	Code int      // the device runtime's error code, for KindAccelerator
 	Msg  string   // libtorch's own words
 	Args []string // the tensors among the arguments: "float32[2, 3]", "float32[2, 3] on cuda:0"
+
+	Cause error      // what failed in Go, for KindCallback
+	Trail []Recorded // in anomaly mode, the node that failed and where it comes from
 }
 
 func (e *Error) Error() string {
@@ -53,7 +57,14 @@ func (c *Call) error() *Error {
 		Args: c.describe(),
 	}
 	e.latch()
+	if c.frame.flags&flagTrail != 0 {
+		e.Trail = c.trail()
+	}
 	switch e.Kind {
+	case KindCallback:
+		if p, ok := TakeBack(c.frame.out[0]).(*CallbackPanic); ok {
+			e.Msg, e.Cause = p.Error(), p
+		}
 	case KindNotImplemented:
 		e.explainBackend()
 	case kindStd, kindUnknown:

@@ -140,6 +140,9 @@ func freeWords(words []uint64) {
 	words[0] = uint64(len(words) - 1)
 	var f frame
 	door(OpFree, &words[0], &f) // freeing has no errors and must not drain in turn
+	if f.flags&flagDropped != 0 {
+		takeDropped()
+	}
 }
 
 // storage is the identity of a tensor's memory and its bytes; 0 for a closed handle and for

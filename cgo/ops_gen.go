@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xfc9422e95fec868c
+const opsHash uint64 = 0x6cfea75a033f5a0d
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 65
+const opsByHand Op = 74
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -76,1915 +76,1924 @@ const (
 	OpSetSetting                                             Op = 62   // set_setting
 	OpCudaVersions                                           Op = 63   // cuda_versions
 	OpBoxed                                                  Op = 64   // boxed
-	OpAtenAndScalar                                          Op = 65   // __and__.Scalar
-	OpAtenAndTensor                                          Op = 66   // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 67   // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 68   // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 69   // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 70   // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 71   // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 72   // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 73   // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 74   // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 75   // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 76   // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 77   // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 78   // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 79   // __or__.Scalar
-	OpAtenOrTensor                                           Op = 80   // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 81   // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 82   // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 83   // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 84   // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 85   // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 86   // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 87   // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 88   // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 89   // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 90   // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 91   // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 92   // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 93   // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 94   // _addmm_activation
-	OpAtenAMinMax                                            Op = 95   // _aminmax
-	OpAtenAMinMaxDim                                         Op = 96   // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 97   // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 98   // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 99   // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 100  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 101  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 102  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 103  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 104  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 105  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 106  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 107  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 108  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 109  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 110  // _cast_Byte
-	OpAtenCastChar                                           Op = 111  // _cast_Char
-	OpAtenCastDouble                                         Op = 112  // _cast_Double
-	OpAtenCastFloat                                          Op = 113  // _cast_Float
-	OpAtenCastHalf                                           Op = 114  // _cast_Half
-	OpAtenCastInt                                            Op = 115  // _cast_Int
-	OpAtenCastLong                                           Op = 116  // _cast_Long
-	OpAtenCastShort                                          Op = 117  // _cast_Short
-	OpAtenCDistBackward                                      Op = 118  // _cdist_backward
-	OpAtenCDistForward                                       Op = 119  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 120  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 121  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 122  // _chunk_cat
-	OpAtenCoalesce                                           Op = 123  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 124  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 125  // _compute_linear_combination
-	OpAtenConj                                               Op = 126  // _conj
-	OpAtenConjCopy                                           Op = 127  // _conj_copy
-	OpAtenConjPhysical                                       Op = 128  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 129  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 130  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 131  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 132  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 133  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 134  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 135  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 136  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 137  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 138  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 139  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 140  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 141  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 142  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 143  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 144  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 145  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 146  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 147  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 148  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 149  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 150  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 151  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 152  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 153  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 154  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 155  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 156  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 157  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 158  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 159  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 160  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 161  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 162  // _dimI
-	OpAtenDimV                                               Op = 163  // _dimV
-	OpAtenDimArange                                          Op = 164  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 165  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 166  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 167  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 168  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 169  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 170  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 171  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 172  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 173  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 174  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 175  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 176  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 177  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 178  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 179  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 180  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 181  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 182  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 183  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 184  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 185  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 186  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 187  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 188  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 189  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 190  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 191  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 192  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 193  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 194  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 195  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 196  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 197  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 198  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 199  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 200  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 201  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 202  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 203  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 204  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 205  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 206  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 207  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 208  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 209  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 210  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 211  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 212  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 213  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 214  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 215  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 216  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 217  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 218  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 219  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 220  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 221  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 222  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 223  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 224  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 225  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 226  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 227  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 228  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 229  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 230  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 231  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 232  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 233  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 234  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 235  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 236  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 237  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 238  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 239  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 240  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 241  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 242  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 243  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 244  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 245  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 246  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 247  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 248  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 249  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 250  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 251  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 252  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 253  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 254  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 255  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 256  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 257  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 258  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 259  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 260  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 261  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 262  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 263  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 264  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 265  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 266  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 267  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 268  // _foreach_log
-	OpAtenForeachLog10                                       Op = 269  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 270  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 271  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 272  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 273  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 274  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 275  // _foreach_log_
-	OpAtenForeachMax                                         Op = 276  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 277  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 278  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 279  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 280  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 281  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 282  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 283  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 284  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 285  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 286  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 287  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 288  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 289  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 290  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 291  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 292  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 293  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 294  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 295  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 296  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 297  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 298  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 299  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 300  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 301  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 302  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 303  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 304  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 305  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 306  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 307  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 308  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 309  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 310  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 311  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 312  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 313  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 314  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 315  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 316  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 317  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 318  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 319  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 320  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 321  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 322  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 323  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 324  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 325  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 326  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 327  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 328  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 329  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 330  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 331  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 332  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 333  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 334  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 335  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 336  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 337  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 338  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 339  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 340  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 341  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 342  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 343  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 344  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 345  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 346  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 347  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 348  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 349  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 350  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 351  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 352  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 353  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 354  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 355  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 356  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 357  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 358  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 359  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 360  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 361  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 362  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 363  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 364  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 365  // _index_put_impl_
-	OpAtenIndices                                            Op = 366  // _indices
-	OpAtenIndicesCopy                                        Op = 367  // _indices_copy
-	OpAtenIntMM                                              Op = 368  // _int_mm
-	OpAtenIsAllTrue                                          Op = 369  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 370  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 371  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 372  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 373  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 374  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 375  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 376  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 377  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 378  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 379  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 380  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 381  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 382  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 383  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 384  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 385  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 386  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 387  // _make_dep_token
-	OpAtenMakeDual                                           Op = 388  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 389  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 390  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 391  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 392  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 393  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 394  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 395  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 396  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 397  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 398  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 399  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 400  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 401  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 402  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 403  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 404  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 405  // _neg_view
-	OpAtenNegViewCopy                                        Op = 406  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 407  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 408  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 409  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 410  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 411  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 412  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 413  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 414  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 415  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 416  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 417  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 418  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 419  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 420  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 421  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 422  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 423  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 424  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 425  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 426  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 427  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 428  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 429  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 430  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 431  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 432  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 433  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 434  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 435  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 436  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 437  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 438  // _pad_circular
-	OpAtenPadEnum                                            Op = 439  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 440  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 441  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 442  // _pdist_backward
-	OpAtenPDistForward                                       Op = 443  // _pdist_forward
-	OpAtenPinMemory                                          Op = 444  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 445  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 446  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 447  // _print
-	OpAtenPropagateXLAData                                   Op = 448  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 449  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 450  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 451  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 452  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 453  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 454  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 455  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 456  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 457  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 458  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 459  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 460  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 461  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 462  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 463  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 464  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 465  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 466  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 467  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 468  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 469  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 470  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 471  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 472  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 473  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 474  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 475  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 476  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 477  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 478  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 479  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 480  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 481  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 482  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 483  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 484  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 485  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 486  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 487  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 488  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 489  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 490  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 491  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 492  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 493  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 494  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 495  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 496  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 497  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 498  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 499  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 500  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 501  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 502  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 503  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 504  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 505  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 506  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 507  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 508  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 509  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 510  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 511  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 512  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 513  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 514  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 515  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 516  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 517  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 518  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 519  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 520  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 521  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 522  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 523  // _spdiags
-	OpAtenSpsolve                                            Op = 524  // _spsolve
-	OpAtenStack                                              Op = 525  // _stack
-	OpAtenStandardGamma                                      Op = 526  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 527  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 528  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 529  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 530  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 531  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 532  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 533  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 534  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 535  // _to_copy
-	OpAtenToCPU                                              Op = 536  // _to_cpu
-	OpAtenToDense                                            Op = 537  // _to_dense
-	OpAtenToSparse                                           Op = 538  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 539  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 540  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 541  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 542  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 543  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 544  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 545  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 546  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 547  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 548  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 549  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 550  // _unique
-	OpAtenUnique2                                            Op = 551  // _unique2
-	OpAtenUnpackDual                                         Op = 552  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 553  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 554  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 555  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 556  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 557  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 558  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 559  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 560  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 561  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 562  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 563  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 564  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 565  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 566  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 567  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 568  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 569  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 570  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 571  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 572  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 573  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 574  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 575  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 576  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 577  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 578  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 579  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 580  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 581  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 582  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 583  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 584  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 585  // _values
-	OpAtenValuesCopy                                         Op = 586  // _values_copy
-	OpAtenVersion                                            Op = 587  // _version
-	OpAtenWeightInt4PackMM                                   Op = 588  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 589  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 590  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 591  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 592  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 593  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 594  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 595  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 596  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 597  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 598  // abs
-	OpAbsInPlace                                             Op = 599  // abs_
-	OpAbsolute                                               Op = 600  // absolute
-	OpAbsoluteInPlace                                        Op = 601  // absolute_
-	OpAcos                                                   Op = 602  // acos
-	OpAcosInPlace                                            Op = 603  // acos_
-	OpAcosh                                                  Op = 604  // acosh
-	OpAcoshInPlace                                           Op = 605  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 606  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 607  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 608  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 609  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 610  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 611  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 612  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 613  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 614  // add.Scalar
-	OpAddTensor                                              Op = 615  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 616  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 617  // add_.Tensor
-	OpAddBMM                                                 Op = 618  // addbmm
-	OpAddBMMInPlace                                          Op = 619  // addbmm_
-	OpAddCDiv                                                Op = 620  // addcdiv
-	OpAddCDivInPlace                                         Op = 621  // addcdiv_
-	OpAddCMul                                                Op = 622  // addcmul
-	OpAddCMulInPlace                                         Op = 623  // addcmul_
-	OpAddMM                                                  Op = 624  // addmm
-	OpAddMMDType                                             Op = 625  // addmm.dtype
-	OpAddMMInPlace                                           Op = 626  // addmm_
-	OpAddMV                                                  Op = 627  // addmv
-	OpAddMVInPlace                                           Op = 628  // addmv_
-	OpAddR                                                   Op = 629  // addr
-	OpAddRInPlace                                            Op = 630  // addr_
-	OpAdjoint                                                Op = 631  // adjoint
-	OpAffineGridGenerator                                    Op = 632  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 633  // affine_grid_generator_backward
-	OpAlias                                                  Op = 634  // alias
-	OpAliasCopy                                              Op = 635  // alias_copy
-	OpAlignAs                                                Op = 636  // align_as
-	OpAlignTensors                                           Op = 637  // align_tensors
-	OpAll                                                    Op = 638  // all
-	OpAllDim                                                 Op = 639  // all.dim
-	OpAllDims                                                Op = 640  // all.dims
-	OpAllClose                                               Op = 641  // allclose
-	OpAlphaDropout                                           Op = 642  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 643  // alpha_dropout_
-	OpAMax                                                   Op = 644  // amax
-	OpAMin                                                   Op = 645  // amin
-	OpAMinMax                                                Op = 646  // aminmax
-	OpAngle                                                  Op = 647  // angle
-	OpAny                                                    Op = 648  // any
-	OpAnyDim                                                 Op = 649  // any.dim
-	OpAnyDims                                                Op = 650  // any.dims
-	OpArange                                                 Op = 651  // arange
-	OpArangeStart                                            Op = 652  // arange.start
-	OpArangeStartStep                                        Op = 653  // arange.start_step
-	OpArccos                                                 Op = 654  // arccos
-	OpArccosInPlace                                          Op = 655  // arccos_
-	OpArccosh                                                Op = 656  // arccosh
-	OpArccoshInPlace                                         Op = 657  // arccosh_
-	OpArcsin                                                 Op = 658  // arcsin
-	OpArcsinInPlace                                          Op = 659  // arcsin_
-	OpArcsinh                                                Op = 660  // arcsinh
-	OpArcsinhInPlace                                         Op = 661  // arcsinh_
-	OpArctan                                                 Op = 662  // arctan
-	OpArctan2                                                Op = 663  // arctan2
-	OpArctan2InPlace                                         Op = 664  // arctan2_
-	OpArctanInPlace                                          Op = 665  // arctan_
-	OpArctanh                                                Op = 666  // arctanh
-	OpArctanhInPlace                                         Op = 667  // arctanh_
-	OpArgMax                                                 Op = 668  // argmax
-	OpArgMin                                                 Op = 669  // argmin
-	OpArgSort                                                Op = 670  // argsort
-	OpArgSortStable                                          Op = 671  // argsort.stable
-	OpArgWhere                                               Op = 672  // argwhere
-	OpAsStrided                                              Op = 673  // as_strided
-	OpAsStridedInPlace                                       Op = 674  // as_strided_
-	OpAsStridedCopy                                          Op = 675  // as_strided_copy
-	OpAsStridedScatter                                       Op = 676  // as_strided_scatter
-	OpAsin                                                   Op = 677  // asin
-	OpAsinInPlace                                            Op = 678  // asin_
-	OpAsinh                                                  Op = 679  // asinh
-	OpAsinhInPlace                                           Op = 680  // asinh_
-	OpAtan                                                   Op = 681  // atan
-	OpAtan2                                                  Op = 682  // atan2
-	OpAtan2InPlace                                           Op = 683  // atan2_
-	OpAtanInPlace                                            Op = 684  // atan_
-	OpAtanh                                                  Op = 685  // atanh
-	OpAtanhInPlace                                           Op = 686  // atanh_
-	OpAtLeast1d                                              Op = 687  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 688  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 689  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 690  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 691  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 692  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 693  // avg_pool1d
-	OpAvgPool2d                                              Op = 694  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 695  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 696  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 697  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 698  // baddbmm
-	OpBAddBMMDType                                           Op = 699  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 700  // baddbmm_
-	OpBartlettWindow                                         Op = 701  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 702  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 703  // batch_norm
-	OpBatchNormBackward                                      Op = 704  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 705  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 706  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 707  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 708  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 709  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 710  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 711  // batch_norm_update_stats
-	OpBernoulli                                              Op = 712  // bernoulli
-	OpBernoulliP                                             Op = 713  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 714  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 715  // bernoulli_.float
-	OpBilinear                                               Op = 716  // bilinear
-	OpBinaryCrossEntropy                                     Op = 717  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 718  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 719  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 720  // bincount
-	OpBinomial                                               Op = 721  // binomial
-	OpBitwiseAndScalar                                       Op = 722  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 723  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 724  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 725  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 726  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 727  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 728  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 729  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 730  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 731  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 732  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 733  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 734  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 735  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 736  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 737  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 738  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 739  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 740  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 741  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 742  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 743  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 744  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 745  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 746  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 747  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 748  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 749  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 750  // blackman_window.periodic
-	OpBlockDiag                                              Op = 751  // block_diag
-	OpBMM                                                    Op = 752  // bmm
-	OpBMMDType                                               Op = 753  // bmm.dtype
-	OpBroadcastTensors                                       Op = 754  // broadcast_tensors
-	OpBroadcastTo                                            Op = 755  // broadcast_to
-	OpBucketizeScalar                                        Op = 756  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 757  // bucketize.Tensor
-	OpCanCast                                                Op = 758  // can_cast
-	OpCartesianProd                                          Op = 759  // cartesian_prod
-	OpCat                                                    Op = 760  // cat
-	OpCauchyInPlace                                          Op = 761  // cauchy_
-	OpCColIndices                                            Op = 762  // ccol_indices
-	OpCColIndicesCopy                                        Op = 763  // ccol_indices_copy
-	OpCDist                                                  Op = 764  // cdist
-	OpCeil                                                   Op = 765  // ceil
-	OpCeilInPlace                                            Op = 766  // ceil_
-	OpCELU                                                   Op = 767  // celu
-	OpCELUInPlace                                            Op = 768  // celu_
-	OpChainMatMul                                            Op = 769  // chain_matmul
-	OpCHalf                                                  Op = 770  // chalf
-	OpChannelShuffle                                         Op = 771  // channel_shuffle
-	OpCholesky                                               Op = 772  // cholesky
-	OpCholeskyInverse                                        Op = 773  // cholesky_inverse
-	OpCholeskySolve                                          Op = 774  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 775  // choose_qparams_optimized
-	OpChunk                                                  Op = 776  // chunk
-	OpClamp                                                  Op = 777  // clamp
-	OpClampTensor                                            Op = 778  // clamp.Tensor
-	OpClampInPlace                                           Op = 779  // clamp_
-	OpClampInPlaceTensor                                     Op = 780  // clamp_.Tensor
-	OpClampMax                                               Op = 781  // clamp_max
-	OpClampMaxTensor                                         Op = 782  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 783  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 784  // clamp_max_.Tensor
-	OpClampMin                                               Op = 785  // clamp_min
-	OpClampMinTensor                                         Op = 786  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 787  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 788  // clamp_min_.Tensor
-	OpClip                                                   Op = 789  // clip
-	OpClipTensor                                             Op = 790  // clip.Tensor
-	OpClipInPlace                                            Op = 791  // clip_
-	OpClipInPlaceTensor                                      Op = 792  // clip_.Tensor
-	OpClone                                                  Op = 793  // clone
-	OpCoalesce                                               Op = 794  // coalesce
-	OpCol2Im                                                 Op = 795  // col2im
-	OpColIndices                                             Op = 796  // col_indices
-	OpColIndicesCopy                                         Op = 797  // col_indices_copy
-	OpColumnStack                                            Op = 798  // column_stack
-	OpCombinations                                           Op = 799  // combinations
-	OpComplex                                                Op = 800  // complex
-	OpConcat                                                 Op = 801  // concat
-	OpConcatenate                                            Op = 802  // concatenate
-	OpConj                                                   Op = 803  // conj
-	OpConjPhysical                                           Op = 804  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 805  // conj_physical_
-	OpConstantPadND                                          Op = 806  // constant_pad_nd
-	OpContiguous                                             Op = 807  // contiguous
-	OpConv1d                                                 Op = 808  // conv1d
-	OpConv1dPadding                                          Op = 809  // conv1d.padding
-	OpConv2d                                                 Op = 810  // conv2d
-	OpConv2dPadding                                          Op = 811  // conv2d.padding
-	OpConv3d                                                 Op = 812  // conv3d
-	OpConv3dPadding                                          Op = 813  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 814  // conv_depthwise3d
-	OpConvTBC                                                Op = 815  // conv_tbc
-	OpConvTBCBackward                                        Op = 816  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 817  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 818  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 819  // conv_transpose3d.input
-	OpConvolution                                            Op = 820  // convolution
-	OpConvolutionBackward                                    Op = 821  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 822  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 823  // convolution_overrideable
-	OpCopy                                                   Op = 824  // copy
-	OpCopyInPlace                                            Op = 825  // copy_
-	OpCopySparseToSparseInPlace                              Op = 826  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 827  // copysign.Scalar
-	OpCopysignTensor                                         Op = 828  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 829  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 830  // copysign_.Tensor
-	OpCorrCoef                                               Op = 831  // corrcoef
-	OpCos                                                    Op = 832  // cos
-	OpCosInPlace                                             Op = 833  // cos_
-	OpCosh                                                   Op = 834  // cosh
-	OpCoshInPlace                                            Op = 835  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 836  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 837  // cosine_similarity
-	OpCountNonzero                                           Op = 838  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 839  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 840  // cov
-	OpCross                                                  Op = 841  // cross
-	OpCrossEntropyLoss                                       Op = 842  // cross_entropy_loss
-	OpCRowIndices                                            Op = 843  // crow_indices
-	OpCRowIndicesCopy                                        Op = 844  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 845  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 846  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 847  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 848  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 849  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 850  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 851  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 852  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 853  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 854  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 855  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 856  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 857  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 858  // cummax
-	OpCumMaxMinBackward                                      Op = 859  // cummaxmin_backward
-	OpCumMin                                                 Op = 860  // cummin
-	OpCumProd                                                Op = 861  // cumprod
-	OpCumProdInPlace                                         Op = 862  // cumprod_
-	OpCumProdBackward                                        Op = 863  // cumprod_backward
-	OpCumSum                                                 Op = 864  // cumsum
-	OpCumSumInPlace                                          Op = 865  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 866  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 867  // cumulative_trapezoid.x
-	OpData                                                   Op = 868  // data
-	OpDeg2Rad                                                Op = 869  // deg2rad
-	OpDeg2RadInPlace                                         Op = 870  // deg2rad_
-	OpDenseDim                                               Op = 871  // dense_dim
-	OpDequantizeSelf                                         Op = 872  // dequantize.self
-	OpDequantizeTensors                                      Op = 873  // dequantize.tensors
-	OpDet                                                    Op = 874  // det
-	OpDetach                                                 Op = 875  // detach
-	OpDetachInPlace                                          Op = 876  // detach_
-	OpDetachCopy                                             Op = 877  // detach_copy
-	OpDiag                                                   Op = 878  // diag
-	OpDiagEmbed                                              Op = 879  // diag_embed
-	OpDiagFlat                                               Op = 880  // diagflat
-	OpDiagonal                                               Op = 881  // diagonal
-	OpDiagonalBackward                                       Op = 882  // diagonal_backward
-	OpDiagonalCopy                                           Op = 883  // diagonal_copy
-	OpDiagonalScatter                                        Op = 884  // diagonal_scatter
-	OpDiff                                                   Op = 885  // diff
-	OpDigamma                                                Op = 886  // digamma
-	OpDigammaInPlace                                         Op = 887  // digamma_
-	OpDist                                                   Op = 888  // dist
-	OpDivScalar                                              Op = 889  // div.Scalar
-	OpDivScalarMode                                          Op = 890  // div.Scalar_mode
-	OpDivTensor                                              Op = 891  // div.Tensor
-	OpDivTensorMode                                          Op = 892  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 893  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 894  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 895  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 896  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 897  // divide.Scalar
-	OpDivideScalarMode                                       Op = 898  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 899  // divide.Tensor
-	OpDivideTensorMode                                       Op = 900  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 901  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 902  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 903  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 904  // divide_.Tensor_mode
-	OpDot                                                    Op = 905  // dot
-	OpDropout                                                Op = 906  // dropout
-	OpDropoutInPlace                                         Op = 907  // dropout_
-	OpDSplitArray                                            Op = 908  // dsplit.array
-	OpDSplitInt                                              Op = 909  // dsplit.int
-	OpDStack                                                 Op = 910  // dstack
-	OpEinsum                                                 Op = 911  // einsum
-	OpELU                                                    Op = 912  // elu
-	OpELUInPlace                                             Op = 913  // elu_
-	OpELUBackward                                            Op = 914  // elu_backward
-	OpEmbedding                                              Op = 915  // embedding
-	OpEmbeddingBackward                                      Op = 916  // embedding_backward
-	OpEmbeddingBag                                           Op = 917  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 918  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 919  // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 920  // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 921  // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 922  // empty.memory_format
-	OpEmptyLike                                              Op = 923  // empty_like
-	OpEmptyPermuted                                          Op = 924  // empty_permuted
-	OpEmptyQuantized                                         Op = 925  // empty_quantized
-	OpEmptyStrided                                           Op = 926  // empty_strided
-	OpEqScalar                                               Op = 927  // eq.Scalar
-	OpEqTensor                                               Op = 928  // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 929  // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 930  // eq_.Tensor
-	OpEqual                                                  Op = 931  // equal
-	OpErf                                                    Op = 932  // erf
-	OpErfInPlace                                             Op = 933  // erf_
-	OpErfc                                                   Op = 934  // erfc
-	OpErfcInPlace                                            Op = 935  // erfc_
-	OpErfinv                                                 Op = 936  // erfinv
-	OpErfinvInPlace                                          Op = 937  // erfinv_
-	OpExp                                                    Op = 938  // exp
-	OpExp2                                                   Op = 939  // exp2
-	OpExp2InPlace                                            Op = 940  // exp2_
-	OpExpInPlace                                             Op = 941  // exp_
-	OpExpand                                                 Op = 942  // expand
-	OpExpandAs                                               Op = 943  // expand_as
-	OpExpandCopy                                             Op = 944  // expand_copy
-	OpExpm1                                                  Op = 945  // expm1
-	OpExpm1InPlace                                           Op = 946  // expm1_
-	OpExponentialInPlace                                     Op = 947  // exponential_
-	OpEye                                                    Op = 948  // eye
-	OpEyeM                                                   Op = 949  // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 950  // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 951  // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 952  // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 953  // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 954  // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 955  // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 956  // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 957  // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 958  // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 959  // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 960  // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 961  // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 962  // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 963  // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 964  // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 965  // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 966  // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 967  // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 968  // feature_dropout_
-	OpFFTFFT                                                 Op = 969  // fft_fft
-	OpFFTFFT2                                                Op = 970  // fft_fft2
-	OpFFTFFTFreq                                             Op = 971  // fft_fftfreq
-	OpFFTFFTN                                                Op = 972  // fft_fftn
-	OpFFTFFTShift                                            Op = 973  // fft_fftshift
-	OpFFTHFFT                                                Op = 974  // fft_hfft
-	OpFFTHFFT2                                               Op = 975  // fft_hfft2
-	OpFFTHFFTN                                               Op = 976  // fft_hfftn
-	OpFFTIFFT                                                Op = 977  // fft_ifft
-	OpFFTIFFT2                                               Op = 978  // fft_ifft2
-	OpFFTIFFTN                                               Op = 979  // fft_ifftn
-	OpFFTIFFTShift                                           Op = 980  // fft_ifftshift
-	OpFFTIHFFT                                               Op = 981  // fft_ihfft
-	OpFFTIHFFT2                                              Op = 982  // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 983  // fft_ihfftn
-	OpFFTIRFFT                                               Op = 984  // fft_irfft
-	OpFFTIRFFT2                                              Op = 985  // fft_irfft2
-	OpFFTIRFFTN                                              Op = 986  // fft_irfftn
-	OpFFTRFFT                                                Op = 987  // fft_rfft
-	OpFFTRFFT2                                               Op = 988  // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 989  // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 990  // fft_rfftn
-	OpFillScalar                                             Op = 991  // fill.Scalar
-	OpFillTensor                                             Op = 992  // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 993  // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 994  // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 995  // fill_diagonal_
-	OpFix                                                    Op = 996  // fix
-	OpFixInPlace                                             Op = 997  // fix_
-	OpFlattenUsingInts                                       Op = 998  // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 999  // flatten_dense_tensors
-	OpFlip                                                   Op = 1000 // flip
-	OpFlipLR                                                 Op = 1001 // fliplr
-	OpFlipUD                                                 Op = 1002 // flipud
-	OpFloatPowerScalar                                       Op = 1003 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1004 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1005 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1006 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1007 // float_power_.Tensor
-	OpFloor                                                  Op = 1008 // floor
-	OpFloorInPlace                                           Op = 1009 // floor_
-	OpFloorDivide                                            Op = 1010 // floor_divide
-	OpFloorDivideScalar                                      Op = 1011 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1012 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1013 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1014 // fmax
-	OpFMin                                                   Op = 1015 // fmin
-	OpFModScalar                                             Op = 1016 // fmod.Scalar
-	OpFModTensor                                             Op = 1017 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1018 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1019 // fmod_.Tensor
-	OpFrac                                                   Op = 1020 // frac
-	OpFracInPlace                                            Op = 1021 // frac_
-	OpFractionalMaxPool2d                                    Op = 1022 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1023 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1024 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1025 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1026 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1027 // frobenius_norm.dim
-	OpFromFile                                               Op = 1028 // from_file
-	OpFull                                                   Op = 1029 // full
-	OpFullLike                                               Op = 1030 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1031 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1032 // gather
-	OpGatherBackward                                         Op = 1033 // gather_backward
-	OpGCD                                                    Op = 1034 // gcd
-	OpGCDInPlace                                             Op = 1035 // gcd_
-	OpGeScalar                                               Op = 1036 // ge.Scalar
-	OpGeTensor                                               Op = 1037 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1038 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1039 // ge_.Tensor
-	OpGELU                                                   Op = 1040 // gelu
-	OpGELUInPlace                                            Op = 1041 // gelu_
-	OpGELUBackward                                           Op = 1042 // gelu_backward
-	OpGeometricInPlace                                       Op = 1043 // geometric_
-	OpGeqrf                                                  Op = 1044 // geqrf
-	OpGer                                                    Op = 1045 // ger
-	OpGLU                                                    Op = 1046 // glu
-	OpGLUBackward                                            Op = 1047 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1048 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1049 // glu_jvp
-	OpGradientArray                                          Op = 1050 // gradient.array
-	OpGradientScalararray                                    Op = 1051 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1052 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1053 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1054 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1055 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1056 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1057 // greater.Scalar
-	OpGreaterTensor                                          Op = 1058 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1059 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1060 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1061 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1062 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1063 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1064 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1065 // grid_sampler
-	OpGridSampler2d                                          Op = 1066 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1067 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1068 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1069 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1070 // group_norm
-	OpGRUData                                                Op = 1071 // gru.data
-	OpGRUInput                                               Op = 1072 // gru.input
-	OpGRUCell                                                Op = 1073 // gru_cell
-	OpGtScalar                                               Op = 1074 // gt.Scalar
-	OpGtTensor                                               Op = 1075 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1076 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1077 // gt_.Tensor
-	OpHammingWindow                                          Op = 1078 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1079 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1080 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1081 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1082 // hann_window
-	OpHannWindowPeriodic                                     Op = 1083 // hann_window.periodic
-	OpHardshrink                                             Op = 1084 // hardshrink
-	OpHardshrinkBackward                                     Op = 1085 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1086 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1087 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1088 // hardsigmoid_backward
-	OpHardswish                                              Op = 1089 // hardswish
-	OpHardswishInPlace                                       Op = 1090 // hardswish_
-	OpHardswishBackward                                      Op = 1091 // hardswish_backward
-	OpHardtanh                                               Op = 1092 // hardtanh
-	OpHardtanhInPlace                                        Op = 1093 // hardtanh_
-	OpHardtanhBackward                                       Op = 1094 // hardtanh_backward
-	OpHashTensor                                             Op = 1095 // hash_tensor
-	OpHeaviside                                              Op = 1096 // heaviside
-	OpHeavisideInPlace                                       Op = 1097 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1098 // hinge_embedding_loss
-	OpHistc                                                  Op = 1099 // histc
-	OpHistogramBinCt                                         Op = 1100 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1101 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1102 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1103 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1104 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1105 // hsplit.array
-	OpHSplitInt                                              Op = 1106 // hsplit.int
-	OpHSPMM                                                  Op = 1107 // hspmm
-	OpHStack                                                 Op = 1108 // hstack
-	OpHuberLoss                                              Op = 1109 // huber_loss
-	OpHuberLossBackward                                      Op = 1110 // huber_loss_backward
-	OpHypot                                                  Op = 1111 // hypot
-	OpHypotInPlace                                           Op = 1112 // hypot_
-	OpI0                                                     Op = 1113 // i0
-	OpI0InPlace                                              Op = 1114 // i0_
-	OpIGamma                                                 Op = 1115 // igamma
-	OpIGammaInPlace                                          Op = 1116 // igamma_
-	OpIGammaC                                                Op = 1117 // igammac
-	OpIGammaCInPlace                                         Op = 1118 // igammac_
-	OpIm2Col                                                 Op = 1119 // im2col
-	OpImag                                                   Op = 1120 // imag
-	OpIndexTensor                                            Op = 1121 // index.Tensor
-	OpIndexAdd                                               Op = 1122 // index_add
-	OpIndexAddInPlace                                        Op = 1123 // index_add_
-	OpIndexCopy                                              Op = 1124 // index_copy
-	OpIndexCopyInPlace                                       Op = 1125 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1126 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1127 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1128 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1129 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1130 // index_put
-	OpIndexPutInPlace                                        Op = 1131 // index_put_
-	OpIndexReduce                                            Op = 1132 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1133 // index_reduce_
-	OpIndexSelect                                            Op = 1134 // index_select
-	OpIndexSelectBackward                                    Op = 1135 // index_select_backward
-	OpIndices                                                Op = 1136 // indices
-	OpIndicesCopy                                            Op = 1137 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1138 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1139 // inner
-	OpInstanceNorm                                           Op = 1140 // instance_norm
-	OpIntRepr                                                Op = 1141 // int_repr
-	OpInverse                                                Op = 1142 // inverse
-	OpIsCoalesced                                            Op = 1143 // is_coalesced
-	OpIsComplex                                              Op = 1144 // is_complex
-	OpIsConj                                                 Op = 1145 // is_conj
-	OpIsDistributed                                          Op = 1146 // is_distributed
-	OpIsFloatingPoint                                        Op = 1147 // is_floating_point
-	OpAtenIsInference                                        Op = 1148 // is_inference
-	OpIsLeaf                                                 Op = 1149 // is_leaf
-	OpIsNeg                                                  Op = 1150 // is_neg
-	OpIsNonzero                                              Op = 1151 // is_nonzero
-	OpIsPinned                                               Op = 1152 // is_pinned
-	OpIsSameSize                                             Op = 1153 // is_same_size
-	OpIsSetTo                                                Op = 1154 // is_set_to
-	OpIsSigned                                               Op = 1155 // is_signed
-	OpIsVulkanAvailable                                      Op = 1156 // is_vulkan_available
-	OpIsClose                                                Op = 1157 // isclose
-	OpIsFinite                                               Op = 1158 // isfinite
-	OpIsInScalarTensor                                       Op = 1159 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1160 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1161 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1162 // isinf
-	OpIsNaN                                                  Op = 1163 // isnan
-	OpIsNegInf                                               Op = 1164 // isneginf
-	OpIsPosInf                                               Op = 1165 // isposinf
-	OpIsReal                                                 Op = 1166 // isreal
-	OpISTFT                                                  Op = 1167 // istft
-	OpAtenItem                                               Op = 1168 // item
-	OpKaiserWindow                                           Op = 1169 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1170 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1171 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1172 // kl_div
-	OpKron                                                   Op = 1173 // kron
-	OpKthValue                                               Op = 1174 // kthvalue
-	OpL1Loss                                                 Op = 1175 // l1_loss
-	OpLayerNorm                                              Op = 1176 // layer_norm
-	OpLCM                                                    Op = 1177 // lcm
-	OpLCMInPlace                                             Op = 1178 // lcm_
-	OpLdexpTensor                                            Op = 1179 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1180 // ldexp_
-	OpLeScalar                                               Op = 1181 // le.Scalar
-	OpLeTensor                                               Op = 1182 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1183 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1184 // le_.Tensor
-	OpLeakyReLU                                              Op = 1185 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1186 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1187 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1188 // lerp.Scalar
-	OpLerpTensor                                             Op = 1189 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1190 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1191 // lerp_.Tensor
-	OpLessScalar                                             Op = 1192 // less.Scalar
-	OpLessTensor                                             Op = 1193 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1194 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1195 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1196 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1197 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1198 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1199 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1200 // lgamma
-	OpLgammaInPlace                                          Op = 1201 // lgamma_
-	OpLift                                                   Op = 1202 // lift
-	OpLiftFresh                                              Op = 1203 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1204 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1205 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1206 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1207 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1208 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1209 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1210 // linalg_cross
-	OpLinalgDet                                              Op = 1211 // linalg_det
-	OpLinalgDiagonal                                         Op = 1212 // linalg_diagonal
-	OpLinalgEig                                              Op = 1213 // linalg_eig
-	OpLinalgEigh                                             Op = 1214 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1215 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1216 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1217 // linalg_householder_product
-	OpLinalgInv                                              Op = 1218 // linalg_inv
-	OpLinalgInvEx                                            Op = 1219 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1220 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1221 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1222 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1223 // linalg_lstsq
-	OpLinalgLU                                               Op = 1224 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1225 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1226 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1227 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1228 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1229 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1230 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1231 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1232 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1233 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1234 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1235 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1236 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1237 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1238 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1239 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1240 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1241 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1242 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1243 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1244 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1245 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1246 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1247 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1248 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1249 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1250 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1251 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1252 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1253 // linalg_vander
-	OpLinalgVecDot                                           Op = 1254 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1255 // linalg_vector_norm
-	OpLinear                                                 Op = 1256 // linear
-	OpLinearBackward                                         Op = 1257 // linear_backward
-	OpLinspace                                               Op = 1258 // linspace
-	OpLinspaceScalarTensor                                   Op = 1259 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1260 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1261 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1262 // log
-	OpLog10                                                  Op = 1263 // log10
-	OpLog10InPlace                                           Op = 1264 // log10_
-	OpLog1p                                                  Op = 1265 // log1p
-	OpLog1pInPlace                                           Op = 1266 // log1p_
-	OpLog2                                                   Op = 1267 // log2
-	OpLog2InPlace                                            Op = 1268 // log2_
-	OpLogInPlace                                             Op = 1269 // log_
-	OpLogNormalInPlace                                       Op = 1270 // log_normal_
-	OpLogSigmoid                                             Op = 1271 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1272 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1273 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1274 // log_softmax.int
-	OpLogAddExp                                              Op = 1275 // logaddexp
-	OpLogAddExp2                                             Op = 1276 // logaddexp2
-	OpLogCumSumExp                                           Op = 1277 // logcumsumexp
-	OpLogDet                                                 Op = 1278 // logdet
-	OpLogicalAnd                                             Op = 1279 // logical_and
-	OpLogicalAndInPlace                                      Op = 1280 // logical_and_
-	OpLogicalNot                                             Op = 1281 // logical_not
-	OpLogicalNotInPlace                                      Op = 1282 // logical_not_
-	OpLogicalOr                                              Op = 1283 // logical_or
-	OpLogicalOrInPlace                                       Op = 1284 // logical_or_
-	OpLogicalXor                                             Op = 1285 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1286 // logical_xor_
-	OpLogit                                                  Op = 1287 // logit
-	OpLogitInPlace                                           Op = 1288 // logit_
-	OpLogitBackward                                          Op = 1289 // logit_backward
-	OpLogspace                                               Op = 1290 // logspace
-	OpLogspaceScalarTensor                                   Op = 1291 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1292 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1293 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1294 // logsumexp
-	OpLSTMData                                               Op = 1295 // lstm.data
-	OpLSTMInput                                              Op = 1296 // lstm.input
-	OpLSTMCell                                               Op = 1297 // lstm_cell
-	OpLtScalar                                               Op = 1298 // lt.Scalar
-	OpLtTensor                                               Op = 1299 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1300 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1301 // lt_.Tensor
-	OpLUSolve                                                Op = 1302 // lu_solve
-	OpLUUnpack                                               Op = 1303 // lu_unpack
-	OpMH                                                     Op = 1304 // mH
-	OpMT                                                     Op = 1305 // mT
-	OpMarginRankingLoss                                      Op = 1306 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1307 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1308 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1309 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1310 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1311 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1312 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1313 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1314 // masked_select
-	OpMaskedSelectBackward                                   Op = 1315 // masked_select_backward
-	OpMatMul                                                 Op = 1316 // matmul
-	OpMatMulBackward                                         Op = 1317 // matmul_backward
-	OpMatrixH                                                Op = 1318 // matrix_H
-	OpMatrixExp                                              Op = 1319 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1320 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1321 // matrix_power
-	OpMax                                                    Op = 1322 // max
-	OpMaxDim                                                 Op = 1323 // max.dim
-	OpMaxOther                                               Op = 1324 // max.other
-	OpMaxPool1d                                              Op = 1325 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1326 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1327 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1328 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1329 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1330 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1331 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1332 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1333 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1334 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1335 // max_unpool3d
-	OpMaximum                                                Op = 1336 // maximum
-	OpMean                                                   Op = 1337 // mean
-	OpMeanDim                                                Op = 1338 // mean.dim
-	OpMedian                                                 Op = 1339 // median
-	OpMedianDim                                              Op = 1340 // median.dim
-	OpMeshgrid                                               Op = 1341 // meshgrid
-	OpMeshgridIndexing                                       Op = 1342 // meshgrid.indexing
-	OpMin                                                    Op = 1343 // min
-	OpMinDim                                                 Op = 1344 // min.dim
-	OpMinOther                                               Op = 1345 // min.other
-	OpMinimum                                                Op = 1346 // minimum
-	OpMIOpenBatchNorm                                        Op = 1347 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1348 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1349 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1350 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1351 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1352 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1353 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1354 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1355 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1356 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1357 // miopen_rnn_backward
-	OpMish                                                   Op = 1358 // mish
-	OpMishInPlace                                            Op = 1359 // mish_
-	OpMishBackward                                           Op = 1360 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1361 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1362 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1363 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1364 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1365 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1366 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1367 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1368 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1369 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1370 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1371 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1372 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1373 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1374 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1375 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1376 // mm
-	OpMMDType                                                Op = 1377 // mm.dtype
-	OpMode                                                   Op = 1378 // mode
-	OpMoveAxisInt                                            Op = 1379 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1380 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1381 // movedim.int
-	OpMoveDimIntlist                                         Op = 1382 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1383 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1384 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1385 // mse_loss
-	OpMSELossBackward                                        Op = 1386 // mse_loss_backward
-	OpMSort                                                  Op = 1387 // msort
-	OpMulScalar                                              Op = 1388 // mul.Scalar
-	OpMulTensor                                              Op = 1389 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1390 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1391 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1392 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1393 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1394 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1395 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1396 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1397 // multinomial
-	OpMultiplyScalar                                         Op = 1398 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1399 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1400 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1401 // multiply_.Tensor
-	OpMV                                                     Op = 1402 // mv
-	OpMvLgamma                                               Op = 1403 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1404 // mvlgamma_
-	OpNaNToNum                                               Op = 1405 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1406 // nan_to_num_
-	OpNaNMean                                                Op = 1407 // nanmean
-	OpNaNMedian                                              Op = 1408 // nanmedian
-	OpNaNMedianDim                                           Op = 1409 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1410 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1411 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1412 // nansum
-	OpNarrow                                                 Op = 1413 // narrow
-	OpNarrowTensor                                           Op = 1414 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1415 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1416 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1417 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1418 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1419 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1420 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1421 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1422 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1423 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1424 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1425 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1426 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1427 // ne.Scalar
-	OpNeTensor                                               Op = 1428 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1429 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1430 // ne_.Tensor
-	OpNeg                                                    Op = 1431 // neg
-	OpNegInPlace                                             Op = 1432 // neg_
-	OpNegative                                               Op = 1433 // negative
-	OpNegativeInPlace                                        Op = 1434 // negative_
-	OpNestedToPaddedTensor                                   Op = 1435 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1436 // new_empty
-	OpNewEmptyStrided                                        Op = 1437 // new_empty_strided
-	OpNewFull                                                Op = 1438 // new_full
-	OpNewOnes                                                Op = 1439 // new_ones
-	OpNewZeros                                               Op = 1440 // new_zeros
-	OpNextafter                                              Op = 1441 // nextafter
-	OpNextafterInPlace                                       Op = 1442 // nextafter_
-	OpNLLLoss                                                Op = 1443 // nll_loss
-	OpNLLLoss2d                                              Op = 1444 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1445 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1446 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1447 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1448 // nll_loss_forward
-	OpNLLLossND                                              Op = 1449 // nll_loss_nd
-	OpNonzero                                                Op = 1450 // nonzero
-	OpNonzeroNumpy                                           Op = 1451 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1452 // nonzero_static
-	OpNormScalar                                             Op = 1453 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1454 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1455 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1456 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1457 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1458 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1459 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1460 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1461 // normal.float_float
-	OpNormalInPlace                                          Op = 1462 // normal_
-	OpNormalFunctional                                       Op = 1463 // normal_functional
-	OpNotEqualScalar                                         Op = 1464 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1465 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1466 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1467 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1468 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1469 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1470 // numpy_T
-	OpOneHot                                                 Op = 1471 // one_hot
-	OpOnes                                                   Op = 1472 // ones
-	OpOnesLike                                               Op = 1473 // ones_like
-	OpOrgqr                                                  Op = 1474 // orgqr
-	OpOrmqr                                                  Op = 1475 // ormqr
-	OpOuter                                                  Op = 1476 // outer
-	OpOutputNr                                               Op = 1477 // output_nr
-	OpPad                                                    Op = 1478 // pad
-	OpPadSequence                                            Op = 1479 // pad_sequence
-	OpPairwiseDistance                                       Op = 1480 // pairwise_distance
-	OpPDist                                                  Op = 1481 // pdist
-	OpPermute                                                Op = 1482 // permute
-	OpPermuteCopy                                            Op = 1483 // permute_copy
-	OpPinMemory                                              Op = 1484 // pin_memory
-	OpPinverse                                               Op = 1485 // pinverse
-	OpPixelShuffle                                           Op = 1486 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1487 // pixel_unshuffle
-	OpPoisson                                                Op = 1488 // poisson
-	OpPoissonNLLLoss                                         Op = 1489 // poisson_nll_loss
-	OpPolar                                                  Op = 1490 // polar
-	OpPolygamma                                              Op = 1491 // polygamma
-	OpPolygammaInPlace                                       Op = 1492 // polygamma_
-	OpPositive                                               Op = 1493 // positive
-	OpPowScalar                                              Op = 1494 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1495 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1496 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1497 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1498 // pow_.Tensor
-	OpPReLU                                                  Op = 1499 // prelu
-	OpProd                                                   Op = 1500 // prod
-	OpProdDimInt                                             Op = 1501 // prod.dim_int
-	OpPromoteTypes                                           Op = 1502 // promote_types
-	OpPut                                                    Op = 1503 // put
-	OpPutInPlace                                             Op = 1504 // put_
-	OpQPerChannelAxis                                        Op = 1505 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1506 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1507 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1508 // q_scale
-	OpQZeroPoint                                             Op = 1509 // q_zero_point
-	OpQR                                                     Op = 1510 // qr
-	OpQuantile                                               Op = 1511 // quantile
-	OpQuantileScalar                                         Op = 1512 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1513 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1514 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1515 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1516 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1517 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1518 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1519 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1520 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1521 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1522 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1523 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1524 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1525 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1526 // rad2deg
-	OpRad2DegInPlace                                         Op = 1527 // rad2deg_
-	OpRand                                                   Op = 1528 // rand
-	OpRandGenerator                                          Op = 1529 // rand.generator
-	OpRandLike                                               Op = 1530 // rand_like
-	OpRandLikeGenerator                                      Op = 1531 // rand_like.generator
-	OpRandInt                                                Op = 1532 // randint
-	OpRandIntGenerator                                       Op = 1533 // randint.generator
-	OpRandIntLow                                             Op = 1534 // randint.low
-	OpRandIntLowGenerator                                    Op = 1535 // randint.low_generator
-	OpRandIntLike                                            Op = 1536 // randint_like
-	OpRandIntLikeTensor                                      Op = 1537 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1538 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1539 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1540 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1541 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1542 // randn
-	OpRandNGenerator                                         Op = 1543 // randn.generator
-	OpRandNLike                                              Op = 1544 // randn_like
-	OpRandNLikeGenerator                                     Op = 1545 // randn_like.generator
-	OpRandomInPlace                                          Op = 1546 // random_
-	OpRandomInPlaceFrom                                      Op = 1547 // random_.from
-	OpRandomInPlaceTo                                        Op = 1548 // random_.to
-	OpRandPerm                                               Op = 1549 // randperm
-	OpRandPermGenerator                                      Op = 1550 // randperm.generator
-	OpRange                                                  Op = 1551 // range
-	OpRangeStep                                              Op = 1552 // range.step
-	OpRavel                                                  Op = 1553 // ravel
-	OpReal                                                   Op = 1554 // real
-	OpReciprocal                                             Op = 1555 // reciprocal
-	OpReciprocalInPlace                                      Op = 1556 // reciprocal_
-	OpReflectionPad1d                                        Op = 1557 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1558 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1559 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1560 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1561 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1562 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1563 // relu
-	OpReLU6                                                  Op = 1564 // relu6
-	OpReLU6InPlace                                           Op = 1565 // relu6_
-	OpReLUInPlace                                            Op = 1566 // relu_
-	OpRemainderScalar                                        Op = 1567 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1568 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1569 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1570 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1571 // remainder_.Tensor
-	OpRenorm                                                 Op = 1572 // renorm
-	OpRenormInPlace                                          Op = 1573 // renorm_
-	OpRepeat                                                 Op = 1574 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1575 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1576 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1577 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1578 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1579 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1580 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1581 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1582 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1583 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1584 // requires_grad_
-	OpReshape                                                Op = 1585 // reshape
-	OpReshapeAs                                              Op = 1586 // reshape_as
-	OpResizeInPlace                                          Op = 1587 // resize_
-	OpResizeAsInPlace                                        Op = 1588 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1589 // resize_as_sparse_
-	OpResolveConj                                            Op = 1590 // resolve_conj
-	OpResolveNeg                                             Op = 1591 // resolve_neg
-	OpResultTypeScalar                                       Op = 1592 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1593 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1594 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1595 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1596 // retain_grad
-	OpRetainsGrad                                            Op = 1597 // retains_grad
-	OpRMSNorm                                                Op = 1598 // rms_norm
-	OpRNNReLUData                                            Op = 1599 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1600 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1601 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1602 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1603 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1604 // rnn_tanh_cell
-	OpRoll                                                   Op = 1605 // roll
-	OpRot90                                                  Op = 1606 // rot90
-	OpRound                                                  Op = 1607 // round
-	OpRoundDecimals                                          Op = 1608 // round.decimals
-	OpRoundInPlace                                           Op = 1609 // round_
-	OpRoundInPlaceDecimals                                   Op = 1610 // round_.decimals
-	OpRowIndices                                             Op = 1611 // row_indices
-	OpRowIndicesCopy                                         Op = 1612 // row_indices_copy
-	OpRowStack                                               Op = 1613 // row_stack
-	OpRReLU                                                  Op = 1614 // rrelu
-	OpRReLUInPlace                                           Op = 1615 // rrelu_
-	OpRReLUWithNoise                                         Op = 1616 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1617 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1618 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1619 // rsqrt
-	OpRsqrtInPlace                                           Op = 1620 // rsqrt_
-	OpRSubScalar                                             Op = 1621 // rsub.Scalar
-	OpRSubTensor                                             Op = 1622 // rsub.Tensor
-	OpScalarTensor                                           Op = 1623 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1624 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1625 // scatter.reduce
-	OpScatterSrc                                             Op = 1626 // scatter.src
-	OpScatterValue                                           Op = 1627 // scatter.value
-	OpScatterValueReduce                                     Op = 1628 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1629 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1630 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1631 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1632 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1633 // scatter_add
-	OpScatterAddInPlace                                      Op = 1634 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1635 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1636 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1637 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1638 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1639 // segment_reduce
-	OpSelectInt                                              Op = 1640 // select.int
-	OpSelectBackward                                         Op = 1641 // select_backward
-	OpSelectCopyInt                                          Op = 1642 // select_copy.int
-	OpSelectScatter                                          Op = 1643 // select_scatter
-	OpSELU                                                   Op = 1644 // selu
-	OpSELUInPlace                                            Op = 1645 // selu_
-	OpSetInPlace                                             Op = 1646 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1647 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1648 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1649 // set_data
-	OpSgn                                                    Op = 1650 // sgn
-	OpSgnInPlace                                             Op = 1651 // sgn_
-	OpSigmoid                                                Op = 1652 // sigmoid
-	OpSigmoidInPlace                                         Op = 1653 // sigmoid_
-	OpSigmoidBackward                                        Op = 1654 // sigmoid_backward
-	OpSign                                                   Op = 1655 // sign
-	OpSignInPlace                                            Op = 1656 // sign_
-	OpSignbit                                                Op = 1657 // signbit
-	OpSiLU                                                   Op = 1658 // silu
-	OpSiLUInPlace                                            Op = 1659 // silu_
-	OpSiLUBackward                                           Op = 1660 // silu_backward
-	OpSin                                                    Op = 1661 // sin
-	OpSinInPlace                                             Op = 1662 // sin_
-	OpSinc                                                   Op = 1663 // sinc
-	OpSincInPlace                                            Op = 1664 // sinc_
-	OpSinh                                                   Op = 1665 // sinh
-	OpSinhInPlace                                            Op = 1666 // sinh_
-	OpSizeInt                                                Op = 1667 // size.int
-	OpSliceTensor                                            Op = 1668 // slice.Tensor
-	OpSliceBackward                                          Op = 1669 // slice_backward
-	OpSliceCopyTensor                                        Op = 1670 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1671 // slice_inverse
-	OpSliceScatter                                           Op = 1672 // slice_scatter
-	OpSLogDet                                                Op = 1673 // slogdet
-	OpSlowConv3d                                             Op = 1674 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1675 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1676 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1677 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1678 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1679 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1680 // smm
-	OpSmoothL1Loss                                           Op = 1681 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1682 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1683 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1684 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1685 // softmax.int
-	OpSoftplus                                               Op = 1686 // softplus
-	OpSoftplusBackward                                       Op = 1687 // softplus_backward
-	OpSoftshrink                                             Op = 1688 // softshrink
-	OpSoftshrinkBackward                                     Op = 1689 // softshrink_backward
-	OpSort                                                   Op = 1690 // sort
-	OpSortStable                                             Op = 1691 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1692 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1693 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1694 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1695 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1696 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1697 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1698 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1699 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1700 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1701 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1702 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1703 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1704 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1705 // sparse_dim
-	OpSparseMask                                             Op = 1706 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1707 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1708 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1709 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1710 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1711 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1712 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1713 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1714 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1715 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1716 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1717 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1718 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1719 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1720 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1721 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1722 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1723 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1724 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1725 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1726 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1727 // special_digamma
-	OpSpecialEntr                                            Op = 1728 // special_entr
-	OpSpecialErf                                             Op = 1729 // special_erf
-	OpSpecialErfc                                            Op = 1730 // special_erfc
-	OpSpecialErfcx                                           Op = 1731 // special_erfcx
-	OpSpecialErfinv                                          Op = 1732 // special_erfinv
-	OpSpecialExp2                                            Op = 1733 // special_exp2
-	OpSpecialExpit                                           Op = 1734 // special_expit
-	OpSpecialExpm1                                           Op = 1735 // special_expm1
-	OpSpecialGammaInc                                        Op = 1736 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1737 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1738 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1739 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1740 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1741 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1742 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1743 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1744 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1745 // special_i0
-	OpSpecialI0e                                             Op = 1746 // special_i0e
-	OpSpecialI1                                              Op = 1747 // special_i1
-	OpSpecialI1e                                             Op = 1748 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1749 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1750 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1751 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1752 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1753 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1754 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1755 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1756 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1757 // special_log_softmax
-	OpSpecialLogit                                           Op = 1758 // special_logit
-	OpSpecialLogSumExp                                       Op = 1759 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1760 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1761 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1762 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1763 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1764 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1765 // special_ndtr
-	OpSpecialNdtri                                           Op = 1766 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1767 // special_polygamma
-	OpSpecialPsi                                             Op = 1768 // special_psi
-	OpSpecialRound                                           Op = 1769 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1770 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1771 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1772 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1773 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1774 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1775 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1776 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1777 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1778 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1779 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1780 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1781 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1782 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1783 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1784 // special_sinc
-	OpSpecialSoftmax                                         Op = 1785 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1786 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1787 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1788 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1789 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1790 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1791 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1792 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1793 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1794 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1795 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1796 // split.Tensor
-	OpSplitSizes                                             Op = 1797 // split.sizes
-	OpSplitCopyTensor                                        Op = 1798 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1799 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1800 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1801 // sqrt
-	OpSqrtInPlace                                            Op = 1802 // sqrt_
-	OpSquare                                                 Op = 1803 // square
-	OpSquareInPlace                                          Op = 1804 // square_
-	OpSqueeze                                                Op = 1805 // squeeze
-	OpSqueezeDim                                             Op = 1806 // squeeze.dim
-	OpSqueezeDims                                            Op = 1807 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1808 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1809 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1810 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1811 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1812 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1813 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1814 // sspaddmm
-	OpStack                                                  Op = 1815 // stack
-	OpStd                                                    Op = 1816 // std
-	OpStdCorrection                                          Op = 1817 // std.correction
-	OpStdDim                                                 Op = 1818 // std.dim
-	OpStdMean                                                Op = 1819 // std_mean
-	OpStdMeanCorrection                                      Op = 1820 // std_mean.correction
-	OpStdMeanDim                                             Op = 1821 // std_mean.dim
-	OpSTFT                                                   Op = 1822 // stft
-	OpSTFTCenter                                             Op = 1823 // stft.center
-	OpStrideInt                                              Op = 1824 // stride.int
-	OpSubScalar                                              Op = 1825 // sub.Scalar
-	OpSubTensor                                              Op = 1826 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1827 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1828 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1829 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1830 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1831 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1832 // subtract_.Tensor
-	OpSum                                                    Op = 1833 // sum
-	OpSumDimIntList                                          Op = 1834 // sum.dim_IntList
-	OpSumToSize                                              Op = 1835 // sum_to_size
-	OpSVD                                                    Op = 1836 // svd
-	OpSwapAxes                                               Op = 1837 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1838 // swapaxes_
-	OpSwapDims                                               Op = 1839 // swapdims
-	OpSwapDimsInPlace                                        Op = 1840 // swapdims_
-	OpT                                                      Op = 1841 // t
-	OpTInPlace                                               Op = 1842 // t_
-	OpTCopy                                                  Op = 1843 // t_copy
-	OpTake                                                   Op = 1844 // take
-	OpTakeAlongDim                                           Op = 1845 // take_along_dim
-	OpTan                                                    Op = 1846 // tan
-	OpTanInPlace                                             Op = 1847 // tan_
-	OpTanh                                                   Op = 1848 // tanh
-	OpTanhInPlace                                            Op = 1849 // tanh_
-	OpTanhBackward                                           Op = 1850 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1851 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1852 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1853 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1854 // tensordot
-	OpTHNNConv2d                                             Op = 1855 // thnn_conv2d
-	OpThreshold                                              Op = 1856 // threshold
-	OpThresholdInPlace                                       Op = 1857 // threshold_
-	OpThresholdBackward                                      Op = 1858 // threshold_backward
-	OpTile                                                   Op = 1859 // tile
-	OpToDevice                                               Op = 1860 // to.device
-	OpToDType                                                Op = 1861 // to.dtype
-	OpToDTypeLayout                                          Op = 1862 // to.dtype_layout
-	OpToOther                                                Op = 1863 // to.other
-	OpToDense                                                Op = 1864 // to_dense
-	OpToDenseBackward                                        Op = 1865 // to_dense_backward
-	OpToMKLDNN                                               Op = 1866 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1867 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1868 // to_padded_tensor
-	OpToSparse                                               Op = 1869 // to_sparse
-	OpToSparseSparseDim                                      Op = 1870 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1871 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1872 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1873 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1874 // to_sparse_csr
-	OpTopK                                                   Op = 1875 // topk
-	OpTrace                                                  Op = 1876 // trace
-	OpTraceBackward                                          Op = 1877 // trace_backward
-	OpTransposeInt                                           Op = 1878 // transpose.int
-	OpTransposeInPlace                                       Op = 1879 // transpose_
-	OpTransposeCopyInt                                       Op = 1880 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1881 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1882 // trapezoid.x
-	OpTrapzDx                                                Op = 1883 // trapz.dx
-	OpTrapzX                                                 Op = 1884 // trapz.x
-	OpTriangularSolve                                        Op = 1885 // triangular_solve
-	OpTril                                                   Op = 1886 // tril
-	OpTrilInPlace                                            Op = 1887 // tril_
-	OpTrilIndices                                            Op = 1888 // tril_indices
-	OpTripletMarginLoss                                      Op = 1889 // triplet_margin_loss
-	OpTriu                                                   Op = 1890 // triu
-	OpTriuInPlace                                            Op = 1891 // triu_
-	OpTriuIndices                                            Op = 1892 // triu_indices
-	OpTrueDivideScalar                                       Op = 1893 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1894 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1895 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1896 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1897 // trunc
-	OpTruncInPlace                                           Op = 1898 // trunc_
-	OpTypeAs                                                 Op = 1899 // type_as
-	OpUnbindInt                                              Op = 1900 // unbind.int
-	OpUnbindCopyInt                                          Op = 1901 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1902 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1903 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1904 // unfold
-	OpUnfoldBackward                                         Op = 1905 // unfold_backward
-	OpUnfoldCopy                                             Op = 1906 // unfold_copy
-	OpUniformInPlace                                         Op = 1907 // uniform_
-	OpUniqueConsecutive                                      Op = 1908 // unique_consecutive
-	OpUniqueDim                                              Op = 1909 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1910 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1911 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1912 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1913 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1914 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1915 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1916 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1917 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1918 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 1919 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 1920 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 1921 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 1922 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 1923 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 1924 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 1925 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 1926 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 1927 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 1928 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 1929 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 1930 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 1931 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 1932 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 1933 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 1934 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 1935 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 1936 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 1937 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 1938 // value_selecting_reduction_backward
-	OpValues                                                 Op = 1939 // values
-	OpValuesCopy                                             Op = 1940 // values_copy
-	OpVander                                                 Op = 1941 // vander
-	OpVar                                                    Op = 1942 // var
-	OpVarCorrection                                          Op = 1943 // var.correction
-	OpVarDim                                                 Op = 1944 // var.dim
-	OpVarMean                                                Op = 1945 // var_mean
-	OpVarMeanCorrection                                      Op = 1946 // var_mean.correction
-	OpVarMeanDim                                             Op = 1947 // var_mean.dim
-	OpVDot                                                   Op = 1948 // vdot
-	OpView                                                   Op = 1949 // view
-	OpViewDType                                              Op = 1950 // view.dtype
-	OpViewAs                                                 Op = 1951 // view_as
-	OpViewAsComplex                                          Op = 1952 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 1953 // view_as_complex_copy
-	OpViewAsReal                                             Op = 1954 // view_as_real
-	OpViewAsRealCopy                                         Op = 1955 // view_as_real_copy
-	OpViewCopy                                               Op = 1956 // view_copy
-	OpViewCopyDType                                          Op = 1957 // view_copy.dtype
-	OpVSplitArray                                            Op = 1958 // vsplit.array
-	OpVSplitInt                                              Op = 1959 // vsplit.int
-	OpVStack                                                 Op = 1960 // vstack
-	OpWhere                                                  Op = 1961 // where
-	OpWhereScalar                                            Op = 1962 // where.Scalar
-	OpWhereScalarOther                                       Op = 1963 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 1964 // where.ScalarSelf
-	OpWhereSelf                                              Op = 1965 // where.self
-	OpXLogYScalarOther                                       Op = 1966 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 1967 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 1968 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 1969 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 1970 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 1971 // zero_
-	OpZeros                                                  Op = 1972 // zeros
-	OpZerosLike                                              Op = 1973 // zeros_like
+	OpAddHook                                                Op = 65   // add_hook
+	OpAddAccumulateHook                                      Op = 66   // add_accumulate_hook
+	OpRemoveHook                                             Op = 67   // remove_hook
+	OpApplyFunction                                          Op = 68   // apply_function
+	OpSavedTensors                                           Op = 69   // saved_tensors
+	OpEnterSavedHooks                                        Op = 70   // enter_saved_hooks
+	OpBackwardNumber                                         Op = 71   // backward_number
+	OpSetAnomaly                                             Op = 72   // set_anomaly
+	OpDropped                                                Op = 73   // dropped
+	OpAtenAndScalar                                          Op = 74   // __and__.Scalar
+	OpAtenAndTensor                                          Op = 75   // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 76   // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 77   // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 78   // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 79   // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 80   // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 81   // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 82   // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 83   // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 84   // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 85   // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 86   // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 87   // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 88   // __or__.Scalar
+	OpAtenOrTensor                                           Op = 89   // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 90   // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 91   // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 92   // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 93   // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 94   // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 95   // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 96   // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 97   // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 98   // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 99   // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 100  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 101  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 102  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 103  // _addmm_activation
+	OpAtenAMinMax                                            Op = 104  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 105  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 106  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 107  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 108  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 109  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 110  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 111  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 112  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 113  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 114  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 115  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 116  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 117  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 118  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 119  // _cast_Byte
+	OpAtenCastChar                                           Op = 120  // _cast_Char
+	OpAtenCastDouble                                         Op = 121  // _cast_Double
+	OpAtenCastFloat                                          Op = 122  // _cast_Float
+	OpAtenCastHalf                                           Op = 123  // _cast_Half
+	OpAtenCastInt                                            Op = 124  // _cast_Int
+	OpAtenCastLong                                           Op = 125  // _cast_Long
+	OpAtenCastShort                                          Op = 126  // _cast_Short
+	OpAtenCDistBackward                                      Op = 127  // _cdist_backward
+	OpAtenCDistForward                                       Op = 128  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 129  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 130  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 131  // _chunk_cat
+	OpAtenCoalesce                                           Op = 132  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 133  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 134  // _compute_linear_combination
+	OpAtenConj                                               Op = 135  // _conj
+	OpAtenConjCopy                                           Op = 136  // _conj_copy
+	OpAtenConjPhysical                                       Op = 137  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 138  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 139  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 140  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 141  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 142  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 143  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 144  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 145  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 146  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 147  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 148  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 149  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 150  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 151  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 152  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 153  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 154  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 155  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 156  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 157  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 158  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 159  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 160  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 161  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 162  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 163  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 164  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 165  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 166  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 167  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 168  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 169  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 170  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 171  // _dimI
+	OpAtenDimV                                               Op = 172  // _dimV
+	OpAtenDimArange                                          Op = 173  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 174  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 175  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 176  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 177  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 178  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 179  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 180  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 181  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 182  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 183  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 184  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 185  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 186  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 187  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 188  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 189  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 190  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 191  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 192  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 193  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 194  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 195  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 196  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 197  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 198  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 199  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 200  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 201  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 202  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 203  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 204  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 205  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 206  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 207  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 208  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 209  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 210  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 211  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 212  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 213  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 214  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 215  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 216  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 217  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 218  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 219  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 220  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 221  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 222  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 223  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 224  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 225  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 226  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 227  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 228  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 229  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 230  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 231  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 232  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 233  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 234  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 235  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 236  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 237  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 238  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 239  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 240  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 241  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 242  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 243  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 244  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 245  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 246  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 247  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 248  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 249  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 250  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 251  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 252  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 253  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 254  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 255  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 256  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 257  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 258  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 259  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 260  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 261  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 262  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 263  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 264  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 265  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 266  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 267  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 268  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 269  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 270  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 271  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 272  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 273  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 274  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 275  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 276  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 277  // _foreach_log
+	OpAtenForeachLog10                                       Op = 278  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 279  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 280  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 281  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 282  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 283  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 284  // _foreach_log_
+	OpAtenForeachMax                                         Op = 285  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 286  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 287  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 288  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 289  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 290  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 291  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 292  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 293  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 294  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 295  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 296  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 297  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 298  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 299  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 300  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 301  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 302  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 303  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 304  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 305  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 306  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 307  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 308  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 309  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 310  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 311  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 312  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 313  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 314  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 315  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 316  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 317  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 318  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 319  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 320  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 321  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 322  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 323  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 324  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 325  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 326  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 327  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 328  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 329  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 330  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 331  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 332  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 333  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 334  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 335  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 336  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 337  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 338  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 339  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 340  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 341  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 342  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 343  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 344  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 345  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 346  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 347  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 348  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 349  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 350  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 351  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 352  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 353  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 354  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 355  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 356  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 357  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 358  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 359  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 360  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 361  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 362  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 363  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 364  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 365  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 366  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 367  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 368  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 369  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 370  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 371  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 372  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 373  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 374  // _index_put_impl_
+	OpAtenIndices                                            Op = 375  // _indices
+	OpAtenIndicesCopy                                        Op = 376  // _indices_copy
+	OpAtenIntMM                                              Op = 377  // _int_mm
+	OpAtenIsAllTrue                                          Op = 378  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 379  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 380  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 381  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 382  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 383  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 384  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 385  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 386  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 387  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 388  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 389  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 390  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 391  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 392  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 393  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 394  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 395  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 396  // _make_dep_token
+	OpAtenMakeDual                                           Op = 397  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 398  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 399  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 400  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 401  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 402  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 403  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 404  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 405  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 406  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 407  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 408  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 409  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 410  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 411  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 412  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 413  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 414  // _neg_view
+	OpAtenNegViewCopy                                        Op = 415  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 416  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 417  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 418  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 419  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 420  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 421  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 422  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 423  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 424  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 425  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 426  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 427  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 428  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 429  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 430  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 431  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 432  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 433  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 434  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 435  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 436  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 437  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 438  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 439  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 440  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 441  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 442  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 443  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 444  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 445  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 446  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 447  // _pad_circular
+	OpAtenPadEnum                                            Op = 448  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 449  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 450  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 451  // _pdist_backward
+	OpAtenPDistForward                                       Op = 452  // _pdist_forward
+	OpAtenPinMemory                                          Op = 453  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 454  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 455  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 456  // _print
+	OpAtenPropagateXLAData                                   Op = 457  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 458  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 459  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 460  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 461  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 462  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 463  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 464  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 465  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 466  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 467  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 468  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 469  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 470  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 471  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 472  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 473  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 474  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 475  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 476  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 477  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 478  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 479  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 480  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 481  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 482  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 483  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 484  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 485  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 486  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 487  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 488  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 489  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 490  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 491  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 492  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 493  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 494  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 495  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 496  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 497  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 498  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 499  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 500  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 501  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 502  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 503  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 504  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 505  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 506  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 507  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 508  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 509  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 510  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 511  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 512  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 513  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 514  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 515  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 516  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 517  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 518  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 519  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 520  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 521  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 522  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 523  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 524  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 525  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 526  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 527  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 528  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 529  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 530  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 531  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 532  // _spdiags
+	OpAtenSpsolve                                            Op = 533  // _spsolve
+	OpAtenStack                                              Op = 534  // _stack
+	OpAtenStandardGamma                                      Op = 535  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 536  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 537  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 538  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 539  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 540  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 541  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 542  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 543  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 544  // _to_copy
+	OpAtenToCPU                                              Op = 545  // _to_cpu
+	OpAtenToDense                                            Op = 546  // _to_dense
+	OpAtenToSparse                                           Op = 547  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 548  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 549  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 550  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 551  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 552  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 553  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 554  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 555  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 556  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 557  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 558  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 559  // _unique
+	OpAtenUnique2                                            Op = 560  // _unique2
+	OpAtenUnpackDual                                         Op = 561  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 562  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 563  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 564  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 565  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 566  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 567  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 568  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 569  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 570  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 571  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 572  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 573  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 574  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 575  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 576  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 577  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 578  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 579  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 580  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 581  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 582  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 583  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 584  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 585  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 586  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 587  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 588  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 589  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 590  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 591  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 592  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 593  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 594  // _values
+	OpAtenValuesCopy                                         Op = 595  // _values_copy
+	OpAtenVersion                                            Op = 596  // _version
+	OpAtenWeightInt4PackMM                                   Op = 597  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 598  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 599  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 600  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 601  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 602  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 603  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 604  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 605  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 606  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 607  // abs
+	OpAbsInPlace                                             Op = 608  // abs_
+	OpAbsolute                                               Op = 609  // absolute
+	OpAbsoluteInPlace                                        Op = 610  // absolute_
+	OpAcos                                                   Op = 611  // acos
+	OpAcosInPlace                                            Op = 612  // acos_
+	OpAcosh                                                  Op = 613  // acosh
+	OpAcoshInPlace                                           Op = 614  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 615  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 616  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 617  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 618  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 619  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 620  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 621  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 622  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 623  // add.Scalar
+	OpAddTensor                                              Op = 624  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 625  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 626  // add_.Tensor
+	OpAddBMM                                                 Op = 627  // addbmm
+	OpAddBMMInPlace                                          Op = 628  // addbmm_
+	OpAddCDiv                                                Op = 629  // addcdiv
+	OpAddCDivInPlace                                         Op = 630  // addcdiv_
+	OpAddCMul                                                Op = 631  // addcmul
+	OpAddCMulInPlace                                         Op = 632  // addcmul_
+	OpAddMM                                                  Op = 633  // addmm
+	OpAddMMDType                                             Op = 634  // addmm.dtype
+	OpAddMMInPlace                                           Op = 635  // addmm_
+	OpAddMV                                                  Op = 636  // addmv
+	OpAddMVInPlace                                           Op = 637  // addmv_
+	OpAddR                                                   Op = 638  // addr
+	OpAddRInPlace                                            Op = 639  // addr_
+	OpAdjoint                                                Op = 640  // adjoint
+	OpAffineGridGenerator                                    Op = 641  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 642  // affine_grid_generator_backward
+	OpAlias                                                  Op = 643  // alias
+	OpAliasCopy                                              Op = 644  // alias_copy
+	OpAlignAs                                                Op = 645  // align_as
+	OpAlignTensors                                           Op = 646  // align_tensors
+	OpAll                                                    Op = 647  // all
+	OpAllDim                                                 Op = 648  // all.dim
+	OpAllDims                                                Op = 649  // all.dims
+	OpAllClose                                               Op = 650  // allclose
+	OpAlphaDropout                                           Op = 651  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 652  // alpha_dropout_
+	OpAMax                                                   Op = 653  // amax
+	OpAMin                                                   Op = 654  // amin
+	OpAMinMax                                                Op = 655  // aminmax
+	OpAngle                                                  Op = 656  // angle
+	OpAny                                                    Op = 657  // any
+	OpAnyDim                                                 Op = 658  // any.dim
+	OpAnyDims                                                Op = 659  // any.dims
+	OpArange                                                 Op = 660  // arange
+	OpArangeStart                                            Op = 661  // arange.start
+	OpArangeStartStep                                        Op = 662  // arange.start_step
+	OpArccos                                                 Op = 663  // arccos
+	OpArccosInPlace                                          Op = 664  // arccos_
+	OpArccosh                                                Op = 665  // arccosh
+	OpArccoshInPlace                                         Op = 666  // arccosh_
+	OpArcsin                                                 Op = 667  // arcsin
+	OpArcsinInPlace                                          Op = 668  // arcsin_
+	OpArcsinh                                                Op = 669  // arcsinh
+	OpArcsinhInPlace                                         Op = 670  // arcsinh_
+	OpArctan                                                 Op = 671  // arctan
+	OpArctan2                                                Op = 672  // arctan2
+	OpArctan2InPlace                                         Op = 673  // arctan2_
+	OpArctanInPlace                                          Op = 674  // arctan_
+	OpArctanh                                                Op = 675  // arctanh
+	OpArctanhInPlace                                         Op = 676  // arctanh_
+	OpArgMax                                                 Op = 677  // argmax
+	OpArgMin                                                 Op = 678  // argmin
+	OpArgSort                                                Op = 679  // argsort
+	OpArgSortStable                                          Op = 680  // argsort.stable
+	OpArgWhere                                               Op = 681  // argwhere
+	OpAsStrided                                              Op = 682  // as_strided
+	OpAsStridedInPlace                                       Op = 683  // as_strided_
+	OpAsStridedCopy                                          Op = 684  // as_strided_copy
+	OpAsStridedScatter                                       Op = 685  // as_strided_scatter
+	OpAsin                                                   Op = 686  // asin
+	OpAsinInPlace                                            Op = 687  // asin_
+	OpAsinh                                                  Op = 688  // asinh
+	OpAsinhInPlace                                           Op = 689  // asinh_
+	OpAtan                                                   Op = 690  // atan
+	OpAtan2                                                  Op = 691  // atan2
+	OpAtan2InPlace                                           Op = 692  // atan2_
+	OpAtanInPlace                                            Op = 693  // atan_
+	OpAtanh                                                  Op = 694  // atanh
+	OpAtanhInPlace                                           Op = 695  // atanh_
+	OpAtLeast1d                                              Op = 696  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 697  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 698  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 699  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 700  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 701  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 702  // avg_pool1d
+	OpAvgPool2d                                              Op = 703  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 704  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 705  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 706  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 707  // baddbmm
+	OpBAddBMMDType                                           Op = 708  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 709  // baddbmm_
+	OpBartlettWindow                                         Op = 710  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 711  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 712  // batch_norm
+	OpBatchNormBackward                                      Op = 713  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 714  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 715  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 716  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 717  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 718  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 719  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 720  // batch_norm_update_stats
+	OpBernoulli                                              Op = 721  // bernoulli
+	OpBernoulliP                                             Op = 722  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 723  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 724  // bernoulli_.float
+	OpBilinear                                               Op = 725  // bilinear
+	OpBinaryCrossEntropy                                     Op = 726  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 727  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 728  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 729  // bincount
+	OpBinomial                                               Op = 730  // binomial
+	OpBitwiseAndScalar                                       Op = 731  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 732  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 733  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 734  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 735  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 736  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 737  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 738  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 739  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 740  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 741  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 742  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 743  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 744  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 745  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 746  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 747  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 748  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 749  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 750  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 751  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 752  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 753  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 754  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 755  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 756  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 757  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 758  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 759  // blackman_window.periodic
+	OpBlockDiag                                              Op = 760  // block_diag
+	OpBMM                                                    Op = 761  // bmm
+	OpBMMDType                                               Op = 762  // bmm.dtype
+	OpBroadcastTensors                                       Op = 763  // broadcast_tensors
+	OpBroadcastTo                                            Op = 764  // broadcast_to
+	OpBucketizeScalar                                        Op = 765  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 766  // bucketize.Tensor
+	OpCanCast                                                Op = 767  // can_cast
+	OpCartesianProd                                          Op = 768  // cartesian_prod
+	OpCat                                                    Op = 769  // cat
+	OpCauchyInPlace                                          Op = 770  // cauchy_
+	OpCColIndices                                            Op = 771  // ccol_indices
+	OpCColIndicesCopy                                        Op = 772  // ccol_indices_copy
+	OpCDist                                                  Op = 773  // cdist
+	OpCeil                                                   Op = 774  // ceil
+	OpCeilInPlace                                            Op = 775  // ceil_
+	OpCELU                                                   Op = 776  // celu
+	OpCELUInPlace                                            Op = 777  // celu_
+	OpChainMatMul                                            Op = 778  // chain_matmul
+	OpCHalf                                                  Op = 779  // chalf
+	OpChannelShuffle                                         Op = 780  // channel_shuffle
+	OpCholesky                                               Op = 781  // cholesky
+	OpCholeskyInverse                                        Op = 782  // cholesky_inverse
+	OpCholeskySolve                                          Op = 783  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 784  // choose_qparams_optimized
+	OpChunk                                                  Op = 785  // chunk
+	OpClamp                                                  Op = 786  // clamp
+	OpClampTensor                                            Op = 787  // clamp.Tensor
+	OpClampInPlace                                           Op = 788  // clamp_
+	OpClampInPlaceTensor                                     Op = 789  // clamp_.Tensor
+	OpClampMax                                               Op = 790  // clamp_max
+	OpClampMaxTensor                                         Op = 791  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 792  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 793  // clamp_max_.Tensor
+	OpClampMin                                               Op = 794  // clamp_min
+	OpClampMinTensor                                         Op = 795  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 796  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 797  // clamp_min_.Tensor
+	OpClip                                                   Op = 798  // clip
+	OpClipTensor                                             Op = 799  // clip.Tensor
+	OpClipInPlace                                            Op = 800  // clip_
+	OpClipInPlaceTensor                                      Op = 801  // clip_.Tensor
+	OpClone                                                  Op = 802  // clone
+	OpCoalesce                                               Op = 803  // coalesce
+	OpCol2Im                                                 Op = 804  // col2im
+	OpColIndices                                             Op = 805  // col_indices
+	OpColIndicesCopy                                         Op = 806  // col_indices_copy
+	OpColumnStack                                            Op = 807  // column_stack
+	OpCombinations                                           Op = 808  // combinations
+	OpComplex                                                Op = 809  // complex
+	OpConcat                                                 Op = 810  // concat
+	OpConcatenate                                            Op = 811  // concatenate
+	OpConj                                                   Op = 812  // conj
+	OpConjPhysical                                           Op = 813  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 814  // conj_physical_
+	OpConstantPadND                                          Op = 815  // constant_pad_nd
+	OpContiguous                                             Op = 816  // contiguous
+	OpConv1d                                                 Op = 817  // conv1d
+	OpConv1dPadding                                          Op = 818  // conv1d.padding
+	OpConv2d                                                 Op = 819  // conv2d
+	OpConv2dPadding                                          Op = 820  // conv2d.padding
+	OpConv3d                                                 Op = 821  // conv3d
+	OpConv3dPadding                                          Op = 822  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 823  // conv_depthwise3d
+	OpConvTBC                                                Op = 824  // conv_tbc
+	OpConvTBCBackward                                        Op = 825  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 826  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 827  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 828  // conv_transpose3d.input
+	OpConvolution                                            Op = 829  // convolution
+	OpConvolutionBackward                                    Op = 830  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 831  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 832  // convolution_overrideable
+	OpCopy                                                   Op = 833  // copy
+	OpCopyInPlace                                            Op = 834  // copy_
+	OpCopySparseToSparseInPlace                              Op = 835  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 836  // copysign.Scalar
+	OpCopysignTensor                                         Op = 837  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 838  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 839  // copysign_.Tensor
+	OpCorrCoef                                               Op = 840  // corrcoef
+	OpCos                                                    Op = 841  // cos
+	OpCosInPlace                                             Op = 842  // cos_
+	OpCosh                                                   Op = 843  // cosh
+	OpCoshInPlace                                            Op = 844  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 845  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 846  // cosine_similarity
+	OpCountNonzero                                           Op = 847  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 848  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 849  // cov
+	OpCross                                                  Op = 850  // cross
+	OpCrossEntropyLoss                                       Op = 851  // cross_entropy_loss
+	OpCRowIndices                                            Op = 852  // crow_indices
+	OpCRowIndicesCopy                                        Op = 853  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 854  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 855  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 856  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 857  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 858  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 859  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 860  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 861  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 862  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 863  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 864  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 865  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 866  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 867  // cummax
+	OpCumMaxMinBackward                                      Op = 868  // cummaxmin_backward
+	OpCumMin                                                 Op = 869  // cummin
+	OpCumProd                                                Op = 870  // cumprod
+	OpCumProdInPlace                                         Op = 871  // cumprod_
+	OpCumProdBackward                                        Op = 872  // cumprod_backward
+	OpCumSum                                                 Op = 873  // cumsum
+	OpCumSumInPlace                                          Op = 874  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 875  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 876  // cumulative_trapezoid.x
+	OpData                                                   Op = 877  // data
+	OpDeg2Rad                                                Op = 878  // deg2rad
+	OpDeg2RadInPlace                                         Op = 879  // deg2rad_
+	OpDenseDim                                               Op = 880  // dense_dim
+	OpDequantizeSelf                                         Op = 881  // dequantize.self
+	OpDequantizeTensors                                      Op = 882  // dequantize.tensors
+	OpDet                                                    Op = 883  // det
+	OpDetach                                                 Op = 884  // detach
+	OpDetachInPlace                                          Op = 885  // detach_
+	OpDetachCopy                                             Op = 886  // detach_copy
+	OpDiag                                                   Op = 887  // diag
+	OpDiagEmbed                                              Op = 888  // diag_embed
+	OpDiagFlat                                               Op = 889  // diagflat
+	OpDiagonal                                               Op = 890  // diagonal
+	OpDiagonalBackward                                       Op = 891  // diagonal_backward
+	OpDiagonalCopy                                           Op = 892  // diagonal_copy
+	OpDiagonalScatter                                        Op = 893  // diagonal_scatter
+	OpDiff                                                   Op = 894  // diff
+	OpDigamma                                                Op = 895  // digamma
+	OpDigammaInPlace                                         Op = 896  // digamma_
+	OpDist                                                   Op = 897  // dist
+	OpDivScalar                                              Op = 898  // div.Scalar
+	OpDivScalarMode                                          Op = 899  // div.Scalar_mode
+	OpDivTensor                                              Op = 900  // div.Tensor
+	OpDivTensorMode                                          Op = 901  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 902  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 903  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 904  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 905  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 906  // divide.Scalar
+	OpDivideScalarMode                                       Op = 907  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 908  // divide.Tensor
+	OpDivideTensorMode                                       Op = 909  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 910  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 911  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 912  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 913  // divide_.Tensor_mode
+	OpDot                                                    Op = 914  // dot
+	OpDropout                                                Op = 915  // dropout
+	OpDropoutInPlace                                         Op = 916  // dropout_
+	OpDSplitArray                                            Op = 917  // dsplit.array
+	OpDSplitInt                                              Op = 918  // dsplit.int
+	OpDStack                                                 Op = 919  // dstack
+	OpEinsum                                                 Op = 920  // einsum
+	OpELU                                                    Op = 921  // elu
+	OpELUInPlace                                             Op = 922  // elu_
+	OpELUBackward                                            Op = 923  // elu_backward
+	OpEmbedding                                              Op = 924  // embedding
+	OpEmbeddingBackward                                      Op = 925  // embedding_backward
+	OpEmbeddingBag                                           Op = 926  // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 927  // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 928  // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 929  // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 930  // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 931  // empty.memory_format
+	OpEmptyLike                                              Op = 932  // empty_like
+	OpEmptyPermuted                                          Op = 933  // empty_permuted
+	OpEmptyQuantized                                         Op = 934  // empty_quantized
+	OpEmptyStrided                                           Op = 935  // empty_strided
+	OpEqScalar                                               Op = 936  // eq.Scalar
+	OpEqTensor                                               Op = 937  // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 938  // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 939  // eq_.Tensor
+	OpEqual                                                  Op = 940  // equal
+	OpErf                                                    Op = 941  // erf
+	OpErfInPlace                                             Op = 942  // erf_
+	OpErfc                                                   Op = 943  // erfc
+	OpErfcInPlace                                            Op = 944  // erfc_
+	OpErfinv                                                 Op = 945  // erfinv
+	OpErfinvInPlace                                          Op = 946  // erfinv_
+	OpExp                                                    Op = 947  // exp
+	OpExp2                                                   Op = 948  // exp2
+	OpExp2InPlace                                            Op = 949  // exp2_
+	OpExpInPlace                                             Op = 950  // exp_
+	OpExpand                                                 Op = 951  // expand
+	OpExpandAs                                               Op = 952  // expand_as
+	OpExpandCopy                                             Op = 953  // expand_copy
+	OpExpm1                                                  Op = 954  // expm1
+	OpExpm1InPlace                                           Op = 955  // expm1_
+	OpExponentialInPlace                                     Op = 956  // exponential_
+	OpEye                                                    Op = 957  // eye
+	OpEyeM                                                   Op = 958  // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 959  // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 960  // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 961  // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 962  // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 963  // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 964  // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 965  // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 966  // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 967  // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 968  // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 969  // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 970  // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 971  // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 972  // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 973  // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 974  // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 975  // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 976  // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 977  // feature_dropout_
+	OpFFTFFT                                                 Op = 978  // fft_fft
+	OpFFTFFT2                                                Op = 979  // fft_fft2
+	OpFFTFFTFreq                                             Op = 980  // fft_fftfreq
+	OpFFTFFTN                                                Op = 981  // fft_fftn
+	OpFFTFFTShift                                            Op = 982  // fft_fftshift
+	OpFFTHFFT                                                Op = 983  // fft_hfft
+	OpFFTHFFT2                                               Op = 984  // fft_hfft2
+	OpFFTHFFTN                                               Op = 985  // fft_hfftn
+	OpFFTIFFT                                                Op = 986  // fft_ifft
+	OpFFTIFFT2                                               Op = 987  // fft_ifft2
+	OpFFTIFFTN                                               Op = 988  // fft_ifftn
+	OpFFTIFFTShift                                           Op = 989  // fft_ifftshift
+	OpFFTIHFFT                                               Op = 990  // fft_ihfft
+	OpFFTIHFFT2                                              Op = 991  // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 992  // fft_ihfftn
+	OpFFTIRFFT                                               Op = 993  // fft_irfft
+	OpFFTIRFFT2                                              Op = 994  // fft_irfft2
+	OpFFTIRFFTN                                              Op = 995  // fft_irfftn
+	OpFFTRFFT                                                Op = 996  // fft_rfft
+	OpFFTRFFT2                                               Op = 997  // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 998  // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 999  // fft_rfftn
+	OpFillScalar                                             Op = 1000 // fill.Scalar
+	OpFillTensor                                             Op = 1001 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1002 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1003 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1004 // fill_diagonal_
+	OpFix                                                    Op = 1005 // fix
+	OpFixInPlace                                             Op = 1006 // fix_
+	OpFlattenUsingInts                                       Op = 1007 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1008 // flatten_dense_tensors
+	OpFlip                                                   Op = 1009 // flip
+	OpFlipLR                                                 Op = 1010 // fliplr
+	OpFlipUD                                                 Op = 1011 // flipud
+	OpFloatPowerScalar                                       Op = 1012 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1013 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1014 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1015 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1016 // float_power_.Tensor
+	OpFloor                                                  Op = 1017 // floor
+	OpFloorInPlace                                           Op = 1018 // floor_
+	OpFloorDivide                                            Op = 1019 // floor_divide
+	OpFloorDivideScalar                                      Op = 1020 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1021 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1022 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1023 // fmax
+	OpFMin                                                   Op = 1024 // fmin
+	OpFModScalar                                             Op = 1025 // fmod.Scalar
+	OpFModTensor                                             Op = 1026 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1027 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1028 // fmod_.Tensor
+	OpFrac                                                   Op = 1029 // frac
+	OpFracInPlace                                            Op = 1030 // frac_
+	OpFractionalMaxPool2d                                    Op = 1031 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1032 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1033 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1034 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1035 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1036 // frobenius_norm.dim
+	OpFromFile                                               Op = 1037 // from_file
+	OpFull                                                   Op = 1038 // full
+	OpFullLike                                               Op = 1039 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1040 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1041 // gather
+	OpGatherBackward                                         Op = 1042 // gather_backward
+	OpGCD                                                    Op = 1043 // gcd
+	OpGCDInPlace                                             Op = 1044 // gcd_
+	OpGeScalar                                               Op = 1045 // ge.Scalar
+	OpGeTensor                                               Op = 1046 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1047 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1048 // ge_.Tensor
+	OpGELU                                                   Op = 1049 // gelu
+	OpGELUInPlace                                            Op = 1050 // gelu_
+	OpGELUBackward                                           Op = 1051 // gelu_backward
+	OpGeometricInPlace                                       Op = 1052 // geometric_
+	OpGeqrf                                                  Op = 1053 // geqrf
+	OpGer                                                    Op = 1054 // ger
+	OpGLU                                                    Op = 1055 // glu
+	OpGLUBackward                                            Op = 1056 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1057 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1058 // glu_jvp
+	OpGradientArray                                          Op = 1059 // gradient.array
+	OpGradientScalararray                                    Op = 1060 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1061 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1062 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1063 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1064 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1065 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1066 // greater.Scalar
+	OpGreaterTensor                                          Op = 1067 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1068 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1069 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1070 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1071 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1072 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1073 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1074 // grid_sampler
+	OpGridSampler2d                                          Op = 1075 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1076 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1077 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1078 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1079 // group_norm
+	OpGRUData                                                Op = 1080 // gru.data
+	OpGRUInput                                               Op = 1081 // gru.input
+	OpGRUCell                                                Op = 1082 // gru_cell
+	OpGtScalar                                               Op = 1083 // gt.Scalar
+	OpGtTensor                                               Op = 1084 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1085 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1086 // gt_.Tensor
+	OpHammingWindow                                          Op = 1087 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1088 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1089 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1090 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1091 // hann_window
+	OpHannWindowPeriodic                                     Op = 1092 // hann_window.periodic
+	OpHardshrink                                             Op = 1093 // hardshrink
+	OpHardshrinkBackward                                     Op = 1094 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1095 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1096 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1097 // hardsigmoid_backward
+	OpHardswish                                              Op = 1098 // hardswish
+	OpHardswishInPlace                                       Op = 1099 // hardswish_
+	OpHardswishBackward                                      Op = 1100 // hardswish_backward
+	OpHardtanh                                               Op = 1101 // hardtanh
+	OpHardtanhInPlace                                        Op = 1102 // hardtanh_
+	OpHardtanhBackward                                       Op = 1103 // hardtanh_backward
+	OpHashTensor                                             Op = 1104 // hash_tensor
+	OpHeaviside                                              Op = 1105 // heaviside
+	OpHeavisideInPlace                                       Op = 1106 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1107 // hinge_embedding_loss
+	OpHistc                                                  Op = 1108 // histc
+	OpHistogramBinCt                                         Op = 1109 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1110 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1111 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1112 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1113 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1114 // hsplit.array
+	OpHSplitInt                                              Op = 1115 // hsplit.int
+	OpHSPMM                                                  Op = 1116 // hspmm
+	OpHStack                                                 Op = 1117 // hstack
+	OpHuberLoss                                              Op = 1118 // huber_loss
+	OpHuberLossBackward                                      Op = 1119 // huber_loss_backward
+	OpHypot                                                  Op = 1120 // hypot
+	OpHypotInPlace                                           Op = 1121 // hypot_
+	OpI0                                                     Op = 1122 // i0
+	OpI0InPlace                                              Op = 1123 // i0_
+	OpIGamma                                                 Op = 1124 // igamma
+	OpIGammaInPlace                                          Op = 1125 // igamma_
+	OpIGammaC                                                Op = 1126 // igammac
+	OpIGammaCInPlace                                         Op = 1127 // igammac_
+	OpIm2Col                                                 Op = 1128 // im2col
+	OpImag                                                   Op = 1129 // imag
+	OpIndexTensor                                            Op = 1130 // index.Tensor
+	OpIndexAdd                                               Op = 1131 // index_add
+	OpIndexAddInPlace                                        Op = 1132 // index_add_
+	OpIndexCopy                                              Op = 1133 // index_copy
+	OpIndexCopyInPlace                                       Op = 1134 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1135 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1136 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1137 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1138 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1139 // index_put
+	OpIndexPutInPlace                                        Op = 1140 // index_put_
+	OpIndexReduce                                            Op = 1141 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1142 // index_reduce_
+	OpIndexSelect                                            Op = 1143 // index_select
+	OpIndexSelectBackward                                    Op = 1144 // index_select_backward
+	OpIndices                                                Op = 1145 // indices
+	OpIndicesCopy                                            Op = 1146 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1147 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1148 // inner
+	OpInstanceNorm                                           Op = 1149 // instance_norm
+	OpIntRepr                                                Op = 1150 // int_repr
+	OpInverse                                                Op = 1151 // inverse
+	OpIsCoalesced                                            Op = 1152 // is_coalesced
+	OpIsComplex                                              Op = 1153 // is_complex
+	OpIsConj                                                 Op = 1154 // is_conj
+	OpIsDistributed                                          Op = 1155 // is_distributed
+	OpIsFloatingPoint                                        Op = 1156 // is_floating_point
+	OpAtenIsInference                                        Op = 1157 // is_inference
+	OpIsLeaf                                                 Op = 1158 // is_leaf
+	OpIsNeg                                                  Op = 1159 // is_neg
+	OpIsNonzero                                              Op = 1160 // is_nonzero
+	OpIsPinned                                               Op = 1161 // is_pinned
+	OpIsSameSize                                             Op = 1162 // is_same_size
+	OpIsSetTo                                                Op = 1163 // is_set_to
+	OpIsSigned                                               Op = 1164 // is_signed
+	OpIsVulkanAvailable                                      Op = 1165 // is_vulkan_available
+	OpIsClose                                                Op = 1166 // isclose
+	OpIsFinite                                               Op = 1167 // isfinite
+	OpIsInScalarTensor                                       Op = 1168 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1169 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1170 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1171 // isinf
+	OpIsNaN                                                  Op = 1172 // isnan
+	OpIsNegInf                                               Op = 1173 // isneginf
+	OpIsPosInf                                               Op = 1174 // isposinf
+	OpIsReal                                                 Op = 1175 // isreal
+	OpISTFT                                                  Op = 1176 // istft
+	OpAtenItem                                               Op = 1177 // item
+	OpKaiserWindow                                           Op = 1178 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1179 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1180 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1181 // kl_div
+	OpKron                                                   Op = 1182 // kron
+	OpKthValue                                               Op = 1183 // kthvalue
+	OpL1Loss                                                 Op = 1184 // l1_loss
+	OpLayerNorm                                              Op = 1185 // layer_norm
+	OpLCM                                                    Op = 1186 // lcm
+	OpLCMInPlace                                             Op = 1187 // lcm_
+	OpLdexpTensor                                            Op = 1188 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1189 // ldexp_
+	OpLeScalar                                               Op = 1190 // le.Scalar
+	OpLeTensor                                               Op = 1191 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1192 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1193 // le_.Tensor
+	OpLeakyReLU                                              Op = 1194 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1195 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1196 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1197 // lerp.Scalar
+	OpLerpTensor                                             Op = 1198 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1199 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1200 // lerp_.Tensor
+	OpLessScalar                                             Op = 1201 // less.Scalar
+	OpLessTensor                                             Op = 1202 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1203 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1204 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1205 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1206 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1207 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1208 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1209 // lgamma
+	OpLgammaInPlace                                          Op = 1210 // lgamma_
+	OpLift                                                   Op = 1211 // lift
+	OpLiftFresh                                              Op = 1212 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1213 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1214 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1215 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1216 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1217 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1218 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1219 // linalg_cross
+	OpLinalgDet                                              Op = 1220 // linalg_det
+	OpLinalgDiagonal                                         Op = 1221 // linalg_diagonal
+	OpLinalgEig                                              Op = 1222 // linalg_eig
+	OpLinalgEigh                                             Op = 1223 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1224 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1225 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1226 // linalg_householder_product
+	OpLinalgInv                                              Op = 1227 // linalg_inv
+	OpLinalgInvEx                                            Op = 1228 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1229 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1230 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1231 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1232 // linalg_lstsq
+	OpLinalgLU                                               Op = 1233 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1234 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1235 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1236 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1237 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1238 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1239 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1240 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1241 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1242 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1243 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1244 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1245 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1246 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1247 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1248 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1249 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1250 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1251 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1252 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1253 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1254 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1255 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1256 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1257 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1258 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1259 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1260 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1261 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1262 // linalg_vander
+	OpLinalgVecDot                                           Op = 1263 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1264 // linalg_vector_norm
+	OpLinear                                                 Op = 1265 // linear
+	OpLinearBackward                                         Op = 1266 // linear_backward
+	OpLinspace                                               Op = 1267 // linspace
+	OpLinspaceScalarTensor                                   Op = 1268 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1269 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1270 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1271 // log
+	OpLog10                                                  Op = 1272 // log10
+	OpLog10InPlace                                           Op = 1273 // log10_
+	OpLog1p                                                  Op = 1274 // log1p
+	OpLog1pInPlace                                           Op = 1275 // log1p_
+	OpLog2                                                   Op = 1276 // log2
+	OpLog2InPlace                                            Op = 1277 // log2_
+	OpLogInPlace                                             Op = 1278 // log_
+	OpLogNormalInPlace                                       Op = 1279 // log_normal_
+	OpLogSigmoid                                             Op = 1280 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1281 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1282 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1283 // log_softmax.int
+	OpLogAddExp                                              Op = 1284 // logaddexp
+	OpLogAddExp2                                             Op = 1285 // logaddexp2
+	OpLogCumSumExp                                           Op = 1286 // logcumsumexp
+	OpLogDet                                                 Op = 1287 // logdet
+	OpLogicalAnd                                             Op = 1288 // logical_and
+	OpLogicalAndInPlace                                      Op = 1289 // logical_and_
+	OpLogicalNot                                             Op = 1290 // logical_not
+	OpLogicalNotInPlace                                      Op = 1291 // logical_not_
+	OpLogicalOr                                              Op = 1292 // logical_or
+	OpLogicalOrInPlace                                       Op = 1293 // logical_or_
+	OpLogicalXor                                             Op = 1294 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1295 // logical_xor_
+	OpLogit                                                  Op = 1296 // logit
+	OpLogitInPlace                                           Op = 1297 // logit_
+	OpLogitBackward                                          Op = 1298 // logit_backward
+	OpLogspace                                               Op = 1299 // logspace
+	OpLogspaceScalarTensor                                   Op = 1300 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1301 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1302 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1303 // logsumexp
+	OpLSTMData                                               Op = 1304 // lstm.data
+	OpLSTMInput                                              Op = 1305 // lstm.input
+	OpLSTMCell                                               Op = 1306 // lstm_cell
+	OpLtScalar                                               Op = 1307 // lt.Scalar
+	OpLtTensor                                               Op = 1308 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1309 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1310 // lt_.Tensor
+	OpLUSolve                                                Op = 1311 // lu_solve
+	OpLUUnpack                                               Op = 1312 // lu_unpack
+	OpMH                                                     Op = 1313 // mH
+	OpMT                                                     Op = 1314 // mT
+	OpMarginRankingLoss                                      Op = 1315 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1316 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1317 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1318 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1319 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1320 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1321 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1322 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1323 // masked_select
+	OpMaskedSelectBackward                                   Op = 1324 // masked_select_backward
+	OpMatMul                                                 Op = 1325 // matmul
+	OpMatMulBackward                                         Op = 1326 // matmul_backward
+	OpMatrixH                                                Op = 1327 // matrix_H
+	OpMatrixExp                                              Op = 1328 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1329 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1330 // matrix_power
+	OpMax                                                    Op = 1331 // max
+	OpMaxDim                                                 Op = 1332 // max.dim
+	OpMaxOther                                               Op = 1333 // max.other
+	OpMaxPool1d                                              Op = 1334 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1335 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1336 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1337 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1338 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1339 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1340 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1341 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1342 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1343 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1344 // max_unpool3d
+	OpMaximum                                                Op = 1345 // maximum
+	OpMean                                                   Op = 1346 // mean
+	OpMeanDim                                                Op = 1347 // mean.dim
+	OpMedian                                                 Op = 1348 // median
+	OpMedianDim                                              Op = 1349 // median.dim
+	OpMeshgrid                                               Op = 1350 // meshgrid
+	OpMeshgridIndexing                                       Op = 1351 // meshgrid.indexing
+	OpMin                                                    Op = 1352 // min
+	OpMinDim                                                 Op = 1353 // min.dim
+	OpMinOther                                               Op = 1354 // min.other
+	OpMinimum                                                Op = 1355 // minimum
+	OpMIOpenBatchNorm                                        Op = 1356 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1357 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1358 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1359 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1360 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1361 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1362 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1363 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1364 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1365 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1366 // miopen_rnn_backward
+	OpMish                                                   Op = 1367 // mish
+	OpMishInPlace                                            Op = 1368 // mish_
+	OpMishBackward                                           Op = 1369 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1370 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1371 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1372 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1373 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1374 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1375 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1376 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1377 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1378 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1379 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1380 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1381 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1382 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1383 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1384 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1385 // mm
+	OpMMDType                                                Op = 1386 // mm.dtype
+	OpMode                                                   Op = 1387 // mode
+	OpMoveAxisInt                                            Op = 1388 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1389 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1390 // movedim.int
+	OpMoveDimIntlist                                         Op = 1391 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1392 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1393 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1394 // mse_loss
+	OpMSELossBackward                                        Op = 1395 // mse_loss_backward
+	OpMSort                                                  Op = 1396 // msort
+	OpMulScalar                                              Op = 1397 // mul.Scalar
+	OpMulTensor                                              Op = 1398 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1399 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1400 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1401 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1402 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1403 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1404 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1405 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1406 // multinomial
+	OpMultiplyScalar                                         Op = 1407 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1408 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1409 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1410 // multiply_.Tensor
+	OpMV                                                     Op = 1411 // mv
+	OpMvLgamma                                               Op = 1412 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1413 // mvlgamma_
+	OpNaNToNum                                               Op = 1414 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1415 // nan_to_num_
+	OpNaNMean                                                Op = 1416 // nanmean
+	OpNaNMedian                                              Op = 1417 // nanmedian
+	OpNaNMedianDim                                           Op = 1418 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1419 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1420 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1421 // nansum
+	OpNarrow                                                 Op = 1422 // narrow
+	OpNarrowTensor                                           Op = 1423 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1424 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1425 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1426 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1427 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1428 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1429 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1430 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1431 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1432 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1433 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1434 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1435 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1436 // ne.Scalar
+	OpNeTensor                                               Op = 1437 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1438 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1439 // ne_.Tensor
+	OpNeg                                                    Op = 1440 // neg
+	OpNegInPlace                                             Op = 1441 // neg_
+	OpNegative                                               Op = 1442 // negative
+	OpNegativeInPlace                                        Op = 1443 // negative_
+	OpNestedToPaddedTensor                                   Op = 1444 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1445 // new_empty
+	OpNewEmptyStrided                                        Op = 1446 // new_empty_strided
+	OpNewFull                                                Op = 1447 // new_full
+	OpNewOnes                                                Op = 1448 // new_ones
+	OpNewZeros                                               Op = 1449 // new_zeros
+	OpNextafter                                              Op = 1450 // nextafter
+	OpNextafterInPlace                                       Op = 1451 // nextafter_
+	OpNLLLoss                                                Op = 1452 // nll_loss
+	OpNLLLoss2d                                              Op = 1453 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1454 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1455 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1456 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1457 // nll_loss_forward
+	OpNLLLossND                                              Op = 1458 // nll_loss_nd
+	OpNonzero                                                Op = 1459 // nonzero
+	OpNonzeroNumpy                                           Op = 1460 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1461 // nonzero_static
+	OpNormScalar                                             Op = 1462 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1463 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1464 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1465 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1466 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1467 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1468 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1469 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1470 // normal.float_float
+	OpNormalInPlace                                          Op = 1471 // normal_
+	OpNormalFunctional                                       Op = 1472 // normal_functional
+	OpNotEqualScalar                                         Op = 1473 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1474 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1475 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1476 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1477 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1478 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1479 // numpy_T
+	OpOneHot                                                 Op = 1480 // one_hot
+	OpOnes                                                   Op = 1481 // ones
+	OpOnesLike                                               Op = 1482 // ones_like
+	OpOrgqr                                                  Op = 1483 // orgqr
+	OpOrmqr                                                  Op = 1484 // ormqr
+	OpOuter                                                  Op = 1485 // outer
+	OpOutputNr                                               Op = 1486 // output_nr
+	OpPad                                                    Op = 1487 // pad
+	OpPadSequence                                            Op = 1488 // pad_sequence
+	OpPairwiseDistance                                       Op = 1489 // pairwise_distance
+	OpPDist                                                  Op = 1490 // pdist
+	OpPermute                                                Op = 1491 // permute
+	OpPermuteCopy                                            Op = 1492 // permute_copy
+	OpPinMemory                                              Op = 1493 // pin_memory
+	OpPinverse                                               Op = 1494 // pinverse
+	OpPixelShuffle                                           Op = 1495 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1496 // pixel_unshuffle
+	OpPoisson                                                Op = 1497 // poisson
+	OpPoissonNLLLoss                                         Op = 1498 // poisson_nll_loss
+	OpPolar                                                  Op = 1499 // polar
+	OpPolygamma                                              Op = 1500 // polygamma
+	OpPolygammaInPlace                                       Op = 1501 // polygamma_
+	OpPositive                                               Op = 1502 // positive
+	OpPowScalar                                              Op = 1503 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1504 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1505 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1506 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1507 // pow_.Tensor
+	OpPReLU                                                  Op = 1508 // prelu
+	OpProd                                                   Op = 1509 // prod
+	OpProdDimInt                                             Op = 1510 // prod.dim_int
+	OpPromoteTypes                                           Op = 1511 // promote_types
+	OpPut                                                    Op = 1512 // put
+	OpPutInPlace                                             Op = 1513 // put_
+	OpQPerChannelAxis                                        Op = 1514 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1515 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1516 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1517 // q_scale
+	OpQZeroPoint                                             Op = 1518 // q_zero_point
+	OpQR                                                     Op = 1519 // qr
+	OpQuantile                                               Op = 1520 // quantile
+	OpQuantileScalar                                         Op = 1521 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1522 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1523 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1524 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1525 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1526 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1527 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1528 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1529 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1530 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1531 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1532 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1533 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1534 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1535 // rad2deg
+	OpRad2DegInPlace                                         Op = 1536 // rad2deg_
+	OpRand                                                   Op = 1537 // rand
+	OpRandGenerator                                          Op = 1538 // rand.generator
+	OpRandLike                                               Op = 1539 // rand_like
+	OpRandLikeGenerator                                      Op = 1540 // rand_like.generator
+	OpRandInt                                                Op = 1541 // randint
+	OpRandIntGenerator                                       Op = 1542 // randint.generator
+	OpRandIntLow                                             Op = 1543 // randint.low
+	OpRandIntLowGenerator                                    Op = 1544 // randint.low_generator
+	OpRandIntLike                                            Op = 1545 // randint_like
+	OpRandIntLikeTensor                                      Op = 1546 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1547 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1548 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1549 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1550 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1551 // randn
+	OpRandNGenerator                                         Op = 1552 // randn.generator
+	OpRandNLike                                              Op = 1553 // randn_like
+	OpRandNLikeGenerator                                     Op = 1554 // randn_like.generator
+	OpRandomInPlace                                          Op = 1555 // random_
+	OpRandomInPlaceFrom                                      Op = 1556 // random_.from
+	OpRandomInPlaceTo                                        Op = 1557 // random_.to
+	OpRandPerm                                               Op = 1558 // randperm
+	OpRandPermGenerator                                      Op = 1559 // randperm.generator
+	OpRange                                                  Op = 1560 // range
+	OpRangeStep                                              Op = 1561 // range.step
+	OpRavel                                                  Op = 1562 // ravel
+	OpReal                                                   Op = 1563 // real
+	OpReciprocal                                             Op = 1564 // reciprocal
+	OpReciprocalInPlace                                      Op = 1565 // reciprocal_
+	OpReflectionPad1d                                        Op = 1566 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1567 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1568 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1569 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1570 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1571 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1572 // relu
+	OpReLU6                                                  Op = 1573 // relu6
+	OpReLU6InPlace                                           Op = 1574 // relu6_
+	OpReLUInPlace                                            Op = 1575 // relu_
+	OpRemainderScalar                                        Op = 1576 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1577 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1578 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1579 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1580 // remainder_.Tensor
+	OpRenorm                                                 Op = 1581 // renorm
+	OpRenormInPlace                                          Op = 1582 // renorm_
+	OpRepeat                                                 Op = 1583 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1584 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1585 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1586 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1587 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1588 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1589 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1590 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1591 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1592 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1593 // requires_grad_
+	OpReshape                                                Op = 1594 // reshape
+	OpReshapeAs                                              Op = 1595 // reshape_as
+	OpResizeInPlace                                          Op = 1596 // resize_
+	OpResizeAsInPlace                                        Op = 1597 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1598 // resize_as_sparse_
+	OpResolveConj                                            Op = 1599 // resolve_conj
+	OpResolveNeg                                             Op = 1600 // resolve_neg
+	OpResultTypeScalar                                       Op = 1601 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1602 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1603 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1604 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1605 // retain_grad
+	OpRetainsGrad                                            Op = 1606 // retains_grad
+	OpRMSNorm                                                Op = 1607 // rms_norm
+	OpRNNReLUData                                            Op = 1608 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1609 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1610 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1611 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1612 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1613 // rnn_tanh_cell
+	OpRoll                                                   Op = 1614 // roll
+	OpRot90                                                  Op = 1615 // rot90
+	OpRound                                                  Op = 1616 // round
+	OpRoundDecimals                                          Op = 1617 // round.decimals
+	OpRoundInPlace                                           Op = 1618 // round_
+	OpRoundInPlaceDecimals                                   Op = 1619 // round_.decimals
+	OpRowIndices                                             Op = 1620 // row_indices
+	OpRowIndicesCopy                                         Op = 1621 // row_indices_copy
+	OpRowStack                                               Op = 1622 // row_stack
+	OpRReLU                                                  Op = 1623 // rrelu
+	OpRReLUInPlace                                           Op = 1624 // rrelu_
+	OpRReLUWithNoise                                         Op = 1625 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1626 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1627 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1628 // rsqrt
+	OpRsqrtInPlace                                           Op = 1629 // rsqrt_
+	OpRSubScalar                                             Op = 1630 // rsub.Scalar
+	OpRSubTensor                                             Op = 1631 // rsub.Tensor
+	OpScalarTensor                                           Op = 1632 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1633 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1634 // scatter.reduce
+	OpScatterSrc                                             Op = 1635 // scatter.src
+	OpScatterValue                                           Op = 1636 // scatter.value
+	OpScatterValueReduce                                     Op = 1637 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1638 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1639 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1640 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1641 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1642 // scatter_add
+	OpScatterAddInPlace                                      Op = 1643 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1644 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1645 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1646 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1647 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1648 // segment_reduce
+	OpSelectInt                                              Op = 1649 // select.int
+	OpSelectBackward                                         Op = 1650 // select_backward
+	OpSelectCopyInt                                          Op = 1651 // select_copy.int
+	OpSelectScatter                                          Op = 1652 // select_scatter
+	OpSELU                                                   Op = 1653 // selu
+	OpSELUInPlace                                            Op = 1654 // selu_
+	OpSetInPlace                                             Op = 1655 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1656 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1657 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1658 // set_data
+	OpSgn                                                    Op = 1659 // sgn
+	OpSgnInPlace                                             Op = 1660 // sgn_
+	OpSigmoid                                                Op = 1661 // sigmoid
+	OpSigmoidInPlace                                         Op = 1662 // sigmoid_
+	OpSigmoidBackward                                        Op = 1663 // sigmoid_backward
+	OpSign                                                   Op = 1664 // sign
+	OpSignInPlace                                            Op = 1665 // sign_
+	OpSignbit                                                Op = 1666 // signbit
+	OpSiLU                                                   Op = 1667 // silu
+	OpSiLUInPlace                                            Op = 1668 // silu_
+	OpSiLUBackward                                           Op = 1669 // silu_backward
+	OpSin                                                    Op = 1670 // sin
+	OpSinInPlace                                             Op = 1671 // sin_
+	OpSinc                                                   Op = 1672 // sinc
+	OpSincInPlace                                            Op = 1673 // sinc_
+	OpSinh                                                   Op = 1674 // sinh
+	OpSinhInPlace                                            Op = 1675 // sinh_
+	OpSizeInt                                                Op = 1676 // size.int
+	OpSliceTensor                                            Op = 1677 // slice.Tensor
+	OpSliceBackward                                          Op = 1678 // slice_backward
+	OpSliceCopyTensor                                        Op = 1679 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1680 // slice_inverse
+	OpSliceScatter                                           Op = 1681 // slice_scatter
+	OpSLogDet                                                Op = 1682 // slogdet
+	OpSlowConv3d                                             Op = 1683 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1684 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1685 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1686 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1687 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1688 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1689 // smm
+	OpSmoothL1Loss                                           Op = 1690 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1691 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1692 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1693 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1694 // softmax.int
+	OpSoftplus                                               Op = 1695 // softplus
+	OpSoftplusBackward                                       Op = 1696 // softplus_backward
+	OpSoftshrink                                             Op = 1697 // softshrink
+	OpSoftshrinkBackward                                     Op = 1698 // softshrink_backward
+	OpSort                                                   Op = 1699 // sort
+	OpSortStable                                             Op = 1700 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1701 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1702 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1703 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1704 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1705 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1706 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1707 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1708 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1709 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1710 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1711 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1712 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1713 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1714 // sparse_dim
+	OpSparseMask                                             Op = 1715 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1716 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1717 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1718 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1719 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1720 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1721 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1722 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1723 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1724 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1725 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1726 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1727 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1728 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1729 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1730 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1731 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1732 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1733 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1734 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1735 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1736 // special_digamma
+	OpSpecialEntr                                            Op = 1737 // special_entr
+	OpSpecialErf                                             Op = 1738 // special_erf
+	OpSpecialErfc                                            Op = 1739 // special_erfc
+	OpSpecialErfcx                                           Op = 1740 // special_erfcx
+	OpSpecialErfinv                                          Op = 1741 // special_erfinv
+	OpSpecialExp2                                            Op = 1742 // special_exp2
+	OpSpecialExpit                                           Op = 1743 // special_expit
+	OpSpecialExpm1                                           Op = 1744 // special_expm1
+	OpSpecialGammaInc                                        Op = 1745 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1746 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1747 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1748 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1749 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1750 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1751 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1752 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1753 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1754 // special_i0
+	OpSpecialI0e                                             Op = 1755 // special_i0e
+	OpSpecialI1                                              Op = 1756 // special_i1
+	OpSpecialI1e                                             Op = 1757 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1758 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1759 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1760 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1761 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1762 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1763 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1764 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1765 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1766 // special_log_softmax
+	OpSpecialLogit                                           Op = 1767 // special_logit
+	OpSpecialLogSumExp                                       Op = 1768 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1769 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1770 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1771 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1772 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1773 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1774 // special_ndtr
+	OpSpecialNdtri                                           Op = 1775 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1776 // special_polygamma
+	OpSpecialPsi                                             Op = 1777 // special_psi
+	OpSpecialRound                                           Op = 1778 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1779 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1780 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1781 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1782 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1783 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1784 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1785 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1786 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1787 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1788 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1789 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1790 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1791 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1792 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1793 // special_sinc
+	OpSpecialSoftmax                                         Op = 1794 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1795 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1796 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1797 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1798 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1799 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1800 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1801 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1802 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1803 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1804 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1805 // split.Tensor
+	OpSplitSizes                                             Op = 1806 // split.sizes
+	OpSplitCopyTensor                                        Op = 1807 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1808 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1809 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1810 // sqrt
+	OpSqrtInPlace                                            Op = 1811 // sqrt_
+	OpSquare                                                 Op = 1812 // square
+	OpSquareInPlace                                          Op = 1813 // square_
+	OpSqueeze                                                Op = 1814 // squeeze
+	OpSqueezeDim                                             Op = 1815 // squeeze.dim
+	OpSqueezeDims                                            Op = 1816 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1817 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1818 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1819 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1820 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1821 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1822 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1823 // sspaddmm
+	OpStack                                                  Op = 1824 // stack
+	OpStd                                                    Op = 1825 // std
+	OpStdCorrection                                          Op = 1826 // std.correction
+	OpStdDim                                                 Op = 1827 // std.dim
+	OpStdMean                                                Op = 1828 // std_mean
+	OpStdMeanCorrection                                      Op = 1829 // std_mean.correction
+	OpStdMeanDim                                             Op = 1830 // std_mean.dim
+	OpSTFT                                                   Op = 1831 // stft
+	OpSTFTCenter                                             Op = 1832 // stft.center
+	OpStrideInt                                              Op = 1833 // stride.int
+	OpSubScalar                                              Op = 1834 // sub.Scalar
+	OpSubTensor                                              Op = 1835 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1836 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1837 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1838 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1839 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1840 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1841 // subtract_.Tensor
+	OpSum                                                    Op = 1842 // sum
+	OpSumDimIntList                                          Op = 1843 // sum.dim_IntList
+	OpSumToSize                                              Op = 1844 // sum_to_size
+	OpSVD                                                    Op = 1845 // svd
+	OpSwapAxes                                               Op = 1846 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1847 // swapaxes_
+	OpSwapDims                                               Op = 1848 // swapdims
+	OpSwapDimsInPlace                                        Op = 1849 // swapdims_
+	OpT                                                      Op = 1850 // t
+	OpTInPlace                                               Op = 1851 // t_
+	OpTCopy                                                  Op = 1852 // t_copy
+	OpTake                                                   Op = 1853 // take
+	OpTakeAlongDim                                           Op = 1854 // take_along_dim
+	OpTan                                                    Op = 1855 // tan
+	OpTanInPlace                                             Op = 1856 // tan_
+	OpTanh                                                   Op = 1857 // tanh
+	OpTanhInPlace                                            Op = 1858 // tanh_
+	OpTanhBackward                                           Op = 1859 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1860 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1861 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1862 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1863 // tensordot
+	OpTHNNConv2d                                             Op = 1864 // thnn_conv2d
+	OpThreshold                                              Op = 1865 // threshold
+	OpThresholdInPlace                                       Op = 1866 // threshold_
+	OpThresholdBackward                                      Op = 1867 // threshold_backward
+	OpTile                                                   Op = 1868 // tile
+	OpToDevice                                               Op = 1869 // to.device
+	OpToDType                                                Op = 1870 // to.dtype
+	OpToDTypeLayout                                          Op = 1871 // to.dtype_layout
+	OpToOther                                                Op = 1872 // to.other
+	OpToDense                                                Op = 1873 // to_dense
+	OpToDenseBackward                                        Op = 1874 // to_dense_backward
+	OpToMKLDNN                                               Op = 1875 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1876 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1877 // to_padded_tensor
+	OpToSparse                                               Op = 1878 // to_sparse
+	OpToSparseSparseDim                                      Op = 1879 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1880 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1881 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1882 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1883 // to_sparse_csr
+	OpTopK                                                   Op = 1884 // topk
+	OpTrace                                                  Op = 1885 // trace
+	OpTraceBackward                                          Op = 1886 // trace_backward
+	OpTransposeInt                                           Op = 1887 // transpose.int
+	OpTransposeInPlace                                       Op = 1888 // transpose_
+	OpTransposeCopyInt                                       Op = 1889 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1890 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1891 // trapezoid.x
+	OpTrapzDx                                                Op = 1892 // trapz.dx
+	OpTrapzX                                                 Op = 1893 // trapz.x
+	OpTriangularSolve                                        Op = 1894 // triangular_solve
+	OpTril                                                   Op = 1895 // tril
+	OpTrilInPlace                                            Op = 1896 // tril_
+	OpTrilIndices                                            Op = 1897 // tril_indices
+	OpTripletMarginLoss                                      Op = 1898 // triplet_margin_loss
+	OpTriu                                                   Op = 1899 // triu
+	OpTriuInPlace                                            Op = 1900 // triu_
+	OpTriuIndices                                            Op = 1901 // triu_indices
+	OpTrueDivideScalar                                       Op = 1902 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1903 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1904 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1905 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1906 // trunc
+	OpTruncInPlace                                           Op = 1907 // trunc_
+	OpTypeAs                                                 Op = 1908 // type_as
+	OpUnbindInt                                              Op = 1909 // unbind.int
+	OpUnbindCopyInt                                          Op = 1910 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1911 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1912 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1913 // unfold
+	OpUnfoldBackward                                         Op = 1914 // unfold_backward
+	OpUnfoldCopy                                             Op = 1915 // unfold_copy
+	OpUniformInPlace                                         Op = 1916 // uniform_
+	OpUniqueConsecutive                                      Op = 1917 // unique_consecutive
+	OpUniqueDim                                              Op = 1918 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1919 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1920 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1921 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1922 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1923 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1924 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1925 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 1926 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 1927 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 1928 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 1929 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 1930 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 1931 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 1932 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 1933 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 1934 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 1935 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 1936 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 1937 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 1938 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 1939 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 1940 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 1941 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 1942 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 1943 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 1944 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 1945 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 1946 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 1947 // value_selecting_reduction_backward
+	OpValues                                                 Op = 1948 // values
+	OpValuesCopy                                             Op = 1949 // values_copy
+	OpVander                                                 Op = 1950 // vander
+	OpVar                                                    Op = 1951 // var
+	OpVarCorrection                                          Op = 1952 // var.correction
+	OpVarDim                                                 Op = 1953 // var.dim
+	OpVarMean                                                Op = 1954 // var_mean
+	OpVarMeanCorrection                                      Op = 1955 // var_mean.correction
+	OpVarMeanDim                                             Op = 1956 // var_mean.dim
+	OpVDot                                                   Op = 1957 // vdot
+	OpView                                                   Op = 1958 // view
+	OpViewDType                                              Op = 1959 // view.dtype
+	OpViewAs                                                 Op = 1960 // view_as
+	OpViewAsComplex                                          Op = 1961 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 1962 // view_as_complex_copy
+	OpViewAsReal                                             Op = 1963 // view_as_real
+	OpViewAsRealCopy                                         Op = 1964 // view_as_real_copy
+	OpViewCopy                                               Op = 1965 // view_copy
+	OpViewCopyDType                                          Op = 1966 // view_copy.dtype
+	OpVSplitArray                                            Op = 1967 // vsplit.array
+	OpVSplitInt                                              Op = 1968 // vsplit.int
+	OpVStack                                                 Op = 1969 // vstack
+	OpWhere                                                  Op = 1970 // where
+	OpWhereScalar                                            Op = 1971 // where.Scalar
+	OpWhereScalarOther                                       Op = 1972 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 1973 // where.ScalarSelf
+	OpWhereSelf                                              Op = 1974 // where.self
+	OpXLogYScalarOther                                       Op = 1975 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 1976 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 1977 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 1978 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 1979 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 1980 // zero_
+	OpZeros                                                  Op = 1981 // zeros
+	OpZerosLike                                              Op = 1982 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
@@ -1995,466 +2004,467 @@ const opNames = "" +
 	"eplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_bytesoverwriteitemtowarnin" +
 	"gsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_generatordefault_genera" +
 	"torseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetorch_versionshow_c" +
-	"onfigdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxed__an" +
-	"d__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Sc" +
-	"alar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scala" +
-	"r__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__." +
-	"Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_back" +
-	"ward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activatio" +
-	"n_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_asser" +
-	"t_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_prec" +
-	"ision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_" +
-	"with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist" +
-	"_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced" +
-	"__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_" +
-	"to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu" +
-	"_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from" +
-	"_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_bac" +
-	"kward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn" +
-	"_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cuff" +
-	"t_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_" +
-	"size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_" +
-	"quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forwar" +
-	"d_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_ba" +
-	"g_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_" +
-	"quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affi" +
-	"ne_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fak" +
-	"e_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qpa" +
-	"rams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_for" +
-	"ward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_a" +
-	"dd.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_." +
-	"Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList" +
-	"_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_" +
-	"foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_for" +
-	"each_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_ata" +
-	"n__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.Scal" +
-	"arList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp" +
-	"_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clam" +
-	"p_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__fore" +
-	"ach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor" +
-	"_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_forea" +
-	"ch_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_flo" +
-	"or_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.Scal" +
-	"arList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamm" +
-	"a__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__" +
-	"foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_fore" +
-	"ach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_m" +
-	"inimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minim" +
-	"um_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach" +
-	"_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__" +
-	"foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.Scal" +
-	"arList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_r" +
-	"eciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigm" +
-	"oid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__" +
-	"foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.L" +
-	"ist_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__" +
-	"foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_func" +
-	"tional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.ten" +
-	"sor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_mov" +
-	"ing_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_." +
-	"tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_" +
-	"2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogra" +
-	"mdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_" +
-	"copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_c" +
-	"heck_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_sc" +
-	"alar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_m" +
-	"ake_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_sc" +
-	"ale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldn" +
-	"n_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_leg" +
-	"it.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_n" +
-	"ested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_ne" +
-	"sted_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_" +
-	"min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_" +
-	"select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nes" +
-	"ted_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storag" +
-	"e_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_fro" +
-	"m_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spati" +
-	"al_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_pack" +
-	"ed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prel" +
-	"u_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape" +
-	"_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight" +
-	"_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_prod" +
-	"uct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attenti" +
-	"on_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_pro" +
-	"duct_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_" +
-	"attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_atten" +
-	"tion_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_" +
-	"grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.ou" +
-	"tput_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobo" +
-	"l_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_t" +
-	"o_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_comp" +
-	"ressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_" +
-	"dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_" +
-	"csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_" +
-	"mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_spar" +
-	"se_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi" +
-	"_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softm" +
-	"ax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dt" +
-	"ype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_th" +
-	"nn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_" +
-	"fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_back" +
-	"ward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_spar" +
-	"se_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_" +
-	"fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_uns" +
-	"afe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view" +
-	"_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_" +
-	"aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_near" +
-	"est_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d." +
-	"vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample" +
-	"_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_" +
-	"use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bs" +
-	"c_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse" +
-	"_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_" +
-	"version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weigh" +
-	"t_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_inte" +
-	"rface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acos" +
-	"acos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive" +
-	"_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd." +
-	"Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvad" +
-	"dmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_" +
-	"tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsar" +
-	"angearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarcta" +
-	"n2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_str" +
-	"ided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.S" +
-	"equenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_back" +
-	"wardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodic" +
-	"batch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatc" +
-	"h_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoul" +
-	"libernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backw" +
-	"ardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwis" +
-	"e_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift" +
-	".Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbi" +
-	"twise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbit" +
-	"wise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor" +
-	"_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Sc" +
-	"alar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.pe" +
-	"riodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcar" +
-	"tesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_sh" +
-	"ufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp" +
-	"_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp" +
-	"_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_sta" +
-	"ckcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1d" +
-	"conv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_" +
-	"transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_ba" +
-	"ckward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Te" +
-	"nsorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similarityco" +
-	"unt_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss." +
-	"IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_nor" +
-	"mcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_con" +
-	"volution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_ba" +
-	"ckwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid." +
-	"xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_em" +
-	"beddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardi" +
-	"v.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.S" +
-	"calardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tenso" +
-	"rdivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembedding" +
-	"embedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_emb" +
-	"edding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scal" +
-	"areq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpa" +
-	"nd_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affi" +
-	"ne_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_q" +
-	"uantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_t" +
-	"ensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbg" +
-	"emm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_p" +
-	"ack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropout" +
-	"feature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftf" +
-	"ft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irf" +
-	"ftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_." +
-	"Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalar" +
-	"float_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_f" +
-	"loor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensor" +
-	"fmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_p" +
-	"ool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_" +
-	"avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_ba" +
-	"ckwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygrad" +
-	"ient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayin" +
-	"tgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorg" +
-	"reater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_sam" +
-	"pler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Te" +
-	"nsorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_" +
-	"betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_b" +
-	"ackwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisidehe" +
-	"aviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorL" +
-	"ist_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot" +
-	"_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_inde" +
-	"x_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put" +
-	"_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentia" +
-	"ble_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_floa" +
-	"ting_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availa" +
-	"bleiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfis" +
-	"realistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_nor" +
-	"mlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_back" +
-	"wardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless" +
-	"_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fr" +
-	"esh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinal" +
-	"g_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlina" +
-	"lg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_" +
-	"lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_ma" +
-	"trix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matri" +
-	"x_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strli" +
-	"nalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlin" +
-	"alg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorin" +
-	"vlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace" +
-	".Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_" +
-	"normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsum" +
-	"explogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_l" +
-	"ogitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlo" +
-	"gsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin" +
-	"_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scatte" +
-	"rmasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatri" +
-	"x_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_" +
-	"pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d" +
-	"_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian" +
-	".dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmi" +
-	"open_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen" +
-	"_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mis" +
-	"h_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_line" +
-	"armkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dm" +
-	"kldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkld" +
-	"nn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis." +
-	"intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossm" +
-	"se_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_ba" +
-	"ckwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomial" +
-	"multiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_nu" +
-	"m_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynati" +
-	"ve_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardna" +
-	"tive_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnativ" +
-	"e_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_pa" +
-	"dded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dn" +
-	"ll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpy" +
-	"nonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_d" +
-	"imnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_function" +
-	"alnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnump" +
-	"y_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_c" +
-	"opypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_posi" +
-	"tivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_t" +
-	"ypesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquant" +
-	"ilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_" +
-	"per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_ce" +
-	"llquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_t" +
-	"anh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint" +
-	".lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.ge" +
-	"neratorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_lik" +
-	"e.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocal" +
-	"reciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflect" +
-	"ion_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremaind" +
-	"er.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interle" +
-	"ave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2" +
-	"dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_a" +
-	"sresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scala" +
-	"rresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inp" +
-	"utrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.deci" +
-	"malsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise" +
-	"_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducesca" +
-	"tter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_red" +
-	"ucescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tenso" +
-	"rsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensor" +
-	"set_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilus" +
-	"ilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_i" +
-	"nverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_c" +
-	"onv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_mar" +
-	"gin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablespa" +
-	"rse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuesp" +
-	"arse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor" +
-	".comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizes" +
-	"parse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_value" +
-	"sparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_spar" +
-	"se_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1s" +
-	"pecial_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x" +
-	"_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polyno" +
-	"mial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshe" +
-	"v_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_" +
-	"chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecia" +
-	"l_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecia" +
-	"l_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspec" +
-	"ial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scala" +
-	"rspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_" +
-	"l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polyno" +
-	"mial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softma" +
-	"xspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_" +
-	"bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspe" +
-	"cial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shift" +
-	"ed_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_po" +
-	"lynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_sc" +
-	"alarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shi" +
-	"fted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_c" +
-	"hebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polyno" +
-	"mial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py." +
-	"other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_sca" +
-	"larspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Te" +
-	"nsorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze" +
-	"_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correctio" +
-	"nstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Sca" +
-	"larsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to" +
-	"_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardte" +
-	"nsor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dth" +
-	"resholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_back" +
-	"wardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_b" +
-	"srto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoi" +
-	"d.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_" +
-	"indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asu" +
-	"nbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_" +
-	"unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_s" +
-	"izesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_back" +
-	"wardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_" +
-	"linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_bac" +
-	"kwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_n" +
-	"earest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinea" +
-	"r3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_mea" +
-	"nvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_" +
-	"realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.Scal" +
-	"arOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherx" +
-	"logy_.Tensorzero_zeroszeros_like"
+	"onfigdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxedadd_" +
+	"hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbackward_numberset_ano" +
+	"malydropped__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.T" +
+	"ensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor_" +
+	"_lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__" +
+	".Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_" +
+	"avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_" +
+	"addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__ass" +
+	"ert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_" +
+	"to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_upd" +
+	"ate_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_c" +
+	"ast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coa" +
+	"lesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_in" +
+	"dices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_i" +
+	"nt4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy" +
+	"_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tens" +
+	"or_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn" +
+	"_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flat" +
+	"ten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_" +
+	"plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_diri" +
+	"chlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_a" +
+	"ttention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backwa" +
+	"rd_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backwar" +
+	"d_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_p" +
+	"er_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_te" +
+	"nsor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cache" +
+	"mask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flas" +
+	"h_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_" +
+	"acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.Lis" +
+	"t_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_add" +
+	"cdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_a" +
+	"ddcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addc" +
+	"mul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_a" +
+	"tan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach" +
+	"_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarLis" +
+	"t_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.Li" +
+	"st_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_fo" +
+	"reach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_for" +
+	"each_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_fo" +
+	"reach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_exp" +
+	"m1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_fo" +
+	"reach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamm" +
+	"a_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2" +
+	"_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum." +
+	"ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum" +
+	".List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scala" +
+	"r_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul" +
+	".Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_ne" +
+	"g_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_f" +
+	"oreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.S" +
+	"calar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqr" +
+	"t__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh" +
+	"_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList" +
+	"_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh" +
+	"_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_ass" +
+	"ert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fus" +
+	"ed_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dr" +
+	"opout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_s" +
+	"gd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallbac" +
+	"k_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage" +
+	"_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__i" +
+	"ndices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy" +
+	"_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_lina" +
+	"lg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_m" +
+	"ake_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_t" +
+	"ensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_" +
+	"transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native" +
+	"_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_" +
+	"neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_ne" +
+	"sted_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seq" +
+	"len_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_valu" +
+	"es_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_l" +
+	"eft_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_neste" +
+	"d_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_" +
+	"nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_availab" +
+	"le_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pa" +
+	"d_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_pr" +
+	"elu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_ali" +
+	"as_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_" +
+	"saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_" +
+	"scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_ef" +
+	"ficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention" +
+	"_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot" +
+	"_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_prod" +
+	"uct_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_gro" +
+	"uped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_con" +
+	"v2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initial" +
+	"ize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_spa" +
+	"rse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_uns" +
+	"afe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_c" +
+	"oo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.di" +
+	"m_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backwa" +
+	"rd_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_imp" +
+	"l_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_de" +
+	"nse_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softm" +
+	"ax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sp" +
+	"arse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standar" +
+	"d_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused" +
+	"_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused" +
+	"_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_spa" +
+	"rse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer" +
+	"_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_" +
+	"unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumul" +
+	"ate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsam" +
+	"ple_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1" +
+	"d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_n" +
+	"earest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact" +
+	"3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_" +
+	"flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_val" +
+	"idate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_" +
+	"validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_valu" +
+	"es_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_" +
+	"and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_w" +
+	"eight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absolu" +
+	"teabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max" +
+	"_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwar" +
+	"dadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dty" +
+	"peaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_cop" +
+	"yalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyan" +
+	"y.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcs" +
+	"inh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas" +
+	"_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast" +
+	"_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2d" +
+	"avg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_" +
+	"window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch" +
+	"_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_upda" +
+	"te_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cros" +
+	"s_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scal" +
+	"ar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbit" +
+	"wise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_." +
+	"Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwis" +
+	"e_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_rig" +
+	"ht_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scala" +
+	"rbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowbla" +
+	"ckman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Te" +
+	"nsorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmul" +
+	"chalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Te" +
+	"nsorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensor" +
+	"clamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices" +
+	"_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndc" +
+	"ontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tb" +
+	"c_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwar" +
+	"dconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Sc" +
+	"alarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosi" +
+	"ne_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indice" +
+	"s_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backward" +
+	"cudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolutio" +
+	"n_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecum" +
+	"maxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumula" +
+	"tive_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_" +
+	"copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_d" +
+	"istdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tens" +
+	"or_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_mo" +
+	"dedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_ba" +
+	"ckwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembed" +
+	"ding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty" +
+	"_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expa" +
+	"ndexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_p" +
+	"er_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tens" +
+	"or_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake" +
+	"_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp3" +
+	"2_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize" +
+	"_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeatur" +
+	"e_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_ff" +
+	"tnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2ff" +
+	"t_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfil" +
+	"l_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudflo" +
+	"at_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Ten" +
+	"sorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Sc" +
+	"alarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardf" +
+	"ractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_li" +
+	"kefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorg" +
+	"elugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient." +
+	"scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradien" +
+	"t.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreate" +
+	"r_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_b" +
+	"ackwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorg" +
+	"t_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window." +
+	"periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoi" +
+	"d_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_te" +
+	"nsorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhist" +
+	"ogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_bac" +
+	"kwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copy" +
+	"index_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorind" +
+	"ex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinit" +
+	"ely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_dis" +
+	"tributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedi" +
+	"s_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisn" +
+	"eginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel" +
+	"1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_" +
+	"leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarl" +
+	"ess_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftli" +
+	"ft_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strli" +
+	"nalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_househol" +
+	"der_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsql" +
+	"inalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matri" +
+	"x_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_fl" +
+	"oatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg" +
+	"_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_ten" +
+	"sorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvals" +
+	"linalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardl" +
+	"inspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_lo" +
+	"g2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexploga" +
+	"ddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_x" +
+	"orlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace." +
+	"Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_u" +
+	"npackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tens" +
+	"ormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmu" +
+	"l_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_w" +
+	"ith_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_p" +
+	"ool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean." +
+	"dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_" +
+	"norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_" +
+	"transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backw" +
+	"ardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolu" +
+	"tionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkl" +
+	"dnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_co" +
+	"nv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveax" +
+	"is.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_ba" +
+	"ckwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti" +
+	"_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_for" +
+	"wardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_" +
+	"to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensor" +
+	"narrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dro" +
+	"pout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardn" +
+	"ative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegati" +
+	"ve_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_" +
+	"lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonze" +
+	"rononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dty" +
+	"penorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_" +
+	"normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnucle" +
+	"ar_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistp" +
+	"ermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygamm" +
+	"apolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.d" +
+	"im_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_ze" +
+	"ro_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_q" +
+	"paramsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellqu" +
+	"antized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cell" +
+	"quantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.g" +
+	"eneratorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generator" +
+	"randint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrand" +
+	"n_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.steprave" +
+	"lrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_" +
+	"backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scala" +
+	"r_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tenso" +
+	"rrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardr" +
+	"eplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_r" +
+	"eshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_ty" +
+	"pe.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.d" +
+	"atarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsro" +
+	"und_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_r" +
+	"relu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionsc" +
+	"atter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuesca" +
+	"tter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsea" +
+	"rchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set" +
+	"_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsi" +
+	"gn_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_cop" +
+	"y.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_" +
+	"dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_marg" +
+	"in_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsor" +
+	"tsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.c" +
+	"row_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_co" +
+	"mpressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_c" +
+	"oo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor" +
+	".crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize" +
+	"_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0spe" +
+	"cial_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev" +
+	"_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_c" +
+	"hebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalars" +
+	"pecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n" +
+	"_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspec" +
+	"ial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecia" +
+	"l_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial" +
+	"_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polyno" +
+	"mial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_lague" +
+	"rre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_" +
+	"legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspe" +
+	"cial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1sp" +
+	"ecial_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispeci" +
+	"al_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_" +
+	"k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shift" +
+	"ed_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_po" +
+	"lynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomi" +
+	"al_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarsp" +
+	"ecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_c" +
+	"hebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pys" +
+	"pecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial" +
+	"_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.siz" +
+	"essplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsque" +
+	"eze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstacks" +
+	"tdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub" +
+	".Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.di" +
+	"m_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_" +
+	"tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensord" +
+	"otthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_den" +
+	"seto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse" +
+	"_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_c" +
+	"opy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_los" +
+	"striutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrun" +
+	"ctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfo" +
+	"ld_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsa" +
+	"fe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample" +
+	"_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_li" +
+	"near1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsampl" +
+	"e_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_near" +
+	"est3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecup" +
+	"sample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctio" +
+	"nvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_compl" +
+	"ex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.S" +
+	"calarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy" +
+	"_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 28, 33, 46, 63, 74, 85, 90, 100, 115, 129, 141, 154,
 	165, 175, 190, 202, 216, 224, 228, 237, 252, 264, 281, 292, 299, 311, 316, 323,
 	331, 334, 347, 354, 361, 371, 379, 388, 392, 394, 402, 413, 424, 443, 462, 473,
 	486, 503, 517, 531, 546, 565, 581, 594, 605, 617, 628, 642, 656, 667, 678, 691,
-	696, 710, 724, 739, 754, 772, 790, 804, 818, 836, 854, 869, 884, 901, 918, 931,
-	944, 961, 978, 992, 1006, 1026, 1055, 1075, 1104, 1118, 1134, 1150, 1167, 1184, 1201, 1209,
-	1221, 1263, 1281, 1294, 1311, 1325, 1348, 1375, 1405, 1414, 1436, 1467, 1488, 1511, 1521, 1531,
-	1543, 1554, 1564, 1573, 1583, 1594, 1609, 1623, 1645, 1671, 1681, 1690, 1701, 1728, 1733, 1743,
-	1757, 1774, 1806, 1838, 1865, 1900, 1912, 1935, 1963, 1980, 1990, 2011, 2025, 2040, 2062, 2071,
-	2087, 2105, 2130, 2155, 2179, 2194, 2216, 2241, 2251, 2270, 2295, 2318, 2348, 2374, 2404, 2418,
-	2432, 2459, 2464, 2469, 2480, 2495, 2517, 2544, 2573, 2601, 2621, 2635, 2658, 2687, 2714, 2756,
-	2786, 2809, 2844, 2859, 2902, 2954, 2996, 3047, 3104, 3112, 3120, 3128, 3155, 3180, 3204, 3238,
-	3250, 3263, 3276, 3290, 3307, 3326, 3349, 3368, 3386, 3406, 3430, 3450, 3473, 3500, 3523, 3547,
-	3575, 3599, 3622, 3649, 3672, 3696, 3724, 3748, 3761, 3775, 3788, 3802, 3815, 3829, 3852, 3877,
-	3906, 3930, 3956, 3986, 4009, 4034, 4063, 4087, 4113, 4143, 4156, 4170, 4182, 4195, 4208, 4222,
-	4239, 4258, 4281, 4300, 4318, 4338, 4362, 4382, 4394, 4407, 4420, 4434, 4446, 4459, 4473, 4488,
-	4502, 4517, 4530, 4544, 4562, 4582, 4606, 4625, 4646, 4671, 4686, 4702, 4714, 4728, 4743, 4757,
-	4772, 4785, 4799, 4812, 4824, 4845, 4868, 4895, 4917, 4941, 4969, 4990, 5013, 5040, 5062, 5086,
-	5114, 5131, 5150, 5173, 5192, 5210, 5230, 5254, 5274, 5286, 5299, 5319, 5336, 5355, 5383, 5406,
-	5424, 5444, 5468, 5490, 5509, 5529, 5543, 5558, 5572, 5587, 5603, 5620, 5633, 5647, 5659, 5672,
-	5685, 5699, 5712, 5726, 5743, 5762, 5785, 5803, 5823, 5847, 5859, 5872, 5885, 5899, 5913, 5928,
-	5942, 5970, 5995, 6026, 6066, 6081, 6106, 6118, 6140, 6153, 6176, 6190, 6221, 6236, 6260, 6277,
-	6288, 6309, 6319, 6334, 6357, 6386, 6424, 6435, 6468, 6491, 6513, 6538, 6567, 6583, 6591, 6604,
-	6611, 6623, 6635, 6649, 6680, 6691, 6711, 6722, 6734, 6749, 6764, 6780, 6791, 6810, 6822, 6848,
-	6861, 6870, 6883, 6898, 6908, 6923, 6957, 6990, 7003, 7018, 7042, 7062, 7077, 7094, 7112, 7128,
-	7154, 7178, 7211, 7247, 7275, 7284, 7298, 7340, 7359, 7397, 7423, 7447, 7466, 7488, 7510, 7529,
-	7551, 7569, 7592, 7615, 7635, 7659, 7696, 7727, 7746, 7779, 7809, 7831, 7855, 7884, 7908, 7937,
-	7970, 7987, 8014, 8018, 8039, 8069, 8082, 8091, 8111, 8142, 8157, 8171, 8182, 8195, 8217, 8223,
-	8242, 8259, 8273, 8292, 8305, 8325, 8340, 8354, 8367, 8384, 8408, 8442, 8484, 8519, 8563, 8602,
-	8650, 8685, 8730, 8774, 8817, 8869, 8917, 8974, 8992, 9013, 9023, 9036, 9060, 9076, 9109, 9129,
-	9147, 9164, 9195, 9218, 9226, 9248, 9261, 9281, 9306, 9331, 9356, 9388, 9423, 9448, 9476, 9516,
-	9541, 9567, 9592, 9617, 9636, 9659, 9692, 9715, 9725, 9742, 9764, 9795, 9824, 9853, 9888, 9918,
-	9944, 9972, 9987, 10006, 10035, 10056, 10067, 10082, 10103, 10120, 10140, 10148, 10156, 10162, 10177, 10197,
-	10235, 10274, 10294, 10323, 10344, 10374, 10409, 10417, 10424, 10433, 10443, 10464, 10478, 10492, 10506, 10520,
-	10546, 10573, 10603, 10613, 10641, 10669, 10676, 10684, 10696, 10716, 10733, 10753, 10788, 10800, 10822, 10848,
-	10879, 10902, 10929, 10961, 10986, 11015, 11049, 11074, 11103, 11137, 11162, 11191, 11225, 11244, 11270, 11299,
-	11319, 11346, 11381, 11413, 11445, 11484, 11516, 11548, 11580, 11587, 11599, 11607, 11626, 11653, 11694, 11713,
-	11725, 11761, 11783, 11814, 11837, 11872, 11875, 11879, 11887, 11896, 11900, 11905, 11910, 11916, 11935, 11954,
-	11973, 11992, 12011, 12039, 12058, 12086, 12096, 12106, 12117, 12128, 12134, 12141, 12148, 12156, 12163, 12171,
-	12176, 12187, 12193, 12198, 12204, 12208, 12213, 12220, 12241, 12271, 12276, 12286, 12294, 12307, 12310, 12317,
-	12325, 12333, 12346, 12360, 12364, 12368, 12375, 12380, 12383, 12390, 12398, 12404, 12416, 12433, 12439, 12446,
-	12453, 12461, 12467, 12474, 12481, 12489, 12495, 12502, 12510, 12517, 12524, 12532, 12538, 12544, 12551, 12565,
-	12573, 12583, 12594, 12609, 12627, 12631, 12636, 12641, 12647, 12651, 12656, 12662, 12667, 12672, 12678, 12688,
-	12707, 12717, 12736, 12746, 12765, 12775, 12785, 12804, 12814, 12833, 12840, 12853, 12861, 12876, 12900, 12910,
-	12929, 12954, 12980, 12996, 13019, 13054, 13070, 13093, 13102, 13113, 13130, 13146, 13154, 13174, 13203, 13235,
-	13243, 13251, 13269, 13294, 13312, 13331, 13350, 13382, 13407, 13439, 13465, 13498, 13509, 13521, 13538, 13562,
-	13579, 13597, 13615, 13648, 13674, 13707, 13734, 13768, 13786, 13811, 13829, 13848, 13867, 13882, 13906, 13916,
-	13919, 13928, 13945, 13957, 13973, 13989, 13997, 14011, 14014, 14021, 14033, 14050, 14055, 14059, 14064, 14068,
-	14073, 14085, 14090, 14105, 14113, 14129, 14143, 14167, 14172, 14177, 14189, 14195, 14208, 14217, 14233, 14243,
-	14260, 14269, 14285, 14295, 14312, 14316, 14327, 14332, 14344, 14349, 14357, 14363, 14374, 14390, 14402, 14414,
-	14421, 14427, 14438, 14442, 14455, 14469, 14484, 14494, 14500, 14514, 14520, 14534, 14540, 14554, 14570, 14578,
-	14595, 14611, 14633, 14655, 14666, 14686, 14719, 14743, 14747, 14752, 14774, 14789, 14804, 14820, 14836, 14844,
-	14847, 14851, 14855, 14860, 14881, 14898, 14911, 14936, 14939, 14944, 14962, 14974, 14991, 15007, 15022, 15049,
-	15085, 15101, 15126, 15143, 15169, 15191, 15218, 15236, 15263, 15282, 15288, 15306, 15312, 15319, 15327, 15343,
-	15349, 15356, 15379, 15401, 15405, 15412, 15420, 15429, 15444, 15462, 15465, 15471, 15478, 15489, 15493, 15503,
-	15511, 15519, 15536, 15549, 15565, 15569, 15576, 15584, 15588, 15598, 15613, 15623, 15638, 15649, 15665, 15676,
-	15692, 15705, 15723, 15736, 15754, 15768, 15787, 15801, 15820, 15823, 15830, 15838, 15850, 15860, 15866, 15872,
-	15875, 15879, 15891, 15900, 15918, 15931, 15956, 15980, 15997, 16022, 16041, 16051, 16065, 16080, 16093, 16102,
-	16111, 16121, 16131, 16136, 16139, 16143, 16147, 16152, 16158, 16165, 16168, 16172, 16177, 16181, 16187, 16196,
-	16207, 16212, 16218, 16230, 16233, 16238, 16270, 16312, 16363, 16394, 16440, 16481, 16531, 16556, 16597, 16622,
-	16663, 16692, 16720, 16748, 16779, 16800, 16822, 16837, 16853, 16860, 16868, 16879, 16887, 16899, 16907, 16916,
-	16925, 16933, 16942, 16951, 16964, 16973, 16983, 16993, 17002, 17012, 17022, 17030, 17039, 17051, 17060, 17071,
-	17082, 17094, 17106, 17120, 17123, 17127, 17145, 17166, 17170, 17176, 17182, 17200, 17225, 17250, 17269, 17288,
-	17293, 17299, 17311, 17330, 17350, 17370, 17374, 17378, 17389, 17400, 17412, 17424, 17428, 17433, 17454, 17484,
-	17505, 17535, 17547, 17565, 17574, 17578, 17587, 17618, 17624, 17639, 17642, 17646, 17655, 17664, 17674, 17684,
-	17688, 17693, 17706, 17716, 17721, 17724, 17727, 17739, 17755, 17762, 17776, 17796, 17814, 17837, 17858, 17878,
-	17901, 17915, 17929, 17944, 17959, 17979, 17999, 18020, 18041, 18053, 18068, 18092, 18107, 18131, 18141, 18149,
-	18158, 18166, 18175, 18184, 18194, 18204, 18218, 18241, 18270, 18304, 18315, 18335, 18345, 18364, 18375, 18387,
-	18407, 18416, 18426, 18444, 18452, 18461, 18478, 18489, 18498, 18508, 18528, 18533, 18549, 18570, 18581, 18608,
-	18628, 18640, 18650, 18655, 18661, 18671, 18690, 18695, 18701, 18703, 18706, 18712, 18719, 18726, 18734, 18740,
-	18744, 18756, 18765, 18775, 18785, 18796, 18817, 18838, 18860, 18882, 18891, 18901, 18913, 18926, 18938, 18959,
-	18966, 18978, 19017, 19022, 19035, 19043, 19050, 19062, 19072, 19079, 19093, 19110, 19122, 19129, 19135, 19145,
-	19154, 19166, 19175, 19184, 19203, 19210, 19218, 19236, 19254, 19272, 19277, 19282, 19290, 19298, 19304, 19309,
-	19313, 19326, 19344, 19366, 19372, 19376, 19384, 19391, 19401, 19404, 19408, 19420, 19426, 19435, 19444, 19454,
-	19464, 19474, 19485, 19504, 19515, 19526, 19538, 19550, 19561, 19572, 19584, 19596, 19613, 19630, 19648, 19666,
-	19672, 19679, 19683, 19693, 19708, 19722, 19737, 19755, 19766, 19783, 19795, 19805, 19820, 19830, 19841, 19855,
-	19870, 19896, 19906, 19919, 19936, 19956, 19972, 19984, 19993, 20009, 20028, 20043, 20056, 20073, 20091, 20117,
-	20136, 20154, 20188, 20223, 20252, 20268, 20279, 20298, 20309, 20336, 20364, 20388, 20397, 20411, 20423, 20438,
-	20461, 20471, 20485, 20501, 20519, 20532, 20545, 20563, 20569, 20584, 20592, 20614, 20636, 20658, 20661, 20666,
-	20672, 20677, 20683, 20687, 20692, 20696, 20707, 20718, 20738, 20757, 20772, 20781, 20791, 20803, 20809, 20820,
-	20832, 20843, 20855, 20865, 20876, 20887, 20899, 20904, 20910, 20924, 20932, 20954, 20976, 20998, 21007, 21016,
-	21026, 21035, 21044, 21053, 21063, 21073, 21081, 21090, 21092, 21094, 21113, 21131, 21149, 21168, 21187, 21201,
-	21216, 21239, 21252, 21274, 21280, 21295, 21303, 21313, 21332, 21344, 21347, 21354, 21363, 21373, 21396, 21406,
-	21425, 21448, 21480, 21490, 21513, 21545, 21557, 21569, 21576, 21580, 21588, 21594, 21604, 21612, 21629, 21632,
-	21639, 21648, 21655, 21672, 21698, 21716, 21743, 21766, 21794, 21809, 21831, 21859, 21869, 21888, 21892, 21897,
-	21910, 21936, 21971, 21989, 22002, 22024, 22052, 22082, 22099, 22125, 22142, 22168, 22196, 22224, 22240, 22265,
-	22267, 22275, 22279, 22291, 22307, 22318, 22333, 22357, 22391, 22399, 22416, 22421, 22431, 22441, 22452, 22463,
-	22480, 22506, 22528, 22559, 22589, 22600, 22615, 22630, 22646, 22662, 22664, 22672, 22681, 22691, 22702, 22709,
-	22718, 22731, 22742, 22760, 22766, 22772, 22785, 22796, 22813, 22839, 22861, 22875, 22898, 22915, 22941, 22958,
-	22984, 22995, 23026, 23035, 23044, 23054, 23064, 23067, 23071, 23079, 23088, 23111, 23120, 23137, 23145, 23153,
-	23162, 23171, 23181, 23189, 23199, 23218, 23236, 23253, 23269, 23280, 23287, 23300, 23314, 23325, 23343, 23367,
-	23387, 23402, 23422, 23441, 23460, 23478, 23485, 23502, 23518, 23534, 23551, 23568, 23580, 23596, 23603, 23610,
-	23614, 23623, 23628, 23633, 23638, 23647, 23650, 23662, 23679, 23684, 23691, 23703, 23713, 23721, 23734, 23749,
-	23756, 23772, 23777, 23786, 23796, 23804, 23814, 23831, 23848, 23859, 23870, 23875, 23879, 23891, 23904, 23907,
-	23911, 23929, 23949, 23974, 23981, 23993, 23995, 24003, 24018, 24038, 24057, 24091, 24118, 24145, 24165, 24183,
-	24202, 24222, 24242, 24262, 24285, 24308, 24315, 24323, 24327, 24341, 24350, 24369, 24376, 24393, 24404, 24425,
-	24437, 24456, 24485, 24507, 24529, 24561, 24566, 24581, 24591, 24611, 24618, 24630, 24640, 24648, 24666, 24671,
-	24681, 24686, 24690, 24700, 24711, 24727, 24752, 24768, 24793, 24809, 24834, 24838, 24843, 24849, 24854, 24870,
-	24893, 24909, 24926, 24943, 24949, 24956, 24962, 24986, 25015, 25041, 25058, 25084, 25101, 25127, 25144, 25170,
-	25184, 25191, 25201, 25208, 25218, 25235, 25247, 25258, 25276, 25301, 25326, 25344, 25355, 25367, 25375, 25388,
-	25402, 25415, 25428, 25442, 25455, 25459, 25464, 25469, 25483, 25489, 25504, 25515, 25531, 25540, 25545, 25551,
-	25567, 25584, 25609, 25614, 25620, 25631, 25642, 25655, 25683, 25697, 25708, 25721, 25741, 25756, 25768, 25782,
-	25803, 25814, 25826, 25844, 25863, 25882, 25901, 25915, 25925, 25940, 25955, 25969, 25973, 25978, 25982, 26000,
-	26033, 26041, 26044, 26048, 26055, 26063, 26079, 26083, 26088, 26095, 26099, 26104, 26117, 26120, 26124, 26128,
-	26133, 26137, 26142, 26150, 26162, 26176, 26193, 26206, 26219, 26226, 26237, 26256, 26275, 26294, 26315, 26336,
-	26339, 26353, 26376, 26392, 26417, 26428, 26436, 26453, 26463, 26482, 26486, 26497, 26529, 26566, 26598, 26635,
-	26676, 26722, 26747, 26777, 26799, 26831, 26868, 26900, 26937, 26947, 26958, 26972, 26996, 27016, 27031, 27048,
-	27065, 27082, 27099, 27129, 27168, 27207, 27237, 27276, 27315, 27345, 27384, 27423, 27453, 27492, 27531, 27546,
-	27558, 27569, 27581, 27594, 27608, 27620, 27633, 27646, 27662, 27679, 27694, 27722, 27759, 27796, 27825, 27863,
-	27901, 27911, 27922, 27932, 27943, 27972, 28010, 28048, 28077, 28115, 28153, 28166, 28182, 28201, 28214, 28231,
-	28257, 28283, 28309, 28335, 28355, 28367, 28380, 28397, 28408, 28421, 28454, 28487, 28525, 28572, 28619, 28657,
-	28704, 28751, 28789, 28836, 28883, 28921, 28968, 29015, 29027, 29042, 29069, 29084, 29112, 29139, 29152, 29178,
-	29203, 29215, 29240, 29264, 29276, 29287, 29304, 29320, 29341, 29345, 29350, 29356, 29363, 29370, 29381, 29393,
-	29401, 29413, 29426, 29438, 29454, 29471, 29479, 29484, 29487, 29501, 29508, 29516, 29535, 29547, 29551, 29562,
-	29572, 29582, 29592, 29603, 29614, 29629, 29644, 29660, 29676, 29679, 29694, 29705, 29708, 29716, 29725, 29733,
-	29742, 29743, 29745, 29751, 29755, 29769, 29772, 29776, 29780, 29785, 29798, 29818, 29839, 29878, 29887, 29898,
-	29907, 29917, 29935, 29939, 29948, 29956, 29971, 29979, 29987, 30004, 30013, 30031, 30047, 30056, 30076, 30089,
-	30102, 30115, 30128, 30132, 30137, 30151, 30164, 30174, 30192, 30204, 30215, 30223, 30230, 30246, 30250, 30255,
-	30267, 30286, 30290, 30295, 30307, 30325, 30343, 30362, 30381, 30386, 30392, 30399, 30409, 30424, 30437, 30460,
-	30466, 30481, 30492, 30500, 30518, 30528, 30550, 30562, 30581, 30604, 30613, 30623, 30637, 30655, 30677, 30704,
-	30723, 30746, 30774, 30791, 30812, 30838, 30856, 30878, 30905, 30923, 30945, 30972, 30990, 31012, 31039, 31059,
-	31083, 31112, 31146, 31152, 31163, 31169, 31172, 31186, 31193, 31201, 31220, 31232, 31236, 31240, 31250, 31257,
-	31272, 31292, 31304, 31321, 31330, 31345, 31357, 31367, 31373, 31378, 31390, 31407, 31423, 31433, 31451, 31468,
-	31480, 31499, 31512, 31517, 31522, 31532,
+	696, 704, 723, 734, 748, 761, 778, 793, 804, 811, 825, 839, 854, 869, 887, 905,
+	919, 933, 951, 969, 984, 999, 1016, 1033, 1046, 1059, 1076, 1093, 1107, 1121, 1141, 1170,
+	1190, 1219, 1233, 1249, 1265, 1282, 1299, 1316, 1324, 1336, 1378, 1396, 1409, 1426, 1440, 1463,
+	1490, 1520, 1529, 1551, 1582, 1603, 1626, 1636, 1646, 1658, 1669, 1679, 1688, 1698, 1709, 1724,
+	1738, 1760, 1786, 1796, 1805, 1816, 1843, 1848, 1858, 1872, 1889, 1921, 1953, 1980, 2015, 2027,
+	2050, 2078, 2095, 2105, 2126, 2140, 2155, 2177, 2186, 2202, 2220, 2245, 2270, 2294, 2309, 2331,
+	2356, 2366, 2385, 2410, 2433, 2463, 2489, 2519, 2533, 2547, 2574, 2579, 2584, 2595, 2610, 2632,
+	2659, 2688, 2716, 2736, 2750, 2773, 2802, 2829, 2871, 2901, 2924, 2959, 2974, 3017, 3069, 3111,
+	3162, 3219, 3227, 3235, 3243, 3270, 3295, 3319, 3353, 3365, 3378, 3391, 3405, 3422, 3441, 3464,
+	3483, 3501, 3521, 3545, 3565, 3588, 3615, 3638, 3662, 3690, 3714, 3737, 3764, 3787, 3811, 3839,
+	3863, 3876, 3890, 3903, 3917, 3930, 3944, 3967, 3992, 4021, 4045, 4071, 4101, 4124, 4149, 4178,
+	4202, 4228, 4258, 4271, 4285, 4297, 4310, 4323, 4337, 4354, 4373, 4396, 4415, 4433, 4453, 4477,
+	4497, 4509, 4522, 4535, 4549, 4561, 4574, 4588, 4603, 4617, 4632, 4645, 4659, 4677, 4697, 4721,
+	4740, 4761, 4786, 4801, 4817, 4829, 4843, 4858, 4872, 4887, 4900, 4914, 4927, 4939, 4960, 4983,
+	5010, 5032, 5056, 5084, 5105, 5128, 5155, 5177, 5201, 5229, 5246, 5265, 5288, 5307, 5325, 5345,
+	5369, 5389, 5401, 5414, 5434, 5451, 5470, 5498, 5521, 5539, 5559, 5583, 5605, 5624, 5644, 5658,
+	5673, 5687, 5702, 5718, 5735, 5748, 5762, 5774, 5787, 5800, 5814, 5827, 5841, 5858, 5877, 5900,
+	5918, 5938, 5962, 5974, 5987, 6000, 6014, 6028, 6043, 6057, 6085, 6110, 6141, 6181, 6196, 6221,
+	6233, 6255, 6268, 6291, 6305, 6336, 6351, 6375, 6392, 6403, 6424, 6434, 6449, 6472, 6501, 6539,
+	6550, 6583, 6606, 6628, 6653, 6682, 6698, 6706, 6719, 6726, 6738, 6750, 6764, 6795, 6806, 6826,
+	6837, 6849, 6864, 6879, 6895, 6906, 6925, 6937, 6963, 6976, 6985, 6998, 7013, 7023, 7038, 7072,
+	7105, 7118, 7133, 7157, 7177, 7192, 7209, 7227, 7243, 7269, 7293, 7326, 7362, 7390, 7399, 7413,
+	7455, 7474, 7512, 7538, 7562, 7581, 7603, 7625, 7644, 7666, 7684, 7707, 7730, 7750, 7774, 7811,
+	7842, 7861, 7894, 7924, 7946, 7970, 7999, 8023, 8052, 8085, 8102, 8129, 8133, 8154, 8184, 8197,
+	8206, 8226, 8257, 8272, 8286, 8297, 8310, 8332, 8338, 8357, 8374, 8388, 8407, 8420, 8440, 8455,
+	8469, 8482, 8499, 8523, 8557, 8599, 8634, 8678, 8717, 8765, 8800, 8845, 8889, 8932, 8984, 9032,
+	9089, 9107, 9128, 9138, 9151, 9175, 9191, 9224, 9244, 9262, 9279, 9310, 9333, 9341, 9363, 9376,
+	9396, 9421, 9446, 9471, 9503, 9538, 9563, 9591, 9631, 9656, 9682, 9707, 9732, 9751, 9774, 9807,
+	9830, 9840, 9857, 9879, 9910, 9939, 9968, 10003, 10033, 10059, 10087, 10102, 10121, 10150, 10171, 10182,
+	10197, 10218, 10235, 10255, 10263, 10271, 10277, 10292, 10312, 10350, 10389, 10409, 10438, 10459, 10489, 10524,
+	10532, 10539, 10548, 10558, 10579, 10593, 10607, 10621, 10635, 10661, 10688, 10718, 10728, 10756, 10784, 10791,
+	10799, 10811, 10831, 10848, 10868, 10903, 10915, 10937, 10963, 10994, 11017, 11044, 11076, 11101, 11130, 11164,
+	11189, 11218, 11252, 11277, 11306, 11340, 11359, 11385, 11414, 11434, 11461, 11496, 11528, 11560, 11599, 11631,
+	11663, 11695, 11702, 11714, 11722, 11741, 11768, 11809, 11828, 11840, 11876, 11898, 11929, 11952, 11987, 11990,
+	11994, 12002, 12011, 12015, 12020, 12025, 12031, 12050, 12069, 12088, 12107, 12126, 12154, 12173, 12201, 12211,
+	12221, 12232, 12243, 12249, 12256, 12263, 12271, 12278, 12286, 12291, 12302, 12308, 12313, 12319, 12323, 12328,
+	12335, 12356, 12386, 12391, 12401, 12409, 12422, 12425, 12432, 12440, 12448, 12461, 12475, 12479, 12483, 12490,
+	12495, 12498, 12505, 12513, 12519, 12531, 12548, 12554, 12561, 12568, 12576, 12582, 12589, 12596, 12604, 12610,
+	12617, 12625, 12632, 12639, 12647, 12653, 12659, 12666, 12680, 12688, 12698, 12709, 12724, 12742, 12746, 12751,
+	12756, 12762, 12766, 12771, 12777, 12782, 12787, 12793, 12803, 12822, 12832, 12851, 12861, 12880, 12890, 12900,
+	12919, 12929, 12948, 12955, 12968, 12976, 12991, 13015, 13025, 13044, 13069, 13095, 13111, 13134, 13169, 13185,
+	13208, 13217, 13228, 13245, 13261, 13269, 13289, 13318, 13350, 13358, 13366, 13384, 13409, 13427, 13446, 13465,
+	13497, 13522, 13554, 13580, 13613, 13624, 13636, 13653, 13677, 13694, 13712, 13730, 13763, 13789, 13822, 13849,
+	13883, 13901, 13926, 13944, 13963, 13982, 13997, 14021, 14031, 14034, 14043, 14060, 14072, 14088, 14104, 14112,
+	14126, 14129, 14136, 14148, 14165, 14170, 14174, 14179, 14183, 14188, 14200, 14205, 14220, 14228, 14244, 14258,
+	14282, 14287, 14292, 14304, 14310, 14323, 14332, 14348, 14358, 14375, 14384, 14400, 14410, 14427, 14431, 14442,
+	14447, 14459, 14464, 14472, 14478, 14489, 14505, 14517, 14529, 14536, 14542, 14553, 14557, 14570, 14584, 14599,
+	14609, 14615, 14629, 14635, 14649, 14655, 14669, 14685, 14693, 14710, 14726, 14748, 14770, 14781, 14801, 14834,
+	14858, 14862, 14867, 14889, 14904, 14919, 14935, 14951, 14959, 14962, 14966, 14970, 14975, 14996, 15013, 15026,
+	15051, 15054, 15059, 15077, 15089, 15106, 15122, 15137, 15164, 15200, 15216, 15241, 15258, 15284, 15306, 15333,
+	15351, 15378, 15397, 15403, 15421, 15427, 15434, 15442, 15458, 15464, 15471, 15494, 15516, 15520, 15527, 15535,
+	15544, 15559, 15577, 15580, 15586, 15593, 15604, 15608, 15618, 15626, 15634, 15651, 15664, 15680, 15684, 15691,
+	15699, 15703, 15713, 15728, 15738, 15753, 15764, 15780, 15791, 15807, 15820, 15838, 15851, 15869, 15883, 15902,
+	15916, 15935, 15938, 15945, 15953, 15965, 15975, 15981, 15987, 15990, 15994, 16006, 16015, 16033, 16046, 16071,
+	16095, 16112, 16137, 16156, 16166, 16180, 16195, 16208, 16217, 16226, 16236, 16246, 16251, 16254, 16258, 16262,
+	16267, 16273, 16280, 16283, 16287, 16292, 16296, 16302, 16311, 16322, 16327, 16333, 16345, 16348, 16353, 16385,
+	16427, 16478, 16509, 16555, 16596, 16646, 16671, 16712, 16737, 16778, 16807, 16835, 16863, 16894, 16915, 16937,
+	16952, 16968, 16975, 16983, 16994, 17002, 17014, 17022, 17031, 17040, 17048, 17057, 17066, 17079, 17088, 17098,
+	17108, 17117, 17127, 17137, 17145, 17154, 17166, 17175, 17186, 17197, 17209, 17221, 17235, 17238, 17242, 17260,
+	17281, 17285, 17291, 17297, 17315, 17340, 17365, 17384, 17403, 17408, 17414, 17426, 17445, 17465, 17485, 17489,
+	17493, 17504, 17515, 17527, 17539, 17543, 17548, 17569, 17599, 17620, 17650, 17662, 17680, 17689, 17693, 17702,
+	17733, 17739, 17754, 17757, 17761, 17770, 17779, 17789, 17799, 17803, 17808, 17821, 17831, 17836, 17839, 17842,
+	17854, 17870, 17877, 17891, 17911, 17929, 17952, 17973, 17993, 18016, 18030, 18044, 18059, 18074, 18094, 18114,
+	18135, 18156, 18168, 18183, 18207, 18222, 18246, 18256, 18264, 18273, 18281, 18290, 18299, 18309, 18319, 18333,
+	18356, 18385, 18419, 18430, 18450, 18460, 18479, 18490, 18502, 18522, 18531, 18541, 18559, 18567, 18576, 18593,
+	18604, 18613, 18623, 18643, 18648, 18664, 18685, 18696, 18723, 18743, 18755, 18765, 18770, 18776, 18786, 18805,
+	18810, 18816, 18818, 18821, 18827, 18834, 18841, 18849, 18855, 18859, 18871, 18880, 18890, 18900, 18911, 18932,
+	18953, 18975, 18997, 19006, 19016, 19028, 19041, 19053, 19074, 19081, 19093, 19132, 19137, 19150, 19158, 19165,
+	19177, 19187, 19194, 19208, 19225, 19237, 19244, 19250, 19260, 19269, 19281, 19290, 19299, 19318, 19325, 19333,
+	19351, 19369, 19387, 19392, 19397, 19405, 19413, 19419, 19424, 19428, 19441, 19459, 19481, 19487, 19491, 19499,
+	19506, 19516, 19519, 19523, 19535, 19541, 19550, 19559, 19569, 19579, 19589, 19600, 19619, 19630, 19641, 19653,
+	19665, 19676, 19687, 19699, 19711, 19728, 19745, 19763, 19781, 19787, 19794, 19798, 19808, 19823, 19837, 19852,
+	19870, 19881, 19898, 19910, 19920, 19935, 19945, 19956, 19970, 19985, 20011, 20021, 20034, 20051, 20071, 20087,
+	20099, 20108, 20124, 20143, 20158, 20171, 20188, 20206, 20232, 20251, 20269, 20303, 20338, 20367, 20383, 20394,
+	20413, 20424, 20451, 20479, 20503, 20512, 20526, 20538, 20553, 20576, 20586, 20600, 20616, 20634, 20647, 20660,
+	20678, 20684, 20699, 20707, 20729, 20751, 20773, 20776, 20781, 20787, 20792, 20798, 20802, 20807, 20811, 20822,
+	20833, 20853, 20872, 20887, 20896, 20906, 20918, 20924, 20935, 20947, 20958, 20970, 20980, 20991, 21002, 21014,
+	21019, 21025, 21039, 21047, 21069, 21091, 21113, 21122, 21131, 21141, 21150, 21159, 21168, 21178, 21188, 21196,
+	21205, 21207, 21209, 21228, 21246, 21264, 21283, 21302, 21316, 21331, 21354, 21367, 21389, 21395, 21410, 21418,
+	21428, 21447, 21459, 21462, 21469, 21478, 21488, 21511, 21521, 21540, 21563, 21595, 21605, 21628, 21660, 21672,
+	21684, 21691, 21695, 21703, 21709, 21719, 21727, 21744, 21747, 21754, 21763, 21770, 21787, 21813, 21831, 21858,
+	21881, 21909, 21924, 21946, 21974, 21984, 22003, 22007, 22012, 22025, 22051, 22086, 22104, 22117, 22139, 22167,
+	22197, 22214, 22240, 22257, 22283, 22311, 22339, 22355, 22380, 22382, 22390, 22394, 22406, 22422, 22433, 22448,
+	22472, 22506, 22514, 22531, 22536, 22546, 22556, 22567, 22578, 22595, 22621, 22643, 22674, 22704, 22715, 22730,
+	22745, 22761, 22777, 22779, 22787, 22796, 22806, 22817, 22824, 22833, 22846, 22857, 22875, 22881, 22887, 22900,
+	22911, 22928, 22954, 22976, 22990, 23013, 23030, 23056, 23073, 23099, 23110, 23141, 23150, 23159, 23169, 23179,
+	23182, 23186, 23194, 23203, 23226, 23235, 23252, 23260, 23268, 23277, 23286, 23296, 23304, 23314, 23333, 23351,
+	23368, 23384, 23395, 23402, 23415, 23429, 23440, 23458, 23482, 23502, 23517, 23537, 23556, 23575, 23593, 23600,
+	23617, 23633, 23649, 23666, 23683, 23695, 23711, 23718, 23725, 23729, 23738, 23743, 23748, 23753, 23762, 23765,
+	23777, 23794, 23799, 23806, 23818, 23828, 23836, 23849, 23864, 23871, 23887, 23892, 23901, 23911, 23919, 23929,
+	23946, 23963, 23974, 23985, 23990, 23994, 24006, 24019, 24022, 24026, 24044, 24064, 24089, 24096, 24108, 24110,
+	24118, 24133, 24153, 24172, 24206, 24233, 24260, 24280, 24298, 24317, 24337, 24357, 24377, 24400, 24423, 24430,
+	24438, 24442, 24456, 24465, 24484, 24491, 24508, 24519, 24540, 24552, 24571, 24600, 24622, 24644, 24676, 24681,
+	24696, 24706, 24726, 24733, 24745, 24755, 24763, 24781, 24786, 24796, 24801, 24805, 24815, 24826, 24842, 24867,
+	24883, 24908, 24924, 24949, 24953, 24958, 24964, 24969, 24985, 25008, 25024, 25041, 25058, 25064, 25071, 25077,
+	25101, 25130, 25156, 25173, 25199, 25216, 25242, 25259, 25285, 25299, 25306, 25316, 25323, 25333, 25350, 25362,
+	25373, 25391, 25416, 25441, 25459, 25470, 25482, 25490, 25503, 25517, 25530, 25543, 25557, 25570, 25574, 25579,
+	25584, 25598, 25604, 25619, 25630, 25646, 25655, 25660, 25666, 25682, 25699, 25724, 25729, 25735, 25746, 25757,
+	25770, 25798, 25812, 25823, 25836, 25856, 25871, 25883, 25897, 25918, 25929, 25941, 25959, 25978, 25997, 26016,
+	26030, 26040, 26055, 26070, 26084, 26088, 26093, 26097, 26115, 26148, 26156, 26159, 26163, 26170, 26178, 26194,
+	26198, 26203, 26210, 26214, 26219, 26232, 26235, 26239, 26243, 26248, 26252, 26257, 26265, 26277, 26291, 26308,
+	26321, 26334, 26341, 26352, 26371, 26390, 26409, 26430, 26451, 26454, 26468, 26491, 26507, 26532, 26543, 26551,
+	26568, 26578, 26597, 26601, 26612, 26644, 26681, 26713, 26750, 26791, 26837, 26862, 26892, 26914, 26946, 26983,
+	27015, 27052, 27062, 27073, 27087, 27111, 27131, 27146, 27163, 27180, 27197, 27214, 27244, 27283, 27322, 27352,
+	27391, 27430, 27460, 27499, 27538, 27568, 27607, 27646, 27661, 27673, 27684, 27696, 27709, 27723, 27735, 27748,
+	27761, 27777, 27794, 27809, 27837, 27874, 27911, 27940, 27978, 28016, 28026, 28037, 28047, 28058, 28087, 28125,
+	28163, 28192, 28230, 28268, 28281, 28297, 28316, 28329, 28346, 28372, 28398, 28424, 28450, 28470, 28482, 28495,
+	28512, 28523, 28536, 28569, 28602, 28640, 28687, 28734, 28772, 28819, 28866, 28904, 28951, 28998, 29036, 29083,
+	29130, 29142, 29157, 29184, 29199, 29227, 29254, 29267, 29293, 29318, 29330, 29355, 29379, 29391, 29402, 29419,
+	29435, 29456, 29460, 29465, 29471, 29478, 29485, 29496, 29508, 29516, 29528, 29541, 29553, 29569, 29586, 29594,
+	29599, 29602, 29616, 29623, 29631, 29650, 29662, 29666, 29677, 29687, 29697, 29707, 29718, 29729, 29744, 29759,
+	29775, 29791, 29794, 29809, 29820, 29823, 29831, 29840, 29848, 29857, 29858, 29860, 29866, 29870, 29884, 29887,
+	29891, 29895, 29900, 29913, 29933, 29954, 29993, 30002, 30013, 30022, 30032, 30050, 30054, 30063, 30071, 30086,
+	30094, 30102, 30119, 30128, 30146, 30162, 30171, 30191, 30204, 30217, 30230, 30243, 30247, 30252, 30266, 30279,
+	30289, 30307, 30319, 30330, 30338, 30345, 30361, 30365, 30370, 30382, 30401, 30405, 30410, 30422, 30440, 30458,
+	30477, 30496, 30501, 30507, 30514, 30524, 30539, 30552, 30575, 30581, 30596, 30607, 30615, 30633, 30643, 30665,
+	30677, 30696, 30719, 30728, 30738, 30752, 30770, 30792, 30819, 30838, 30861, 30889, 30906, 30927, 30953, 30971,
+	30993, 31020, 31038, 31060, 31087, 31105, 31127, 31154, 31174, 31198, 31227, 31261, 31267, 31278, 31284, 31287,
+	31301, 31308, 31316, 31335, 31347, 31351, 31355, 31365, 31372, 31387, 31407, 31419, 31436, 31445, 31460, 31472,
+	31482, 31488, 31493, 31505, 31522, 31538, 31548, 31566, 31583, 31595, 31614, 31627, 31632, 31637, 31647,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
-	"0000000000000000000000000000000000000000000000000000000000000000011000000000011111111111111100111001" +
-	"1111111110111111111111110111111111111111111111111111111111100111111111111111111111111111011110101111" +
-	"0000111000111000101010111000111000101010111100001010101010101110001011010100111100011100011110000101" +
-	"1111000110101010101010101110001010100111100000010111001111111111101111111111111111111111111111111101" +
-	"1011111111111111111111111111111111111111111111111111110111111111111111111111111110001111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111110" +
-	"1010101111111111003210103123210111111111111011111111111010101011001011111101110101100101111111111131" +
-	"2111111111111100311111111001110010111001110011100111311111111011310103111111111001100110011001111111" +
-	"1111101133333313133331111001100110101111111111111111111111111101101111011111011111111110111110000111" +
-	"1000011011131011133101111111100110101011001111001111111111111111110103313111133311113333313110001011" +
-	"1111110010110011110010111111111011101100101011111111111111100110011111133111001111111110110110111011" +
-	"1111111111110101010111101011001010111111111111111111111111111111111311111111110101100101110011001100" +
-	"1011113111111333313111133111331111111311333331311331111131111111010100011111111101010101011111133111" +
-	"0011111110010111311111111111111111111111111111111111111111101111111111111111311111111111110011111111" +
-	"0031010111111111111111111111100101011111110111111111111111111101110011111111111111111111111101111001" +
-	"1111011111111111111111111110111111111111111111000111111101111111100111001011111111110110001111110113" +
-	"3133111110011110001101113111100001010111111110000010101101101101010111111111111111111111113311111111" +
-	"1111111001111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
-	"1101011100011111111111331110011001111101010111101011113110111111111111111111111011111110111011100101" +
-	"11111110111111101111111111111111111111111111111111111111111111111111100011"
+	"0000000000000000000000000000000000000000000000000000000000000000000000000011000000000011111111111111" +
+	"1001110011111111110111111111111110111111111111111111111111111111111100111111111111111111111111111011" +
+	"1101011110000111000111000101010111000111000101010111100001010101010101110001011010100111100011100011" +
+	"1100001011111000110101010101010101110001010100111100000010111001111111111101111111111111111111111111" +
+	"1111111011011111111111111111111111111111111111111111111111111110111111111111111111111111110001111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
+	"1111111101010101111111111003210103123210111111111111011111111111010101011001011111101110101100101111" +
+	"1111111312111111111111100311111111001110010111001110011100111311111111011310103111111111001100110011" +
+	"0011111111111101133333313133331111001100110101111111111111111111111111101101111011111011111111110111" +
+	"1100001111000011011131011133101111111100110101011001111001111111111111111110103313111133311113333313" +
+	"1100010111111110010110011110010111111111011101100101011111111111111100110011111133111001111111110110" +
+	"1101110111111111111110101010111101011001010111111111111111111111111111111111311111111110101100101110" +
+	"0110011001011113111111333313111133111331111111311333331311331111131111111010100011111111101010101011" +
+	"1111331110011111110010111311111111111111111111111111111111111111111101111111111111111311111111111110" +
+	"0111111110031010111111111111111111111100101011111110111111111111111111101110011111111111111111111111" +
+	"1011110011111011111111111111111111110111111111111111111000111111101111111100111001011111111110110001" +
+	"1111101133133111110011110001101113111100001010111111110000010101101101101010111111111111111111111113" +
+	"3111111111111111001111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
+	"1111111111101011100011111111111331110011001111101010111101011113110111111111111111111111011111110111" +
+	"01110010111111110111111101111111111111111111111111111111111111111111111111111100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

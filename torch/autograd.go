@@ -111,7 +111,7 @@ func Backward(roots, gradients []Tensor, opts ...BackwardOptions) {
 	putRetain(&c, o.RetainGraph)
 	c.Bool(o.CreateGraph)
 	putTensors(&c, o.Inputs)
-	done(&c)
+	doneBack(&c)
 }
 
 // GradOptions are the rarer arguments of [Grad].
@@ -134,7 +134,15 @@ func Grad(outputs, inputs []Tensor, opts ...GradOptions) []Tensor {
 	putRetain(&c, o.RetainGraph)
 	c.Bool(o.CreateGraph)
 	c.Bool(o.AllowUnused)
-	return resultList(&c)
+	doneBack(&c)
+	return tensors(c.Handles(0))
+}
+
+// doneBack is done for a call that may run Go functions: hooks, [Function]s.
+func doneBack(c *cgo.Call) {
+	if err := c.RunBack(); err != nil {
+		panic(newError(err))
+	}
 }
 
 // putRetain: libtorch keeps the graph by itself where CreateGraph is set.

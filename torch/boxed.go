@@ -44,7 +44,7 @@ func Call(name string, args ...any) []any {
 		c.Str(n.Name)
 		box(&c, n.Value, 0)
 	}
-	if err := c.Run(); err != nil {
+	if err := c.RunBack(); err != nil {
 		err.Op = strings.TrimPrefix(name, "aten::")
 		panic(newError(err))
 	}

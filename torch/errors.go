@@ -25,6 +25,7 @@ const (
 	KindClosed         = cgo.KindClosed         // a tensor was used after Close or after its Scope
 	KindLibrary        = cgo.KindLibrary        // libtorch could not be loaded
 	KindNoCUDA         = cgo.KindNoCUDA         // a CUDA device was asked for where there is none
+	KindCallback       = cgo.KindCallback       // a Go function that libtorch called failed; see Error.Cause
 )
 
 // Sentinels for errors.Is: each matches every *[Error] of its kind.
@@ -40,13 +41,14 @@ var (
 	ErrClosed         = errors.New("tensor was closed")
 	ErrLibrary        = errors.New("libtorch could not be loaded")
 	ErrNoCUDA         = errors.New("CUDA is not available")
+	ErrCallback       = errors.New("a callback failed")
 )
 
 var sentinels = map[Kind]error{
 	KindOutOfMemory: ErrOutOfMemory, KindAccelerator: ErrAccelerator, KindIndex: ErrIndex, KindValue: ErrValue,
 	KindType: ErrType, KindNotImplemented: ErrNotImplemented, KindLinAlg: ErrLinAlg, KindDist: ErrDist,
 	KindClosed: ErrClosed, KindLibrary: ErrLibrary,
-	KindNoCUDA: ErrNoCUDA,
+	KindNoCUDA: ErrNoCUDA, KindCallback: ErrCallback,
 }
 
 // Error is what tensor operations panic with, and nothing else. [Try] turns it into an
@@ -57,10 +59,13 @@ type Error struct {
 	Code int      // the device runtime's error code, for KindAccelerator
 	Msg  string   // libtorch's own words
 	Args []string // the tensors among the arguments: "float32[2, 3] on cuda:0"
+
+	Cause error      // what failed inside, or nil: a *[CallbackPanic] for KindCallback
+	Trail []Recorded // in [DetectAnomaly], the operation whose derivative failed and where it was recorded
 }
 
 func newError(e *cgo.Error) *Error {
-	return &Error{Op: e.Op, Kind: e.Kind, Code: e.Code, Msg: e.Msg, Args: e.Args}
+	return &Error{Op: e.Op, Kind: e.Kind, Code: e.Code, Msg: e.Msg, Args: e.Args, Cause: e.Cause, Trail: e.Trail}
 }
 
 // Error is one line: the operator, libtorch's words and the tensors involved.
@@ -72,8 +77,11 @@ func (e *Error) Error() string {
 	if len(e.Args) > 0 {
 		text += " (with " + strings.Join(e.Args, ", ") + ")"
 	}
-	return text
+	return text + trailText(e.Trail)
 }
+
+// Unwrap is the Cause: errors.Is and errors.As look at it, too.
+func (e *Error) Unwrap() error { return e.Cause }
 
 // Is matches the sentinel of the error's kind.
 func (e *Error) Is(target error) bool { return target != nil && sentinels[e.Kind] == target }

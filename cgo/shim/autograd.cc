@@ -5,35 +5,22 @@
 
 #include "entries.h"
 
-namespace tg {
-namespace {
-
-torch::autograd::variable_list variables(Args& a) {
-	torch::autograd::variable_list list(a.next());
-	for (auto& t : list) {
-		t = a.tensor();
-	}
-	return list;
-}
-
-}  // namespace
-
-namespace entry {
+namespace tg::entry {
 
 // backward(roots, root gradients, retain_graph?, create_graph, inputs)
 void backward(Args& a, Results&) {
-	auto roots = variables(a);
-	auto gradients = variables(a);
+	auto roots = a.variables();
+	auto gradients = a.variables();
 	auto retain = a.opt_boolean();
 	bool create = a.boolean();
-	torch::autograd::backward(roots, gradients, retain, create, variables(a));
+	torch::autograd::backward(roots, gradients, retain, create, a.variables());
 }
 
 // grad(outputs, inputs, output gradients, retain_graph?, create_graph, allow_unused) -> gradients
 void grad(Args& a, Results& r) {
-	auto outputs = variables(a);
-	auto inputs = variables(a);
-	auto gradients = variables(a);
+	auto outputs = a.variables();
+	auto inputs = a.variables();
+	auto gradients = a.variables();
 	auto retain = a.opt_boolean();
 	bool create = a.boolean();
 	r.tensors(torch::autograd::grad(outputs, inputs, gradients, retain, create, a.boolean()));
@@ -95,5 +82,4 @@ void replace_data(Args& a, Results&) {
 	t.set_data(a.tensor());
 }
 
-}  // namespace entry
-}  // namespace tg
+}  // namespace tg::entry

@@ -10,13 +10,19 @@
 
 namespace tg {
 
+// Which door the call that a thread is in came through.
+enum class Door : uint8_t { none, plain, back };
+
 // What an OS thread knows of itself. Small and initial-exec, so that a call reads it
 // with one instruction.
 struct Thread {
 	uint64_t scope = 0;  // the innermost torch.Scope of the goroutine locked to this thread
 	uint32_t epoch = 0;  // of the process settings this thread has taken over
-	uint32_t flags = 0;  // TG_WARNED until the frame that carries it home
+	uint32_t flags = 0;  // tg_flag, until the frame that carries them home
 	int threads = 0;     // of an operation on this thread; 0 = as many as on the others
+	Door door = Door::none;
+	uint32_t depth = 0;               // of the stack
+	const uint64_t* stack = nullptr;  // the Go callers of this call, in anomaly mode
 };
 extern thread_local Thread thread __attribute__((tls_model("initial-exec")));
 

@@ -1,6 +1,6 @@
 // The door: one function for every operator. It runs an entry behind the error fence
 // and sends everything the caller needs to know back in the caller's frame.
-#include "core.h"
+#include "callback.h"
 #include "ops_gen.h"
 
 #include <c10/core/Allocator.h>
@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 namespace tg {
 
@@ -16,8 +17,11 @@ thread_local Thread thread __attribute__((tls_model("initial-exec")));
 
 namespace {
 
+template <Door kDoor>
 void run(uint32_t op, const uint64_t* words, void* data, tg_frame* f) noexcept {
 	Thread& t = thread;
+	Door outer = t.door;
+	t.door = kDoor;
 	f->count = 0;
 	try {
 		if (t.epoch != epoch.load(std::memory_order_relaxed)) {
@@ -33,13 +37,26 @@ void run(uint32_t op, const uint64_t* words, void* data, tg_frame* f) noexcept {
 	f->scope = t.scope;
 	f->flags = t.flags;
 	t.flags = 0;
+	t.door = outer;
 	if (host_bytes.load(std::memory_order_relaxed) > host_limit.load(std::memory_order_relaxed)) {
 		f->flags |= TG_PRESSURE;
 	}
 }
 
 void call(uint32_t op, const uint64_t* words, tg_frame* f) {
-	run(op, words, nullptr, f);
+	run<Door::plain>(op, words, nullptr, f);
+}
+
+void call_back(uint32_t op, const uint64_t* words, const uint64_t* stack, uint32_t depth, tg_frame* f) {
+	Thread& t = thread;
+	auto outer = std::pair(t.stack, t.depth);
+	t.stack = stack;
+	t.depth = depth;
+	run<Door::back>(op, words, nullptr, f);
+	std::tie(t.stack, t.depth) = outer;
+	if (any_dropped()) {
+		f->flags |= TG_DROPPED;
+	}
 }
 
 // libtorch frees and allocates large blocks on every step; glibc's defaults give them
@@ -125,8 +142,10 @@ void Results::scalar(const at::Scalar& s) {
 
 }  // namespace tg
 
-extern "C" __attribute__((visibility("default"))) const tg_api* tg_open() {
-	static const tg_api api{TG_ABI, TG_TORCH_VERSION, tg::ops_hash, tg::call, tg::run};
+extern "C" __attribute__((visibility("default"))) const tg_api* tg_open(tg_callback callback) {
+	static const tg_api api{TG_ABI, TG_TORCH_VERSION, tg::ops_hash, tg::call, tg::run<tg::Door::plain>, tg::call_back};
+	tg::enter_go = callback;
+	tg::use_own_engine();
 	tg::keep_large_blocks();
 	tg::count_host_memory();
 	if (std::getenv("TORCH_SHOW_CPP_STACKTRACES") == nullptr) {

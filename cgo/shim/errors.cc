@@ -1,9 +1,11 @@
 // The error fence: whatever libtorch throws becomes a kind and a text in the frame.
-#include "core.h"
+#include "callback.h"
 
 #include <c10/util/Exception.h>
 #include <torch/csrc/jit/runtime/jit_exception.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -22,6 +24,17 @@ bool is_host_oom(const char* what) noexcept {
 	       std::strstr(what, "DefaultCPUAllocator: not enough memory") != nullptr;
 }
 
+// A frame with an error holds no results: the trail takes their place.
+void attach(tg_frame* f, const std::vector<uint64_t>& trail) noexcept {
+	auto heap = static_cast<uint64_t*>(std::malloc(trail.size() * sizeof(uint64_t)));
+	if (heap != nullptr) {
+		std::copy(trail.begin(), trail.end(), heap);
+		f->more = reinterpret_cast<uint64_t>(heap);
+		f->out[1] = trail.size();
+		thread.flags |= TG_TRAIL;
+	}
+}
+
 }  // namespace
 
 // Most derived classes first: a catch clause takes all that derives from it.
@@ -30,6 +43,16 @@ void fail(tg_frame* f) noexcept {
 	f->msg = 0;
 	try {
 		throw;
+	} catch (const Anomaly& e) {
+		try {
+			std::rethrow_exception(e.cause);
+		} catch (...) {
+			fail(f);
+		}
+		attach(f, e.trail);
+	} catch (const GoFailure& e) {
+		set(f, TG_CALLBACK, e.what());
+		f->out[0] = e.failure->give_back();
 	} catch (const c10::OutOfMemoryError& e) {
 		set(f, TG_OUT_OF_MEMORY, e.what_without_backtrace());
 	} catch (const c10::AcceleratorError& e) {

@@ -13,26 +13,10 @@
 
 #include "core.h"
 #include "entries.h"
+#include "guard.h"
 
 namespace tg {
 namespace {
-
-struct Guard {
-	virtual ~Guard() = default;
-};
-
-template <class G>
-struct Holding final : Guard {
-	G guard;
-	template <class... A>
-	explicit Holding(A&&... a) : guard(std::forward<A>(a)...) {}
-};
-
-template <class G, class... A>
-void enter(Results& r, A&&... a) {
-	Guard* guard = new G(std::forward<A>(a)...);
-	r.put(reinterpret_cast<uint64_t>(guard));
-}
 
 // libtorch keeps the casts that autocast makes of weights in one map for the whole
 // process, keyed by the weight alone. Two regions that cast to different dtypes must

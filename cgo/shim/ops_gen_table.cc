@@ -1985,6 +1985,15 @@ const Entry ops_table[] = {
 	entry::set_setting,
 	entry::cuda_versions,
 	entry::boxed,
+	entry::add_hook,
+	entry::add_accumulate_hook,
+	entry::remove_hook,
+	entry::apply_function,
+	entry::saved_tensors,
+	entry::enter_saved_hooks,
+	entry::backward_number,
+	entry::set_anomaly,
+	entry::dropped,
 	op::__and___Scalar,
 	op::__and___Tensor,
 	op::__iand___Scalar,
@@ -3895,7 +3904,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 1974;
-const uint64_t ops_hash = 0xfc9422e95fec868cu;
+const uint32_t ops_count = 1983;
+const uint64_t ops_hash = 0x6cfea75a033f5a0du;
 
 }  // namespace tg

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised whenever this header or the wire format changes; checked at load. */
-#define TG_ABI 1
+#define TG_ABI 2
 
 /* Words of results that fit into a frame; longer ones go to the heap. */
 #define TG_OUT 10
@@ -36,13 +36,16 @@ enum tg_kind {
 	TG_LINALG = 8,          /* LinAlgError: singular matrix and the like */
 	TG_DIST = 9,            /* torch.distributed: backend, store, network */
 	TG_STD = 10,            /* any other std::exception */
-	TG_UNKNOWN = 11         /* something that is not an exception class at all */
+	TG_UNKNOWN = 11,        /* something that is not an exception class at all */
+	TG_CALLBACK = 12        /* a function of Go failed: out[0] is the number of its failure */
 };
 
 /* Notes that ride home on any call. */
 enum tg_flag {
-	TG_WARNED = 1,  /* libtorch warned: fetch the texts with entry warnings */
-	TG_PRESSURE = 2 /* live native bytes passed the limit set by entry limit */
+	TG_WARNED = 1,   /* libtorch warned: fetch the texts with entry warnings */
+	TG_PRESSURE = 2, /* live native bytes passed the limit set by entry limit */
+	TG_DROPPED = 4,  /* libtorch let go of values of Go's: fetch them with entry dropped */
+	TG_TRAIL = 8     /* with an error of anomaly mode: more says where its nodes were recorded */
 };
 
 typedef struct {
@@ -56,16 +59,31 @@ typedef struct {
 	uint64_t out[TG_OUT];
 } tg_frame;
 
+/* A call from libtorch into Go. Addresses are words, too. */
+typedef struct {
+	uint64_t id;      /* of the function */
+	uint64_t arg;     /* what else it wants to know */
+	uint64_t in;      /* address of the handles that it takes over */
+	uint64_t out;     /* address of the room for its answer, all 0 */
+	uint32_t in_count;
+	uint32_t out_count;
+	uint64_t failure; /* the number of the failure that came instead of an answer, or 0 */
+} tg_turn;
+
+typedef void (*tg_callback)(tg_turn* turn);
+
 typedef struct {
 	uint32_t abi;
 	uint32_t torch_version;  /* what the shim was compiled with: 21100 = 2.11.0 */
 	uint64_t ops_hash;       /* of all operator names and schemas: Go has the same */
 	void (*call)(uint32_t op, const uint64_t* words, tg_frame* frame);
 	void (*call_data)(uint32_t op, const uint64_t* words, void* data, tg_frame* frame);
+	/* A call that may enter Go again. stack is the caller's, for anomaly mode. */
+	void (*call_back)(uint32_t op, const uint64_t* words, const uint64_t* stack, uint32_t depth, tg_frame* frame);
 } tg_api;
 
-/* The shim's only exported symbol. */
-typedef const tg_api* (*tg_open_fn)(void);
+/* The shim's only exported symbol. It is given the function that enters Go. */
+typedef const tg_api* (*tg_open_fn)(tg_callback callback);
 
 /* The table of the second shim, which needs libtorch_cuda: cuda/cuda.cc. */
 typedef struct {

@@ -81,6 +81,14 @@ struct Args {
 		}
 		return {reinterpret_cast<const at::Tensor*>(first), n};
 	}
+	// A list of its own, in which tensors may be undefined.
+	std::vector<at::Tensor> variables() {
+		std::vector<at::Tensor> list(next());
+		for (auto& t : list) {
+			t = tensor();
+		}
+		return list;
+	}
 	c10::List<std::optional<at::Tensor>> opt_tensors() {
 		c10::List<std::optional<at::Tensor>> list;
 		uint64_t n = next();

@@ -1,0 +1,310 @@
+package cgo
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Values of Go's that C++ refers to: it has their numbers, Go keeps the values. When the
+// last C++ object that holds a number dies, on whatever thread, it leaves a note; the
+// next call that comes home from there brings the news.
+var lent struct {
+	mu     sync.RWMutex
+	last   uint64
+	values map[uint64]any
+}
+
+// Lend gives a value a number under which C++ refers to it from now on. A value with a
+// method Close is closed when C++ lets go of it.
+func Lend(v any) uint64 {
+	lent.mu.Lock()
+	defer lent.mu.Unlock()
+	if lent.values == nil {
+		lent.values = map[uint64]any{}
+	}
+	lent.last++ // 0 is no number
+	lent.values[lent.last] = v
+	return lent.last
+}
+
+// Lent is the value with that number, or nil.
+func Lent(id uint64) any {
+	lent.mu.RLock()
+	defer lent.mu.RUnlock()
+	return lent.values[id]
+}
+
+// TakeBack ends the loan of a value that C++ does not refer to, and returns it.
+func TakeBack(id uint64) any {
+	lent.mu.Lock()
+	defer lent.mu.Unlock()
+	v := lent.values[id]
+	delete(lent.values, id)
+	return v
+}
+
+// LentValues counts the values that C++ refers to.
+func LentValues() int {
+	if loaded.Load() {
+		takeDropped()
+	}
+	lent.mu.RLock()
+	defer lent.mu.RUnlock()
+	return len(lent.values)
+}
+
+// takeDropped ends the loans that C++ has let go of.
+func takeDropped() {
+	var c Call
+	c.Begin(OpDropped)
+	door(c.op, &c.words[0], &c.frame)
+	for _, id := range c.Words(0) {
+		if v, ok := TakeBack(id).(interface{ Close() }); ok {
+			v.Close()
+		}
+	}
+}
+
+// Callback is a function of Go's that libtorch calls, by the number that [Lend] gave it.
+type Callback struct {
+	Name string // for errors
+	Func func(*Turn)
+}
+
+// Turn is one call of a Callback. It runs in a scope of its own.
+type Turn struct {
+	Arg   uint64    // what the shim has to say besides
+	In    []*Handle // the tensors it is called with; nil is the undefined one
+	Out   []*Handle // to be filled with the tensors it answers with
+	Value any       // or what it answers with instead, which is lent
+}
+
+// serve runs a callback for C++. It returns the number of its failure, or 0.
+func serve(id, arg uint64, in, out []uint64) uint64 {
+	callback := Lent(id).(*Callback)
+	failed := contain(func() {
+		scope, err := EnterScope()
+		if err != nil {
+			panic(err)
+		}
+		defer scope.Leave()
+		t := &Turn{Arg: arg, Out: make([]*Handle, len(out))}
+		for _, word := range in {
+			t.In = append(t.In, adopt(word, scope.id))
+		}
+		callback.Func(t)
+		t.answer(out)
+	})
+	if failed == nil {
+		return 0
+	}
+	failed.Name = callback.Name
+	return Lend(failed)
+}
+
+// answer gives C++ references of its own to the results.
+func (t *Turn) answer(out []uint64) {
+	if t.Value != nil {
+		out[0] = Lend(t.Value)
+		return
+	}
+	answered := false
+	defer func() {
+		if !answered {
+			freeWords(append([]uint64{0}, slices.DeleteFunc(slices.Clone(out), func(w uint64) bool { return w == 0 })...))
+			clear(out)
+		}
+	}()
+	for i, h := range t.Out {
+		var c Call
+		c.Begin(OpDup)
+		c.Tensor(h)
+		if err := c.Run(); err != nil {
+			panic(err)
+		}
+		out[i] = c.frame.out[0]
+	}
+	answered = true
+}
+
+// CallbackPanic is what ended a Callback before its time.
+type CallbackPanic struct {
+	Name  string // of the callback
+	Value any    // what it panicked with
+	Stack []byte // where
+	exit  bool   // by runtime.Goexit instead
+}
+
+// Error is the callback's name and the value.
+func (p *CallbackPanic) Error() string { return fmt.Sprintf("%s failed: %v", p.Name, p.Value) }
+
+// Unwrap is the value, if that is an error.
+func (p *CallbackPanic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// contain runs fn and lets neither a panic nor a Goexit get past: behind it are frames of C++,
+// which Go would drop without running their destructors. Nothing but a goroutine's end
+// stops a Goexit, so fn runs in one of its own, a coroutine, which stays on the thread. The
+// call of Go's that led here repeats the Goexit where it was made.
+func contain(fn func()) (failed *CallbackPanic) {
+	next, _ := iter.Pull(func(func(struct{}) bool) {
+		ended := false
+		defer func() {
+			v := recover()
+			switch {
+			case v != nil:
+				failed = &CallbackPanic{Value: v, Stack: debug.Stack()}
+			case !ended:
+				failed = &CallbackPanic{Value: "it ended its goroutine", exit: true}
+				panic(failed) // in place of the Goexit that Pull would hand on
+			}
+		}()
+		fn()
+		ended = true
+	})
+	defer func() { _ = recover() }() // that one
+	next()
+	return failed
+}
+
+// detours counts the modes in the process in which any call may enter Go, or has to say
+// where in Go it comes from.
+var detours atomic.Int32
+
+// Detour runs fn with calls prepared for entering Go, whatever they do.
+func Detour(fn func()) {
+	detours.Add(1)
+	defer detours.Add(-1)
+	fn()
+}
+
+// RunBack is Run for an entry that may enter Go again: whatever runs autograd.
+func (c *Call) RunBack() *Error {
+	if c.closed || !loaded.Load() {
+		if err := c.refuse(); err != nil {
+			return err
+		}
+	}
+	return c.runBack()
+}
+
+func (c *Call) runBack() *Error {
+	c.passBack()
+	err := c.attend(nil, nil)
+	c.unpin()
+	if err != nil {
+		if p, ok := err.Cause.(*CallbackPanic); ok && p.exit {
+			runtime.Goexit()
+		}
+	}
+	return err
+}
+
+// trip is a call on the heap: while C++ is in Go again, the goroutine's stack may move.
+type trip struct {
+	frame frame
+	words []uint64
+	stack []uint64
+}
+
+func (c *Call) passBack() {
+	words := c.long
+	if words == nil {
+		words = c.words[:]
+	}
+	t := &trip{words: slices.Clone(words)}
+	if anomaly.on.Load() > 0 {
+		t.stack = callers()
+	}
+	c.back = true
+	doorBack(c.op, t.words, t.stack, &t.frame)
+	c.frame = t.frame
+}
+
+// anomaly counts the regions of anomaly mode. libtorch has one switch for the process.
+var anomaly struct {
+	mu  sync.Mutex
+	on  atomic.Int32
+	nan int // of those, how many look for NaNs
+}
+
+// Anomaly runs fn in anomaly mode: what is recorded remembers the Go code it comes from, and
+// what a backward pass computes is searched for NaNs, if that is asked for.
+func Anomaly(nan bool, fn func()) error {
+	if err := Load(); err != nil {
+		return err
+	}
+	change := func(by int) {
+		anomaly.mu.Lock()
+		defer anomaly.mu.Unlock()
+		on := anomaly.on.Add(int32(by))
+		if nan {
+			anomaly.nan += by
+		}
+		var c Call
+		c.Begin(OpSetAnomaly)
+		c.Bool(on > 0)
+		c.Bool(anomaly.nan > 0)
+		door(c.op, &c.words[0], &c.frame)
+	}
+	change(1)
+	defer change(-1)
+	Detour(fn)
+	return nil
+}
+
+// InAnomaly tells whether anomaly mode is on, and looks for NaNs.
+func InAnomaly() (on, nan bool) {
+	anomaly.mu.Lock()
+	defer anomaly.mu.Unlock()
+	return anomaly.on.Load() > 0, anomaly.nan > 0
+}
+
+// callers are the addresses of the code that leads to a call.
+func callers() []uint64 {
+	const depth, ours = 64, 4
+	var pcs [depth]uintptr
+	n := runtime.Callers(ours, pcs[:])
+	list := make([]uint64, n)
+	for i, pc := range pcs[:n] {
+		list[i] = uint64(pc)
+	}
+	return list
+}
+
+// Recorded is a node of a graph and the Go code that it comes from, as runtime.Callers has
+// it: empty for what was recorded outside of anomaly mode.
+type Recorded struct {
+	Node    string
+	Callers []uintptr
+}
+
+// trail takes what an error of anomaly mode says of the node it arose in, and of those in
+// whose backward passes that came about.
+func (c *Call) trail() (list []Recorded) {
+	r := boxReader{words: takeWords(c.frame.more, int(c.frame.out[1]))}
+	for len(r.words) > 0 {
+		step := Recorded{Node: r.text(int(r.next()))}
+		for range r.next() {
+			step.Callers = append(step.Callers, uintptr(r.next()))
+		}
+		list = append(list, step)
+	}
+	return list
+}
+
+// at makes a slice of n words at an address of C's.
+func at(address uint64, n int) []uint64 {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice(*(**uint64)(unsafe.Pointer(&address)), n)
+}

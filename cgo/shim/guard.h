@@ -1,0 +1,27 @@
+// Guards: modes that last from the entry that makes one until entry leave.
+#pragma once
+
+#include <utility>
+
+#include "wire.h"
+
+namespace tg {
+
+struct Guard {
+	virtual ~Guard() = default;
+};
+
+template <class G>
+struct Holding final : Guard {
+	G guard;
+	template <class... A>
+	explicit Holding(A&&... a) : guard(std::forward<A>(a)...) {}
+};
+
+template <class G, class... A>
+void enter(Results& r, A&&... a) {
+	Guard* guard = new G(std::forward<A>(a)...);
+	r.put(reinterpret_cast<uint64_t>(guard));
+}
+
+}  // namespace tg

@@ -1,0 +1,132 @@
+package torch
+
+import (
+	"reflect"
+	"runtime"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Go functions that libtorch calls. They run on the goroutine that called Backward, or, for
+// nodes on a card, on a thread of libtorch's; each in a [Scope] of its own, so that they
+// need not close anything and tensors that they put aside have to be kept ([Tensor.Keep]).
+// What they panic with comes back from Backward as an [*Error] of [KindCallback].
+
+// CallbackPanic is the Cause of an [Error] of [KindCallback]: which function failed, what it
+// panicked with, and where. errors.Is and errors.As look through it at the value.
+type CallbackPanic = cgo.CallbackPanic
+
+// Hook is a function that was registered with a tensor. It lasts until it is removed or the
+// tensor is gone, whichever comes first. A hook that refers to its own tensor keeps it:
+// close the tensor, make it in a [Scope], or remove the hook.
+type Hook struct {
+	id uint64
+}
+
+// RegisterHook has fn called whenever a gradient with respect to x has been computed. What it
+// returns takes the gradient's place, unless that is the undefined tensor. Hooks run in the
+// order in which they were registered; x must require gradients. The gradient of one of several
+// results of an operation is undefined where nothing depends on it.
+//
+//	h := x.RegisterHook(func(grad torch.Tensor) torch.Tensor { return grad.MulScalar(2) })
+//	defer h.Remove()
+func (x Tensor) RegisterHook(fn func(grad Tensor) Tensor) *Hook {
+	return x.register(cgo.OpAddHook, fn, func(t *cgo.Turn) { t.Out[0] = fn(Tensor{t.In[0]}).h })
+}
+
+// RegisterPostAccumulateGradHook has fn called whenever Backward has added a gradient to
+// x.Grad(). x must be a leaf. An optimizer may take its step there and remove the gradient,
+// so that no two gradients are in memory at a time.
+func (x Tensor) RegisterPostAccumulateGradHook(fn func(x Tensor)) *Hook {
+	return x.register(cgo.OpAddAccumulateHook, fn, func(t *cgo.Turn) { fn(Tensor{t.In[0]}) })
+}
+
+func (x Tensor) register(op cgo.Op, fn any, run func(*cgo.Turn)) *Hook {
+	id := cgo.Lend(&cgo.Callback{Name: "hook " + funcName(fn), Func: run})
+	var c cgo.Call
+	c.Begin(op)
+	putTensor(&c, x)
+	c.Word(id)
+	lendingDone(&c, id)
+	return &Hook{id}
+}
+
+// lendingDone is done for a call that lends a value; if it fails, the loan ends.
+func lendingDone(c *cgo.Call, id uint64) {
+	if err := c.Run(); err != nil {
+		cgo.TakeBack(id)
+		panic(newError(err))
+	}
+}
+
+// Remove ends the hook. A second Remove does nothing.
+func (h *Hook) Remove() {
+	var c cgo.Call
+	c.Begin(cgo.OpRemoveHook)
+	c.Word(h.id)
+	done(&c)
+}
+
+// SavedTensorsHooks runs fn with two functions that say how operations recorded in it keep
+// the tensors that their derivatives need. pack makes of each whatever is to be kept;
+// unpack makes a tensor of that again when the derivative is computed: one with the same
+// values, shape and dtype. Neither may change the tensor it is given. What pack returns is
+// closed, if it has a method Close, when the graph no longer needs it; this may happen inside
+// of any operation, so that Close must not wait for locks. A Tensor is detached and kept; one
+// that is part of another value needs x.Detach().Keep(), or the graph and the tensor keep
+// each other.
+//
+//	// Activations wait on the CPU for the backward pass.
+//	torch.SavedTensorsHooks(
+//		func(x torch.Tensor) any { return x.CPU() },
+//		func(packed any) torch.Tensor { return packed.(torch.Tensor).CUDA() },
+//		func() { loss = model.Forward(x).Sum() },
+//	)
+//
+// The innermost hooks hold. Operations take a little longer meanwhile, on all goroutines.
+func SavedTensorsHooks(pack func(x Tensor) any, unpack func(packed any) Tensor, fn func()) {
+	run := func(t *cgo.Turn) {
+		if t.Arg != 0 {
+			t.Out[0] = unpack(cgo.Lent(t.Arg).(packed).value).h
+			return
+		}
+		v := pack(Tensor{t.In[0]})
+		if x, ok := v.(Tensor); ok {
+			v = x.Detach().Keep()
+		}
+		t.Value = packed{v}
+	}
+	cgo.Detour(func() {
+		id := cgo.Lend(&cgo.Callback{Name: "saved tensors hook " + funcName(pack), Func: run})
+		within(fn, func(c *cgo.Call) {
+			c.Begin(cgo.OpEnterSavedHooks)
+			c.Word(id)
+		})
+	})
+}
+
+// packed is what a pack function returned, which may be nil.
+type packed struct{ value any }
+
+// Close closes the value if that can be closed.
+func (p packed) Close() {
+	if v, ok := p.value.(interface{ Close() }); ok {
+		v.Close()
+	}
+}
+
+// BackwardNumber tells backward passes apart: it is that of the one which the caller, a hook
+// or a [Function], runs in, or -1.
+func BackwardNumber() int {
+	var c cgo.Call
+	c.Begin(cgo.OpBackwardNumber)
+	return resultInt(&c)
+}
+
+// funcName is the name of a function as the runtime has it: "main.train.func1".
+func funcName(fn any) string {
+	if f := runtime.FuncForPC(reflect.ValueOf(fn).Pointer()); f != nil {
+		return f.Name()
+	}
+	return "?"
+}
