@@ -20,7 +20,7 @@ type ReLU struct {
 
 // Forward keeps the shape.
 func (r ReLU) Forward(x torch.Tensor) torch.Tensor {
-	return either(r.InPlace, x, torch.Tensor.ReLUInPlace, F.ReLU)
+	return Hooked(r, x, func(x torch.Tensor) torch.Tensor { return either(r.InPlace, x, torch.Tensor.ReLUInPlace, F.ReLU) })
 }
 
 // GELU is x times the normal distribution's probability of less than x.
@@ -29,7 +29,9 @@ type GELU struct {
 }
 
 // Forward keeps the shape.
-func (g GELU) Forward(x torch.Tensor) torch.Tensor { return F.GELU(x, g.Approximate) }
+func (g GELU) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(g, x, func(x torch.Tensor) torch.Tensor { return F.GELU(x, g.Approximate) })
+}
 
 // SiLU is x*sigmoid(x).
 type SiLU struct {
@@ -38,20 +40,24 @@ type SiLU struct {
 
 // Forward keeps the shape.
 func (s SiLU) Forward(x torch.Tensor) torch.Tensor {
-	return either(s.InPlace, x, torch.SiLUInPlace, F.SiLU)
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return either(s.InPlace, x, torch.SiLUInPlace, F.SiLU) })
 }
 
 // Tanh is the hyperbolic tangent.
 type Tanh struct{}
 
 // Forward keeps the shape.
-func (Tanh) Forward(x torch.Tensor) torch.Tensor { return x.Tanh() }
+func (t Tanh) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(t, x, torch.Tensor.Tanh)
+}
 
 // Sigmoid is 1/(1+exp(-x)).
 type Sigmoid struct{}
 
 // Forward keeps the shape.
-func (Sigmoid) Forward(x torch.Tensor) torch.Tensor { return x.Sigmoid() }
+func (s Sigmoid) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, torch.Tensor.Sigmoid)
+}
 
 // LeakyReLU is x where positive, Slope*x elsewhere.
 type LeakyReLU struct {
@@ -59,7 +65,9 @@ type LeakyReLU struct {
 }
 
 // Forward keeps the shape.
-func (l LeakyReLU) Forward(x torch.Tensor) torch.Tensor { return F.LeakyReLU(x, or(l.Slope, 0.01)) }
+func (l LeakyReLU) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return F.LeakyReLU(x, or(l.Slope, 0.01)) })
+}
 
 // Softmax is exp(x) divided by its sum over Dim.
 type Softmax struct {
@@ -67,4 +75,6 @@ type Softmax struct {
 }
 
 // Forward keeps the shape.
-func (s Softmax) Forward(x torch.Tensor) torch.Tensor { return F.Softmax(x, s.Dim) }
+func (s Softmax) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return F.Softmax(x, s.Dim) })
+}

@@ -13,7 +13,7 @@ type ReLU6 struct {
 
 // Forward keeps the shape.
 func (r ReLU6) Forward(x torch.Tensor) torch.Tensor {
-	return either(r.InPlace, x, torch.ReLU6InPlace, F.ReLU6)
+	return Hooked(r, x, func(x torch.Tensor) torch.Tensor { return either(r.InPlace, x, torch.ReLU6InPlace, F.ReLU6) })
 }
 
 // RReLU is x where positive, slope*x elsewhere: slopes are random in training, and halfway
@@ -37,7 +37,9 @@ func NewRReLU(o *RReLUOptions) *RReLU {
 
 // Forward keeps the shape.
 func (r *RReLU) Forward(x torch.Tensor) torch.Tensor {
-	return F.RReLU(x, &F.RReLUOptions{Lower: r.Lower, Upper: r.Upper, Training: r.Mode.Training()})
+	return Hooked(r, x, func(x torch.Tensor) torch.Tensor {
+		return F.RReLU(x, &F.RReLUOptions{Lower: r.Lower, Upper: r.Upper, Training: r.Mode.Training()})
+	})
 }
 
 // PReLU is x where positive, Weight*x elsewhere (He et al., 2015).
@@ -62,7 +64,9 @@ func NewPReLU(o *PReLUOptions) *PReLU {
 }
 
 // Forward keeps the shape. Channels are dimension 1.
-func (p *PReLU) Forward(x torch.Tensor) torch.Tensor { return F.PReLU(x, p.Weight) }
+func (p *PReLU) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor { return F.PReLU(x, p.Weight) })
+}
 
 // Threshold is x where above Threshold, Value elsewhere.
 type Threshold struct {
@@ -72,10 +76,12 @@ type Threshold struct {
 
 // Forward keeps the shape.
 func (t Threshold) Forward(x torch.Tensor) torch.Tensor {
-	if t.InPlace {
-		return torch.ThresholdInPlace(x, t.Threshold, t.Value)
-	}
-	return F.Threshold(x, t.Threshold, t.Value)
+	return Hooked(t, x, func(x torch.Tensor) torch.Tensor {
+		if t.InPlace {
+			return torch.ThresholdInPlace(x, t.Threshold, t.Value)
+		}
+		return F.Threshold(x, t.Threshold, t.Value)
+	})
 }
 
 // Hardtanh is min(max(x, Min), Max).
@@ -87,11 +93,13 @@ type Hardtanh struct {
 
 // Forward keeps the shape.
 func (h Hardtanh) Forward(x torch.Tensor) torch.Tensor {
-	low, high := or(h.Min, -1), or(h.Max, 1)
-	if h.InPlace {
-		return torch.HardtanhInPlace(x, torch.HardtanhOptions{MinVal: low, MaxVal: high})
-	}
-	return F.Hardtanh(x, low, high)
+	return Hooked(h, x, func(x torch.Tensor) torch.Tensor {
+		low, high := or(h.Min, -1), or(h.Max, 1)
+		if h.InPlace {
+			return torch.HardtanhInPlace(x, torch.HardtanhOptions{MinVal: low, MaxVal: high})
+		}
+		return F.Hardtanh(x, low, high)
+	})
 }
 
 // Hardsigmoid is min(max(x/6 + 1/2, 0), 1).
@@ -101,7 +109,9 @@ type Hardsigmoid struct {
 
 // Forward keeps the shape.
 func (h Hardsigmoid) Forward(x torch.Tensor) torch.Tensor {
-	return either(h.InPlace, x, torch.HardsigmoidInPlace, F.Hardsigmoid)
+	return Hooked(h, x, func(x torch.Tensor) torch.Tensor {
+		return either(h.InPlace, x, torch.HardsigmoidInPlace, F.Hardsigmoid)
+	})
 }
 
 // Hardswish is x*hardsigmoid(x) (Howard et al., 2019).
@@ -111,7 +121,7 @@ type Hardswish struct {
 
 // Forward keeps the shape.
 func (h Hardswish) Forward(x torch.Tensor) torch.Tensor {
-	return either(h.InPlace, x, torch.HardswishInPlace, F.Hardswish)
+	return Hooked(h, x, func(x torch.Tensor) torch.Tensor { return either(h.InPlace, x, torch.HardswishInPlace, F.Hardswish) })
 }
 
 // Mish is x*tanh(softplus(x)) (Misra, 2019).
@@ -121,7 +131,7 @@ type Mish struct {
 
 // Forward keeps the shape.
 func (m Mish) Forward(x torch.Tensor) torch.Tensor {
-	return either(m.InPlace, x, torch.MishInPlace, F.Mish)
+	return Hooked(m, x, func(x torch.Tensor) torch.Tensor { return either(m.InPlace, x, torch.MishInPlace, F.Mish) })
 }
 
 // ELU is x where positive, Alpha*(exp(x)-1) elsewhere (Clevert et al., 2015).
@@ -132,10 +142,12 @@ type ELU struct {
 
 // Forward keeps the shape.
 func (e ELU) Forward(x torch.Tensor) torch.Tensor {
-	if e.InPlace {
-		return torch.ELUInPlace(x, torch.ELUOptions{Alpha: or(e.Alpha, 1)})
-	}
-	return F.ELU(x, or(e.Alpha, 1))
+	return Hooked(e, x, func(x torch.Tensor) torch.Tensor {
+		if e.InPlace {
+			return torch.ELUInPlace(x, torch.ELUOptions{Alpha: or(e.Alpha, 1)})
+		}
+		return F.ELU(x, or(e.Alpha, 1))
+	})
 }
 
 // CELU is x where positive, Alpha*(exp(x/Alpha)-1) elsewhere (Barron, 2017).
@@ -146,10 +158,12 @@ type CELU struct {
 
 // Forward keeps the shape.
 func (c CELU) Forward(x torch.Tensor) torch.Tensor {
-	if c.InPlace {
-		return torch.CELUInPlace(x, or(c.Alpha, 1))
-	}
-	return F.CELU(x, or(c.Alpha, 1))
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor {
+		if c.InPlace {
+			return torch.CELUInPlace(x, or(c.Alpha, 1))
+		}
+		return F.CELU(x, or(c.Alpha, 1))
+	})
 }
 
 // SELU is scale*ELU(x) with the constants for which activations normalise themselves
@@ -160,7 +174,7 @@ type SELU struct {
 
 // Forward keeps the shape.
 func (s SELU) Forward(x torch.Tensor) torch.Tensor {
-	return either(s.InPlace, x, torch.SELUInPlace, F.SELU)
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return either(s.InPlace, x, torch.SELUInPlace, F.SELU) })
 }
 
 // GLU is the first half of x along Dim times the sigmoid of the second (Dauphin et al.,
@@ -170,7 +184,9 @@ type GLU struct {
 }
 
 // Forward halves the dimension.
-func (g GLU) Forward(x torch.Tensor) torch.Tensor { return F.GLU(x, or(g.Dim, -1)) }
+func (g GLU) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(g, x, func(x torch.Tensor) torch.Tensor { return F.GLU(x, or(g.Dim, -1)) })
+}
 
 // Hardshrink is 0 where |x| is at most Lambda, x elsewhere.
 type Hardshrink struct {
@@ -178,7 +194,9 @@ type Hardshrink struct {
 }
 
 // Forward keeps the shape.
-func (h Hardshrink) Forward(x torch.Tensor) torch.Tensor { return F.Hardshrink(x, or(h.Lambda, 0.5)) }
+func (h Hardshrink) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(h, x, func(x torch.Tensor) torch.Tensor { return F.Hardshrink(x, or(h.Lambda, 0.5)) })
+}
 
 // Softshrink moves x by Lambda towards 0, and no further.
 type Softshrink struct {
@@ -186,19 +204,25 @@ type Softshrink struct {
 }
 
 // Forward keeps the shape.
-func (s Softshrink) Forward(x torch.Tensor) torch.Tensor { return F.Softshrink(x, or(s.Lambda, 0.5)) }
+func (s Softshrink) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return F.Softshrink(x, or(s.Lambda, 0.5)) })
+}
 
 // Tanhshrink is x - tanh(x).
 type Tanhshrink struct{}
 
 // Forward keeps the shape.
-func (Tanhshrink) Forward(x torch.Tensor) torch.Tensor { return F.Tanhshrink(x) }
+func (t Tanhshrink) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(t, x, F.Tanhshrink)
+}
 
 // LogSigmoid is log(sigmoid(x)).
 type LogSigmoid struct{}
 
 // Forward keeps the shape.
-func (LogSigmoid) Forward(x torch.Tensor) torch.Tensor { return F.LogSigmoid(x) }
+func (l LogSigmoid) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(l, x, F.LogSigmoid)
+}
 
 // Softplus is log(1 + exp(Beta*x))/Beta.
 type Softplus struct {
@@ -208,14 +232,18 @@ type Softplus struct {
 
 // Forward keeps the shape.
 func (s Softplus) Forward(x torch.Tensor) torch.Tensor {
-	return F.Softplus(x, &F.SoftplusOptions{Beta: or(s.Beta, 1), Threshold: or(s.Threshold, 20)})
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor {
+		return F.Softplus(x, &F.SoftplusOptions{Beta: or(s.Beta, 1), Threshold: or(s.Threshold, 20)})
+	})
 }
 
 // Softsign is x/(1+|x|).
 type Softsign struct{}
 
 // Forward keeps the shape.
-func (Softsign) Forward(x torch.Tensor) torch.Tensor { return F.Softsign(x) }
+func (s Softsign) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, F.Softsign)
+}
 
 // Softmin is the softmax of -x.
 type Softmin struct {
@@ -223,7 +251,9 @@ type Softmin struct {
 }
 
 // Forward keeps the shape.
-func (s Softmin) Forward(x torch.Tensor) torch.Tensor { return F.Softmin(x, s.Dim) }
+func (s Softmin) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return F.Softmin(x, s.Dim) })
+}
 
 // LogSoftmax is the logarithm of [Softmax], computed without overflow.
 type LogSoftmax struct {
@@ -231,15 +261,19 @@ type LogSoftmax struct {
 }
 
 // Forward keeps the shape.
-func (s LogSoftmax) Forward(x torch.Tensor) torch.Tensor { return F.LogSoftmax(x, s.Dim) }
+func (s LogSoftmax) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return F.LogSoftmax(x, s.Dim) })
+}
 
 // Softmax2d is [Softmax] over the channels at each place of an image.
 type Softmax2d struct{}
 
 // Forward keeps the shape, [N, C, H, W] or [C, H, W].
-func (Softmax2d) Forward(x torch.Tensor) torch.Tensor {
-	if n := x.Dim(); n != 3 && n != 4 {
-		torch.Throw("softmax2d", torch.KindValue, "Softmax2d: expected input to be 3D or 4D, got %dD instead", n)
-	}
-	return F.Softmax(x, -3)
+func (s Softmax2d) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor {
+		if n := x.Dim(); n != 3 && n != 4 {
+			torch.Throw("softmax2d", torch.KindValue, "Softmax2d: expected input to be 3D or 4D, got %dD instead", n)
+		}
+		return F.Softmax(x, -3)
+	})
 }

@@ -83,7 +83,13 @@ type AttentionOptions struct {
 // [L, N, E] and attention weights [N, L, S], or [N, heads, L, S] per head; undefined for
 // NoWeights. All may be without the N; BatchFirst moves it to the front.
 func (a *MultiheadAttention) Forward(query, key, value torch.Tensor, o *AttentionOptions) (output, weights torch.Tensor) {
-	v := options(o)
+	HookedAll(a, refs{&query, &key, &value}, refs{&output, &weights}, func() {
+		output, weights = a.forward(query, key, value, options(o))
+	})
+	return output, weights
+}
+
+func (a *MultiheadAttention) forward(query, key, value torch.Tensor, v AttentionOptions) (output, weights torch.Tensor) {
 	torch.Scope(func() {
 		swap := a.Options.BatchFirst && query.Dim() == 3
 		if swap {

@@ -25,7 +25,9 @@ func Chain(x torch.Tensor, layers ...Layer) torch.Tensor {
 type Sequential []Layer
 
 // Forward is [Chain] through all layers.
-func (s Sequential) Forward(x torch.Tensor) torch.Tensor { return Chain(x, s...) }
+func (s Sequential) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return Chain(x, s...) })
+}
 
 // ModuleList is PyTorch's name for a slice of modules. Any slice does.
 type ModuleList = []Layer
@@ -54,7 +56,9 @@ func (n Named[M]) elementName() string { return n.Name }
 type Identity struct{}
 
 // Forward returns x.
-func (Identity) Forward(x torch.Tensor) torch.Tensor { return x }
+func (i Identity) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(i, x, func(x torch.Tensor) torch.Tensor { return x })
+}
 
 // Flatten makes one dimension of all but the first.
 type Flatten struct {
@@ -64,7 +68,7 @@ type Flatten struct {
 
 // Forward returns a view of x where its strides allow, else a copy.
 func (f Flatten) Forward(x torch.Tensor) torch.Tensor {
-	return x.Flatten(or(f.StartDim, 1), or(f.EndDim, -1))
+	return Hooked(f, x, func(x torch.Tensor) torch.Tensor { return x.Flatten(or(f.StartDim, 1), or(f.EndDim, -1)) })
 }
 
 // or is what v points to, or the default.

@@ -153,10 +153,16 @@ func (c *Conv) forward(x torch.Tensor, convolve convolution) torch.Tensor {
 }
 
 // Forward maps [N, in, L] to [N, out, L'], or the same without N.
-func (c *Conv1d) Forward(x torch.Tensor) torch.Tensor { return c.forward(x, F.Conv1d) }
+func (c *Conv1d) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return c.forward(x, F.Conv1d) })
+}
 
 // Forward maps [N, in, H, W] to [N, out, H', W'], or the same without N.
-func (c *Conv2d) Forward(x torch.Tensor) torch.Tensor { return c.forward(x, F.Conv2d) }
+func (c *Conv2d) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return c.forward(x, F.Conv2d) })
+}
 
 // Forward maps [N, in, D, H, W] to [N, out, D', H', W'], or the same without N.
-func (c *Conv3d) Forward(x torch.Tensor) torch.Tensor { return c.forward(x, F.Conv3d) }
+func (c *Conv3d) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return c.forward(x, F.Conv3d) })
+}

@@ -112,33 +112,39 @@ func (c *ConvTranspose) fitting(op string, x torch.Tensor, size []int) *F.ConvTr
 
 // Forward maps [N, in, L] to [N, out, L'], or the same without N.
 func (c *ConvTranspose1d) Forward(x torch.Tensor) torch.Tensor {
-	return F.ConvTranspose1d(x, c.Weight, c.Bias, &c.Options)
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose1d(x, c.Weight, c.Bias, &c.Options) })
 }
 
 // ForwardTo is Forward to a result of the given size, [L'] or [N, out, L'], in the place of
 // OutputPadding.
 func (c *ConvTranspose1d) ForwardTo(x torch.Tensor, size []int) torch.Tensor {
-	return F.ConvTranspose1d(x, c.Weight, c.Bias, c.fitting("conv_transpose1d", x, size))
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor {
+		return F.ConvTranspose1d(x, c.Weight, c.Bias, c.fitting("conv_transpose1d", x, size))
+	})
 }
 
 // Forward maps [N, in, H, W] to [N, out, H', W'], or the same without N.
 func (c *ConvTranspose2d) Forward(x torch.Tensor) torch.Tensor {
-	return F.ConvTranspose2d(x, c.Weight, c.Bias, &c.Options)
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose2d(x, c.Weight, c.Bias, &c.Options) })
 }
 
 // ForwardTo is Forward to a result of the given size, [H', W'] or [N, out, H', W'], in the
 // place of OutputPadding.
 func (c *ConvTranspose2d) ForwardTo(x torch.Tensor, size []int) torch.Tensor {
-	return F.ConvTranspose2d(x, c.Weight, c.Bias, c.fitting("conv_transpose2d", x, size))
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor {
+		return F.ConvTranspose2d(x, c.Weight, c.Bias, c.fitting("conv_transpose2d", x, size))
+	})
 }
 
 // Forward maps [N, in, D, H, W] to [N, out, D', H', W'], or the same without N.
 func (c *ConvTranspose3d) Forward(x torch.Tensor) torch.Tensor {
-	return F.ConvTranspose3d(x, c.Weight, c.Bias, &c.Options)
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose3d(x, c.Weight, c.Bias, &c.Options) })
 }
 
 // ForwardTo is Forward to a result of the given size, [D', H', W'] or [N, out, D', H', W'],
 // in the place of OutputPadding.
 func (c *ConvTranspose3d) ForwardTo(x torch.Tensor, size []int) torch.Tensor {
-	return F.ConvTranspose3d(x, c.Weight, c.Bias, c.fitting("conv_transpose3d", x, size))
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor {
+		return F.ConvTranspose3d(x, c.Weight, c.Bias, c.fitting("conv_transpose3d", x, size))
+	})
 }

@@ -52,6 +52,13 @@
 // Layers that behave differently in training have a field of type [Mode]; [Train] and [Eval]
 // set all of them. Modules are born in training.
 //
+// # Hooks
+//
+// [RegisterForwardHook] and its like let a program look into modules that it did not write,
+// and change what goes in and out. A module of one's own takes part by [Hooked]:
+//
+//	func (n *Net) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(n, x, n.forward) }
+//
 // # Memory
 //
 // Parameters and buffers belong to no scope, whatever scope their constructor was called

@@ -22,5 +22,5 @@ func NewDropout(p float64) *Dropout {
 
 // Forward keeps the shape.
 func (d *Dropout) Forward(x torch.Tensor) torch.Tensor {
-	return F.Dropout(x, d.P, d.Mode.Training())
+	return Hooked(d, x, func(x torch.Tensor) torch.Tensor { return F.Dropout(x, d.P, d.Mode.Training()) })
 }

@@ -39,25 +39,25 @@ func NewFeatureAlphaDropout(p float64) *FeatureAlphaDropout {
 
 // Forward keeps the shape.
 func (d *Dropout1d) Forward(x torch.Tensor) torch.Tensor {
-	return F.Dropout1d(x, d.P, d.Mode.Training())
+	return Hooked(d, x, func(x torch.Tensor) torch.Tensor { return F.Dropout1d(x, d.P, d.Mode.Training()) })
 }
 
 // Forward keeps the shape.
 func (d *Dropout2d) Forward(x torch.Tensor) torch.Tensor {
-	return F.Dropout2d(x, d.P, d.Mode.Training())
+	return Hooked(d, x, func(x torch.Tensor) torch.Tensor { return F.Dropout2d(x, d.P, d.Mode.Training()) })
 }
 
 // Forward keeps the shape.
 func (d *Dropout3d) Forward(x torch.Tensor) torch.Tensor {
-	return F.Dropout3d(x, d.P, d.Mode.Training())
+	return Hooked(d, x, func(x torch.Tensor) torch.Tensor { return F.Dropout3d(x, d.P, d.Mode.Training()) })
 }
 
 // Forward keeps the shape.
 func (d *AlphaDropout) Forward(x torch.Tensor) torch.Tensor {
-	return F.AlphaDropout(x, d.P, d.Mode.Training())
+	return Hooked(d, x, func(x torch.Tensor) torch.Tensor { return F.AlphaDropout(x, d.P, d.Mode.Training()) })
 }
 
 // Forward keeps the shape.
 func (d *FeatureAlphaDropout) Forward(x torch.Tensor) torch.Tensor {
-	return F.FeatureAlphaDropout(x, d.P, d.Mode.Training())
+	return Hooked(d, x, func(x torch.Tensor) torch.Tensor { return F.FeatureAlphaDropout(x, d.P, d.Mode.Training()) })
 }

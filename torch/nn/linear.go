@@ -45,7 +45,9 @@ func newBias(n int, weight torch.Tensor) torch.Tensor {
 }
 
 // Forward maps [..., in] to [..., out].
-func (l *Linear) Forward(x torch.Tensor) torch.Tensor { return F.Linear(x, l.Weight, l.Bias) }
+func (l *Linear) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return F.Linear(x, l.Weight, l.Bias) })
+}
 
 // Embedding looks up rows by number.
 type Embedding struct {
@@ -76,5 +78,5 @@ func NewEmbedding(n, dim int, o *EmbeddingOptions) *Embedding {
 
 // Forward maps integers of any shape to [shape..., dim].
 func (e *Embedding) Forward(x torch.Tensor) torch.Tensor {
-	return F.Embedding(x, e.Weight, &e.Options)
+	return Hooked(e, x, func(x torch.Tensor) torch.Tensor { return F.Embedding(x, e.Weight, &e.Options) })
 }

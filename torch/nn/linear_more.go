@@ -36,8 +36,9 @@ func NewBilinear(in1, in2, out int, o *BilinearOptions) *Bilinear {
 }
 
 // Forward maps [..., in1] and [..., in2] to [..., out].
-func (b *Bilinear) Forward(x1, x2 torch.Tensor) torch.Tensor {
-	return F.Bilinear(x1, x2, b.Weight, b.Bias)
+func (b *Bilinear) Forward(x1, x2 torch.Tensor) (y torch.Tensor) {
+	HookedAll(b, refs{&x1, &x2}, refs{&y}, func() { y = F.Bilinear(x1, x2, b.Weight, b.Bias) })
+	return y
 }
 
 // EmbeddingBag is the mean, sum or maximum of rows that it looks up by number.
@@ -69,8 +70,11 @@ func NewEmbeddingBag(n, dim int, o *EmbeddingBagOptions) *EmbeddingBag {
 // Forward maps integers [B, L], or [N] with the offsets [B] at which bags begin, to [B, dim].
 // Weights of the rows, in x's shape, are for "sum" only. Offsets and weights may be
 // undefined.
-func (e *EmbeddingBag) Forward(x, offsets, weights torch.Tensor) torch.Tensor {
+func (e *EmbeddingBag) Forward(x, offsets, weights torch.Tensor) (y torch.Tensor) {
 	o := e.Options
-	return F.EmbeddingBag(x, e.Weight, &F.EmbeddingBagOptions{Offsets: offsets, PerSampleWeights: weights, MaxNorm: o.MaxNorm, NormType: o.NormType,
-		ScaleGradByFreq: o.ScaleGradByFreq, Mode: o.Mode, Sparse: o.Sparse, IncludeLastOffset: o.IncludeLastOffset, PaddingIdx: o.PaddingIdx})
+	HookedAll(e, refs{&x, &offsets, &weights}, refs{&y}, func() {
+		y = F.EmbeddingBag(x, e.Weight, &F.EmbeddingBagOptions{Offsets: offsets, PerSampleWeights: weights, MaxNorm: o.MaxNorm, NormType: o.NormType,
+			ScaleGradByFreq: o.ScaleGradByFreq, Mode: o.Mode, Sparse: o.Sparse, IncludeLastOffset: o.IncludeLastOffset, PaddingIdx: o.PaddingIdx})
+	})
+	return y
 }

@@ -104,26 +104,32 @@ func (b *BatchNorm) forward(x torch.Tensor) torch.Tensor {
 
 // Forward keeps the shape.
 func (b *BatchNorm1d) Forward(x torch.Tensor) torch.Tensor {
-	if dims := x.Dim(); dims != 2 && dims != 3 {
-		torch.Throw("batch_norm1d", torch.KindValue, "expected an input of 2 or 3 dimensions, got shape %v", x.Shape())
-	}
-	return b.forward(x)
+	return Hooked(b, x, func(x torch.Tensor) torch.Tensor {
+		if dims := x.Dim(); dims != 2 && dims != 3 {
+			torch.Throw("batch_norm1d", torch.KindValue, "expected an input of 2 or 3 dimensions, got shape %v", x.Shape())
+		}
+		return b.forward(x)
+	})
 }
 
 // Forward keeps the shape.
 func (b *BatchNorm2d) Forward(x torch.Tensor) torch.Tensor {
-	if x.Dim() != 4 {
-		torch.Throw("batch_norm2d", torch.KindValue, "expected an input of 4 dimensions, got shape %v", x.Shape())
-	}
-	return b.forward(x)
+	return Hooked(b, x, func(x torch.Tensor) torch.Tensor {
+		if x.Dim() != 4 {
+			torch.Throw("batch_norm2d", torch.KindValue, "expected an input of 4 dimensions, got shape %v", x.Shape())
+		}
+		return b.forward(x)
+	})
 }
 
 // Forward keeps the shape.
 func (b *BatchNorm3d) Forward(x torch.Tensor) torch.Tensor {
-	if x.Dim() != 5 {
-		torch.Throw("batch_norm3d", torch.KindValue, "expected an input of 5 dimensions, got shape %v", x.Shape())
-	}
-	return b.forward(x)
+	return Hooked(b, x, func(x torch.Tensor) torch.Tensor {
+		if x.Dim() != 5 {
+			torch.Throw("batch_norm3d", torch.KindValue, "expected an input of 5 dimensions, got shape %v", x.Shape())
+		}
+		return b.forward(x)
+	})
 }
 
 // LayerNorm normalises over the last dimensions.
@@ -157,7 +163,9 @@ func NewLayerNorm(shape []int, o *LayerNormOptions) *LayerNorm {
 
 // Forward keeps the shape.
 func (l *LayerNorm) Forward(x torch.Tensor) torch.Tensor {
-	return F.LayerNorm(x, l.Shape, &F.LayerNormOptions{Weight: l.Weight, Bias: l.Bias, Eps: &l.Eps})
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor {
+		return F.LayerNorm(x, l.Shape, &F.LayerNormOptions{Weight: l.Weight, Bias: l.Bias, Eps: &l.Eps})
+	})
 }
 
 // GroupNorm normalises each group of channels.
@@ -189,5 +197,7 @@ func NewGroupNorm(groups, channels int, o *GroupNormOptions) *GroupNorm {
 
 // Forward keeps the shape.
 func (g *GroupNorm) Forward(x torch.Tensor) torch.Tensor {
-	return F.GroupNorm(x, g.Groups, &F.GroupNormOptions{Weight: g.Weight, Bias: g.Bias, Eps: &g.Eps})
+	return Hooked(g, x, func(x torch.Tensor) torch.Tensor {
+		return F.GroupNorm(x, g.Groups, &F.GroupNormOptions{Weight: g.Weight, Bias: g.Bias, Eps: &g.Eps})
+	})
 }

@@ -76,17 +76,17 @@ func (n *InstanceNorm) forward(op string, x torch.Tensor, dims int) torch.Tensor
 
 // Forward keeps the shape.
 func (n *InstanceNorm1d) Forward(x torch.Tensor) torch.Tensor {
-	return n.forward("instance_norm1d", x, 3)
+	return Hooked(n, x, func(x torch.Tensor) torch.Tensor { return n.forward("instance_norm1d", x, 3) })
 }
 
 // Forward keeps the shape.
 func (n *InstanceNorm2d) Forward(x torch.Tensor) torch.Tensor {
-	return n.forward("instance_norm2d", x, 4)
+	return Hooked(n, x, func(x torch.Tensor) torch.Tensor { return n.forward("instance_norm2d", x, 4) })
 }
 
 // Forward keeps the shape.
 func (n *InstanceNorm3d) Forward(x torch.Tensor) torch.Tensor {
-	return n.forward("instance_norm3d", x, 5)
+	return Hooked(n, x, func(x torch.Tensor) torch.Tensor { return n.forward("instance_norm3d", x, 5) })
 }
 
 // RMSNorm divides by the root of the mean square over the last dimensions (Zhang and
@@ -115,7 +115,9 @@ func NewRMSNorm(shape []int, o *RMSNormOptions) *RMSNorm {
 
 // Forward keeps the shape.
 func (r *RMSNorm) Forward(x torch.Tensor) torch.Tensor {
-	return F.RMSNorm(x, r.Shape, &F.RMSNormOptions{Weight: r.Weight, Eps: r.Eps})
+	return Hooked(r, x, func(x torch.Tensor) torch.Tensor {
+		return F.RMSNorm(x, r.Shape, &F.RMSNormOptions{Weight: r.Weight, Eps: r.Eps})
+	})
 }
 
 // LocalResponseNormOptions are the rarer arguments of [LocalResponseNorm].
@@ -130,5 +132,5 @@ type LocalResponseNorm struct {
 
 // Forward keeps the shape, [N, C, L, ...].
 func (l LocalResponseNorm) Forward(x torch.Tensor) torch.Tensor {
-	return F.LocalResponseNorm(x, l.Size, &l.Options)
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return F.LocalResponseNorm(x, l.Size, &l.Options) })
 }

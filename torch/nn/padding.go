@@ -22,7 +22,9 @@ func newPad(mode string, dims int, pad Size, value float64) Pad {
 // Forward enlarges [N, C, ...], or the same without N; with a constant mode x may have any
 // further dimensions.
 func (p *Pad) Forward(x torch.Tensor) torch.Tensor {
-	return F.Pad(x, p.Padding, &F.PadOptions{Mode: p.Mode, Value: p.Value})
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
+		return F.Pad(x, p.Padding, &F.PadOptions{Mode: p.Mode, Value: p.Value})
+	})
 }
 
 // The padding layers. Each is made for an int, the same on all sides, or for a []int: before

@@ -117,15 +117,17 @@ func (s *step) end(t torch.Tensor) torch.Tensor {
 // Forward maps an input [N, in] and a hidden state [N, hidden] to the next hidden state, or
 // all without the N. An undefined hidden state is zeros.
 func (r *RNNCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
-	torch.Scope(func() {
-		s := r.begin("rnn_cell", "RNNCell", x)
-		h := s.state(h, "hidden")
-		if r.Nonlinearity == "relu" {
-			hidden = torch.RNNReLUCell(s.x, h, r.WeightIH, r.WeightHH, torch.RNNReLUCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
-		} else {
-			hidden = torch.RNNTanhCell(s.x, h, r.WeightIH, r.WeightHH, torch.RNNTanhCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
-		}
-		hidden = s.end(hidden)
+	HookedAll(r, refs{&x, &h}, refs{&hidden}, func() {
+		torch.Scope(func() {
+			s := r.begin("rnn_cell", "RNNCell", x)
+			h := s.state(h, "hidden")
+			if r.Nonlinearity == "relu" {
+				hidden = torch.RNNReLUCell(s.x, h, r.WeightIH, r.WeightHH, torch.RNNReLUCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
+			} else {
+				hidden = torch.RNNTanhCell(s.x, h, r.WeightIH, r.WeightHH, torch.RNNTanhCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
+			}
+			hidden = s.end(hidden)
+		})
 	})
 	return hidden
 }
@@ -133,9 +135,11 @@ func (r *RNNCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
 // Forward maps an input [N, in] and a hidden state [N, hidden] to the next hidden state, or
 // all without the N. An undefined hidden state is zeros.
 func (g *GRUCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
-	torch.Scope(func() {
-		s := g.begin("gru_cell", "GRUCell", x)
-		hidden = s.end(torch.GRUCell(s.x, s.state(h, "hidden"), g.WeightIH, g.WeightHH, torch.GRUCellOptions{BIH: g.BiasIH, BHH: g.BiasHH}))
+	HookedAll(g, refs{&x, &h}, refs{&hidden}, func() {
+		torch.Scope(func() {
+			s := g.begin("gru_cell", "GRUCell", x)
+			hidden = s.end(torch.GRUCell(s.x, s.state(h, "hidden"), g.WeightIH, g.WeightHH, torch.GRUCellOptions{BIH: g.BiasIH, BHH: g.BiasHH}))
+		})
 	})
 	return hidden
 }
@@ -143,11 +147,13 @@ func (g *GRUCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
 // Forward maps an input [N, in], a hidden and a cell state [N, hidden] to the next states,
 // or all without the N. Undefined states are zeros.
 func (l *LSTMCell) Forward(x, h, c torch.Tensor) (hidden, cell torch.Tensor) {
-	torch.Scope(func() {
-		s := l.begin("lstm_cell", "LSTMCell", x)
-		hx := []torch.Tensor{s.state(h, "hx[0]"), s.state(c, "hx[1]")}
-		h, c := torch.LSTMCell(s.x, hx, l.WeightIH, l.WeightHH, torch.LSTMCellOptions{BIH: l.BiasIH, BHH: l.BiasHH})
-		hidden, cell = s.end(h), s.end(c)
+	HookedAll(l, refs{&x, &h, &c}, refs{&hidden, &cell}, func() {
+		torch.Scope(func() {
+			s := l.begin("lstm_cell", "LSTMCell", x)
+			hx := []torch.Tensor{s.state(h, "hx[0]"), s.state(c, "hx[1]")}
+			h, c := torch.LSTMCell(s.x, hx, l.WeightIH, l.WeightHH, torch.LSTMCellOptions{BIH: l.BiasIH, BHH: l.BiasHH})
+			hidden, cell = s.end(h), s.end(c)
+		})
 	})
 	return hidden, cell
 }

@@ -12,7 +12,9 @@ type PixelShuffle struct {
 }
 
 // Forward maps [..., C*Factor², H, W] to [..., C, H*Factor, W*Factor].
-func (p PixelShuffle) Forward(x torch.Tensor) torch.Tensor { return F.PixelShuffle(x, p.Factor) }
+func (p PixelShuffle) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor { return F.PixelShuffle(x, p.Factor) })
+}
 
 // PixelUnshuffle reverses [PixelShuffle].
 type PixelUnshuffle struct {
@@ -20,7 +22,9 @@ type PixelUnshuffle struct {
 }
 
 // Forward maps [..., C, H*Factor, W*Factor] to [..., C*Factor², H, W].
-func (p PixelUnshuffle) Forward(x torch.Tensor) torch.Tensor { return F.PixelUnshuffle(x, p.Factor) }
+func (p PixelUnshuffle) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor { return F.PixelUnshuffle(x, p.Factor) })
+}
 
 // ChannelShuffle deals the channels of each group out to all groups (Zhang et al., 2017).
 type ChannelShuffle struct {
@@ -28,7 +32,9 @@ type ChannelShuffle struct {
 }
 
 // Forward keeps the shape, [N, C, ...].
-func (c ChannelShuffle) Forward(x torch.Tensor) torch.Tensor { return F.ChannelShuffle(x, c.Groups) }
+func (c ChannelShuffle) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ChannelShuffle(x, c.Groups) })
+}
 
 // Upsample resizes [N, C, L], [N, C, H, W] or [N, C, D, H, W]; its fields are the options of
 // [F.Interpolate], one of Size and ScaleFactor is needed.
@@ -36,7 +42,7 @@ type Upsample F.InterpolateOptions
 
 // Forward changes the sizes after the first two.
 func (u Upsample) Forward(x torch.Tensor) torch.Tensor {
-	return F.Interpolate(x, (*F.InterpolateOptions)(&u))
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Interpolate(x, (*F.InterpolateOptions)(&u)) })
 }
 
 // UpsamplingNearest2d is [Upsample] in mode "nearest"; one of its fields is needed.
@@ -44,7 +50,7 @@ type UpsamplingNearest2d F.UpsampleOptions
 
 // Forward maps [N, C, H, W] to [N, C, H', W'].
 func (u UpsamplingNearest2d) Forward(x torch.Tensor) torch.Tensor {
-	return F.UpsampleNearest(x, (*F.UpsampleOptions)(&u))
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleNearest(x, (*F.UpsampleOptions)(&u)) })
 }
 
 // UpsamplingBilinear2d is [Upsample] in mode "bilinear" with aligned corners; one of its
@@ -53,7 +59,7 @@ type UpsamplingBilinear2d F.UpsampleOptions
 
 // Forward maps [N, C, H, W] to [N, C, H', W'].
 func (u UpsamplingBilinear2d) Forward(x torch.Tensor) torch.Tensor {
-	return F.UpsampleBilinear(x, (*F.UpsampleOptions)(&u))
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleBilinear(x, (*F.UpsampleOptions)(&u)) })
 }
 
 // UnfoldOptions are the rarer arguments of [Unfold] and [Fold].
@@ -66,7 +72,9 @@ type Unfold struct {
 }
 
 // Forward maps [N, C, H, W] to [N, C*block, blocks], or the same without N.
-func (u Unfold) Forward(x torch.Tensor) torch.Tensor { return F.Unfold(x, u.Block, &u.Options) }
+func (u Unfold) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Unfold(x, u.Block, &u.Options) })
+}
 
 // Fold adds up the columns that [Unfold] makes of an image of that size.
 type Fold struct {
@@ -75,7 +83,9 @@ type Fold struct {
 }
 
 // Forward maps [N, C*block, blocks] to [N, C, H, W], or the same without N.
-func (f Fold) Forward(x torch.Tensor) torch.Tensor { return F.Fold(x, f.Size, f.Block, &f.Options) }
+func (f Fold) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(f, x, func(x torch.Tensor) torch.Tensor { return F.Fold(x, f.Size, f.Block, &f.Options) })
+}
 
 // Unflatten splits a dimension into several.
 type Unflatten struct {
@@ -84,7 +94,9 @@ type Unflatten struct {
 }
 
 // Forward returns a view.
-func (u Unflatten) Forward(x torch.Tensor) torch.Tensor { return x.Unflatten(u.Dim, u.Sizes...) }
+func (u Unflatten) Forward(x torch.Tensor) torch.Tensor {
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return x.Unflatten(u.Dim, u.Sizes...) })
+}
 
 // CosineSimilarity is the cosine of the angle between vectors.
 type CosineSimilarity struct {
@@ -93,8 +105,11 @@ type CosineSimilarity struct {
 }
 
 // Forward maps two tensors, which are broadcast to each other, to one without Dim.
-func (c CosineSimilarity) Forward(x1, x2 torch.Tensor) torch.Tensor {
-	return F.CosineSimilarity(x1, x2, &F.CosineSimilarityOptions{Dim: c.Dim, Eps: c.Eps})
+func (c CosineSimilarity) Forward(x1, x2 torch.Tensor) (y torch.Tensor) {
+	HookedAll(c, refs{&x1, &x2}, refs{&y}, func() {
+		y = F.CosineSimilarity(x1, x2, &F.CosineSimilarityOptions{Dim: c.Dim, Eps: c.Eps})
+	})
+	return y
 }
 
 // PairwiseDistance is the norm of the difference of vectors.
@@ -105,6 +120,9 @@ type PairwiseDistance struct {
 }
 
 // Forward maps [N, D] and [N, D] to [N], or [D] and [D] to a number.
-func (p PairwiseDistance) Forward(x1, x2 torch.Tensor) torch.Tensor {
-	return F.PairwiseDistance(x1, x2, &F.PairwiseDistanceOptions{P: p.P, Eps: p.Eps, KeepDim: p.KeepDim})
+func (p PairwiseDistance) Forward(x1, x2 torch.Tensor) (y torch.Tensor) {
+	HookedAll(p, refs{&x1, &x2}, refs{&y}, func() {
+		y = F.PairwiseDistance(x1, x2, &F.PairwiseDistanceOptions{P: p.P, Eps: p.Eps, KeepDim: p.KeepDim})
+	})
+	return y
 }

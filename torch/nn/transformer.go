@@ -47,8 +47,11 @@ func (e *TransformerEncoder) Forward(x torch.Tensor) torch.Tensor { return e.For
 // ForwardMasked is Forward with masks. As in PyTorch a mask that is [SubsequentMask] counts
 // as causal, which lets libtorch pick a faster kernel.
 func (e *TransformerEncoder) ForwardMasked(x torch.Tensor, o *MaskOptions) torch.Tensor {
+	return Hooked(e, x, func(x torch.Tensor) torch.Tensor { return e.forward(x, options(o)) })
+}
+
+func (e *TransformerEncoder) forward(x torch.Tensor, m MaskOptions) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
-		m := options(o)
 		if m.Mask.Defined() && m.Mask.DType() == torch.Bool {
 			m.Mask = torch.ZerosLike(m.Mask, torch.TensorOptions{DType: x.DType()}).MaskedFillInPlace(m.Mask, math.Inf(-1))
 		}
@@ -64,9 +67,13 @@ func (e *TransformerEncoder) ForwardMasked(x torch.Tensor, o *MaskOptions) torch
 // Forward maps a sequence [L, N, E] and the encoder's results [S, N, E] to [L, N, E], or all
 // without the N; BatchFirst moves the N to the front. As in PyTorch a mask of the target
 // that is [SubsequentMask] counts as causal, which lets libtorch pick a faster kernel.
-func (d *TransformerDecoder) Forward(x, memory torch.Tensor, o *DecoderMasks) torch.Tensor {
+func (d *TransformerDecoder) Forward(x, memory torch.Tensor, o *DecoderMasks) (y torch.Tensor) {
+	HookedAll(d, refs{&x, &memory}, refs{&y}, func() { y = d.forward(x, memory, options(o)) })
+	return y
+}
+
+func (d *TransformerDecoder) forward(x, memory torch.Tensor, m DecoderMasks) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
-		m := options(o)
 		m.Target.IsCausal = m.Target.IsCausal || isCausal(m.Target.Mask, length(x, d.Layers[0].SelfAttn))
 		y := x
 		for _, layer := range d.Layers {
@@ -151,8 +158,12 @@ type TransformerMasks struct {
 
 // Forward maps a source [S, N, E] and a target [L, N, E] to [L, N, E], or all without the N;
 // BatchFirst moves the N to the front.
-func (t *Transformer) Forward(source, target torch.Tensor, o *TransformerMasks) torch.Tensor {
-	m := options(o)
+func (t *Transformer) Forward(source, target torch.Tensor, o *TransformerMasks) (y torch.Tensor) {
+	HookedAll(t, refs{&source, &target}, refs{&y}, func() { y = t.forward(source, target, options(o)) })
+	return y
+}
+
+func (t *Transformer) forward(source, target torch.Tensor, m TransformerMasks) torch.Tensor {
 	batch := 1
 	if t.Encoder.Layers[0].SelfAttn.Options.BatchFirst {
 		batch = 0

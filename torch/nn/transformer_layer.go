@@ -147,8 +147,12 @@ func (l *TransformerEncoderLayer) Forward(x torch.Tensor) torch.Tensor {
 
 // ForwardMasked is Forward with masks.
 func (l *TransformerEncoderLayer) ForwardMasked(x torch.Tensor, o *MaskOptions) torch.Tensor {
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return l.forward(x, options(o)) })
+}
+
+func (l *TransformerEncoderLayer) forward(x torch.Tensor, m MaskOptions) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
-		y := around(x, l.Norm1, l.NormFirst, attend(l.SelfAttn, torch.Tensor{}, options(o), l.Dropout1))
+		y := around(x, l.Norm1, l.NormFirst, attend(l.SelfAttn, torch.Tensor{}, m, l.Dropout1))
 		return around(y, l.Norm2, l.NormFirst, func(x torch.Tensor) torch.Tensor {
 			return l.Dropout2.Forward(l.Linear2.Forward(l.Dropout.Forward(l.Activation(l.Linear1.Forward(x)))))
 		})
@@ -163,8 +167,12 @@ type DecoderMasks struct {
 
 // Forward maps a sequence [L, N, E] and the encoder's results [S, N, E] to [L, N, E], or all
 // without the N; BatchFirst moves the N to the front.
-func (l *TransformerDecoderLayer) Forward(x, memory torch.Tensor, o *DecoderMasks) torch.Tensor {
-	m := options(o)
+func (l *TransformerDecoderLayer) Forward(x, memory torch.Tensor, o *DecoderMasks) (y torch.Tensor) {
+	HookedAll(l, refs{&x, &memory}, refs{&y}, func() { y = l.forward(x, memory, options(o)) })
+	return y
+}
+
+func (l *TransformerDecoderLayer) forward(x, memory torch.Tensor, m DecoderMasks) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
 		y := around(x, l.Norm1, l.NormFirst, attend(l.SelfAttn, torch.Tensor{}, m.Target, l.Dropout1))
 		y = around(y, l.Norm2, l.NormFirst, attend(l.MultiheadAttn, memory, m.Memory, l.Dropout2))
