@@ -5,13 +5,15 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn/utils/rnn"
 )
 
 // pass is a call of Forward under way.
 type pass struct {
 	*Recurrent
 	op, name string
-	x        torch.Tensor // [L, N, in], or [N, L, in] for BatchFirst
+	x        torch.Tensor // [L, N, in], or [N, L, in] for BatchFirst; of a packed sequence its data
+	packed   *rnn.PackedSequence
 	batched  bool
 	params   []torch.Tensor
 }
@@ -25,14 +27,27 @@ func (r *Recurrent) begin(op, name string, x torch.Tensor) *pass {
 	if !p.batched {
 		p.x = x.Unsqueeze(p.batchDim())
 	}
-	got, want := x.DType(), r.Weights[0].WeightIH.DType()
-	if got != want && !torch.Autocasting(x.Device()).Enabled {
-		torch.Throw(op, torch.KindValue, "the input is %v and the weights are %v; convert the input, x.To(torch.%[2]v), or the module, nn.To(m, torch.%[1]v)", got, want)
+	return p.check()
+}
+
+// beginPacked is begin for a packed sequence.
+func (r *Recurrent) beginPacked(op, name string, x *rnn.PackedSequence) *pass {
+	p := &pass{Recurrent: r, op: op, name: name, x: x.Data, packed: x, batched: true}
+	if n := x.Data.Dim(); n != 2 {
+		p.refuse("input must have 2 dimensions, got %d", n)
 	}
-	if got := x.Size(-1); got != r.Input {
-		p.refuse("input.size(-1) must be equal to input_size. Expected %d, got %d", r.Input, got)
+	return p.check()
+}
+
+func (p *pass) check() *pass {
+	got, want := p.x.DType(), p.Weights[0].WeightIH.DType()
+	if got != want && !torch.Autocasting(p.x.Device()).Enabled {
+		torch.Throw(p.op, torch.KindValue, "the input is %v and the weights are %v; convert the input, x.To(torch.%[2]v), or the module, nn.To(m, torch.%[1]v)", got, want)
 	}
-	for _, t := range r.Weights.lent() {
+	if got := p.x.Size(-1); got != p.Input {
+		p.refuse("input.size(-1) must be equal to input_size. Expected %d, got %d", p.Input, got)
+	}
+	for _, t := range p.Weights.lent() {
 		p.params = append(p.params, t)
 	}
 	return p
@@ -49,10 +64,18 @@ func (p *pass) batchDim() int {
 	return 1
 }
 
+// batch is the number of sequences.
+func (p *pass) batch() int {
+	if p.packed == nil {
+		return p.x.Size(p.batchDim())
+	}
+	return torch.Values[int](p.packed.BatchSizes)[0]
+}
+
 // state is a state in the operators' form, [layers*directions, N, features]: the caller's,
 // or zeros. Label and name are what PyTorch calls it.
 func (p *pass) state(h torch.Tensor, label, name string, features int) torch.Tensor {
-	want := []int{p.Options.Layers * p.directions(), p.x.Size(p.batchDim()), features}
+	want := []int{p.Options.Layers * p.directions(), p.batch(), features}
 	if !h.Defined() {
 		return torch.TensorOptions{DType: p.x.DType(), Device: p.x.Device()}.Zeros(want...)
 	}
@@ -68,7 +91,18 @@ func (p *pass) state(h torch.Tensor, label, name string, features int) torch.Ten
 	if got := h.Shape(); !slices.Equal(got, want) {
 		p.refuse("Expected %s size %s, got %s", name, pytext.Tuple(want), pytext.List(got))
 	}
+	if p.packed != nil {
+		return permuted(h, p.packed.SortedIndices)
+	}
 	return h
+}
+
+// permuted is a state with its sequences in another order.
+func permuted(h, order torch.Tensor) torch.Tensor {
+	if !order.Defined() {
+		return h
+	}
+	return h.IndexSelect(1, order)
 }
 
 // end takes the batch dimension away again, and the result out of the scope.
@@ -79,16 +113,45 @@ func (p *pass) end(t torch.Tensor, batchDim int) torch.Tensor {
 	return t.MoveOut()
 }
 
-// operator is a fused operator with one state.
-type operator func(x, h torch.Tensor, params []torch.Tensor, biases bool, layers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor)
+// endState is the final state in the order of the caller's sequences, out of the scope.
+func (p *pass) endState(h torch.Tensor) torch.Tensor {
+	if p.packed != nil {
+		h = permuted(h, p.packed.UnsortedIndices)
+	}
+	return p.end(h, 1)
+}
 
-func (r *Recurrent) forward(op, name string, run operator, x, h torch.Tensor) (output, hidden torch.Tensor) {
+// operator is a fused operator with one state, in its forms for padded and packed sequences.
+type operator struct {
+	op, name string
+	padded   func(x, h torch.Tensor, params []torch.Tensor, biases bool, layers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor)
+	packed   func(x, sizes, h torch.Tensor, params []torch.Tensor, biases bool, layers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor)
+}
+
+func (r *Recurrent) forward(run operator, x, h torch.Tensor) (output, hidden torch.Tensor) {
 	torch.Scope(func() {
-		p, o := r.begin(op, name, x), r.Options
-		y, last := run(p.x, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.Layers, o.Dropout, r.Mode.Training(), o.Bidirectional, o.BatchFirst)
-		output, hidden = p.end(y, p.batchDim()), p.end(last, 1)
+		p, o := r.begin(run.op, run.name, x), r.Options
+		y, last := run.padded(p.x, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.Layers, o.Dropout, r.Mode.Training(), o.Bidirectional, o.BatchFirst)
+		output, hidden = p.end(y, p.batchDim()), p.endState(last)
 	})
 	return output, hidden
+}
+
+func (r *Recurrent) forwardPacked(run operator, x *rnn.PackedSequence, h torch.Tensor) (output *rnn.PackedSequence, hidden torch.Tensor) {
+	var data torch.Tensor
+	torch.Scope(func() {
+		p, o := r.beginPacked(run.op, run.name, x), r.Options
+		y, last := run.packed(p.x, x.BatchSizes, p.state(h, "hx", "hidden", r.features()), p.params, !o.NoBias, o.Layers, o.Dropout, r.Mode.Training(), o.Bidirectional)
+		data, hidden = y.MoveOut(), p.endState(last)
+	})
+	return x.With(data), hidden
+}
+
+func (r *RNN) operator() operator {
+	if r.Options.Nonlinearity == "relu" {
+		return operator{"rnn_relu", "RNN", torch.RNNReLU, torch.RNNReLUPacked}
+	}
+	return operator{"rnn_tanh", "RNN", torch.RNNTanh, torch.RNNTanhPacked}
 }
 
 // Forward maps a sequence [L, N, in] and an initial state [layers*directions, N, hidden] to
@@ -96,16 +159,31 @@ func (r *Recurrent) forward(op, name string, run operator, x, h torch.Tensor) (o
 // the initial one. BatchFirst exchanges L and N in sequences, not in states. All tensors may
 // be without the N; an undefined initial state is zeros.
 func (r *RNN) Forward(x, h torch.Tensor) (output, hidden torch.Tensor) {
-	if r.Options.Nonlinearity == "relu" {
-		return r.forward("rnn_relu", "RNN", torch.RNNReLU, x, h)
-	}
-	return r.forward("rnn_tanh", "RNN", torch.RNNTanh, x, h)
+	return r.forward(r.operator(), x, h)
 }
+
+// ForwardPacked is Forward for sequences of different lengths. States are in the order that
+// the sequences had before they were packed.
+func (r *RNN) ForwardPacked(x *rnn.PackedSequence, h torch.Tensor) (output *rnn.PackedSequence, hidden torch.Tensor) {
+	return r.forwardPacked(r.operator(), x, h)
+}
+
+func (g *GRU) operator() operator { return operator{"gru", "GRU", torch.GRU, torch.GRUPacked} }
 
 // Forward maps a sequence and an initial state to results and a final state, as
 // [RNN.Forward] does.
 func (g *GRU) Forward(x, h torch.Tensor) (output, hidden torch.Tensor) {
-	return g.forward("gru", "GRU", torch.GRU, x, h)
+	return g.forward(g.operator(), x, h)
+}
+
+// ForwardPacked is Forward for sequences of different lengths, as [RNN.ForwardPacked] is.
+func (g *GRU) ForwardPacked(x *rnn.PackedSequence, h torch.Tensor) (output *rnn.PackedSequence, hidden torch.Tensor) {
+	return g.forwardPacked(g.operator(), x, h)
+}
+
+// states are the initial states in the operator's form.
+func (l *LSTM) states(p *pass, h, c torch.Tensor) []torch.Tensor {
+	return []torch.Tensor{p.state(h, "hx", "hidden[0]", l.features()), p.state(c, "cx", "hidden[1]", l.Hidden)}
 }
 
 // Forward maps a sequence [L, N, in], an initial hidden state [layers*directions, N, out],
@@ -116,9 +194,19 @@ func (g *GRU) Forward(x, h torch.Tensor) (output, hidden torch.Tensor) {
 func (l *LSTM) Forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor) {
 	torch.Scope(func() {
 		p, o := l.begin("lstm", "LSTM", x), l.Options
-		hx := []torch.Tensor{p.state(h, "hx", "hidden[0]", l.features()), p.state(c, "cx", "hidden[1]", l.Hidden)}
-		y, h, c := torch.LSTM(p.x, hx, p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)
-		output, hidden, cell = p.end(y, p.batchDim()), p.end(h, 1), p.end(c, 1)
+		y, h, c := torch.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)
+		output, hidden, cell = p.end(y, p.batchDim()), p.endState(h), p.endState(c)
 	})
 	return output, hidden, cell
+}
+
+// ForwardPacked is Forward for sequences of different lengths, as [RNN.ForwardPacked] is.
+func (l *LSTM) ForwardPacked(x *rnn.PackedSequence, h, c torch.Tensor) (output *rnn.PackedSequence, hidden, cell torch.Tensor) {
+	var data torch.Tensor
+	torch.Scope(func() {
+		p, o := l.beginPacked("lstm", "LSTM", x), l.Options
+		y, h, c := torch.LSTMPacked(p.x, x.BatchSizes, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional)
+		data, hidden, cell = y.MoveOut(), p.endState(h), p.endState(c)
+	})
+	return x.With(data), hidden, cell
 }

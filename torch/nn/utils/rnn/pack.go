@@ -1,0 +1,148 @@
+package rnn
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+)
+
+// PackedSequence is a batch of sequences step by step: the first elements of all, then the
+// second of all that have one, and so on, the longest sequence first.
+type PackedSequence struct {
+	Data            torch.Tensor // [sum of the lengths, ...]
+	BatchSizes      torch.Tensor // [longest] int64 on the CPU: how many sequences reach each step
+	SortedIndices   torch.Tensor // [N]: where each sequence came from; undefined if they were sorted
+	UnsortedIndices torch.Tensor // [N]: where each sequence went
+}
+
+// With is p with other data, which it takes over; its other tensors are p's, under handles of
+// their own.
+func (p *PackedSequence) With(data torch.Tensor) *PackedSequence {
+	own := func(t torch.Tensor) torch.Tensor {
+		if !t.Defined() {
+			return t
+		}
+		return t.Alias()
+	}
+	return &PackedSequence{data, own(p.BatchSizes), own(p.SortedIndices), own(p.UnsortedIndices)}
+}
+
+// Close frees the tensors of p.
+func (p *PackedSequence) Close() {
+	torch.Close(p.Data, p.BatchSizes, p.SortedIndices, p.UnsortedIndices)
+}
+
+// PackOptions are the rarer arguments of [PackPaddedSequence] and [PackSequence].
+type PackOptions struct {
+	BatchFirst bool // the padded sequences are [N, L, ...]; default: [L, N, ...]; not for PackSequence
+	Unsorted   bool // the sequences may have any order; default: the longest comes first
+}
+
+// PackPaddedSequence packs padded sequences x [L, N, ...] of those lengths, none of them 0. It
+// panics where they do not come in the order of falling lengths and the options do not allow
+// for it.
+func PackPaddedSequence(x torch.Tensor, lengths []int, o *PackOptions) *PackedSequence {
+	var v PackOptions
+	if o != nil {
+		v = *o
+	}
+	p := &PackedSequence{}
+	torch.Scope(func() {
+		sizes := torch.FromSlice(lengths)
+		if v.Unsorted {
+			var sorted torch.Tensor
+			sizes, sorted = sizes.Sort(torch.SortOptions{Descending: true})
+			p.SortedIndices = sorted.To(x.Device()).MoveOut()
+			p.UnsortedIndices = InvertPermutation(p.SortedIndices).MoveOut()
+			x = x.IndexSelect(batchDim(v.BatchFirst), p.SortedIndices)
+		}
+		data, batchSizes := aten.PackPaddedSequence(x, sizes, v.BatchFirst)
+		p.Data, p.BatchSizes = data.MoveOut(), batchSizes.MoveOut()
+	})
+	return p
+}
+
+// PackSequence packs sequences [L, ...] of different lengths L.
+func PackSequence(sequences []torch.Tensor, o *PackOptions) *PackedSequence {
+	lengths := make([]int, len(sequences))
+	for i, s := range sequences {
+		lengths[i] = s.Size(0)
+	}
+	padded := torch.PadSequence(sequences)
+	defer padded.Close()
+	return PackPaddedSequence(padded, lengths, &PackOptions{Unsorted: o != nil && o.Unsorted})
+}
+
+// PadPackedOptions are the rarer arguments of [PadPackedSequence].
+type PadPackedOptions struct {
+	BatchFirst   bool    // the result is [N, L, ...]; default: [L, N, ...]
+	PaddingValue float64 // default 0
+	TotalLength  int     // L; default: that of the longest sequence
+}
+
+// PadPackedSequence reverses [PackPaddedSequence]: it returns padded sequences [L, N, ...] in
+// their first order, and their lengths.
+func PadPackedSequence(p *PackedSequence, o *PadPackedOptions) (padded torch.Tensor, lengths []int) {
+	var v PadPackedOptions
+	if o != nil {
+		v = *o
+	}
+	longest := p.BatchSizes.Size(0)
+	if v.TotalLength != 0 && v.TotalLength < longest {
+		torch.Throw("pad_packed_sequence", torch.KindValue, "Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max sequence length being %d", v.TotalLength, longest)
+	}
+	torch.Scope(func() {
+		t, sizes := aten.PadPackedSequence(p.Data, p.BatchSizes, v.BatchFirst, v.PaddingValue, max(v.TotalLength, longest))
+		if p.UnsortedIndices.Defined() {
+			t = t.IndexSelect(batchDim(v.BatchFirst), p.UnsortedIndices)
+			sizes = sizes.IndexSelect(0, p.UnsortedIndices.To(torch.CPU))
+		}
+		padded, lengths = t.MoveOut(), torch.Values[int](sizes)
+	})
+	return padded, lengths
+}
+
+// UnpackSequence reverses [PackSequence].
+func UnpackSequence(p *PackedSequence) []torch.Tensor {
+	padded, lengths := PadPackedSequence(p, &PadPackedOptions{BatchFirst: true})
+	defer padded.Close()
+	return UnpadSequence(padded, lengths, true)
+}
+
+// PadSequenceOptions are the rarer arguments of [PadSequence]: BatchFirst, for a result
+// [N, L, ...]; PaddingValue, by default 0; PaddingSide, "right" (default) or "left".
+type PadSequenceOptions = torch.PadSequenceOptions
+
+// PadSequence stacks sequences [L, ...] of different lengths in a tensor [longest, N, ...].
+func PadSequence(sequences []torch.Tensor, o *PadSequenceOptions) torch.Tensor {
+	if o == nil {
+		return torch.PadSequence(sequences)
+	}
+	return torch.PadSequence(sequences, *o)
+}
+
+// UnpadSequence reverses [PadSequence]: it returns the first elements, as many as the lengths
+// say, of each sequence of x [L, N, ...], or [N, L, ...] for batchFirst. They are views of x.
+func UnpadSequence(x torch.Tensor, lengths []int, batchFirst bool) []torch.Tensor {
+	list := make([]torch.Tensor, len(lengths))
+	for i, n := range lengths {
+		whole := x.Select(batchDim(batchFirst), i)
+		list[i] = whole.Narrow(0, 0, n)
+		whole.Close()
+	}
+	return list
+}
+
+// InvertPermutation is the permutation [N] that reverses another.
+func InvertPermutation(permutation torch.Tensor) torch.Tensor {
+	return torch.Scope1(func() torch.Tensor {
+		n := torch.TensorOptions{DType: permutation.DType(), Device: permutation.Device()}
+		return torch.EmptyLike(permutation).ScatterInPlace(0, permutation, n.Arange(permutation.NumEl()))
+	})
+}
+
+func batchDim(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
