@@ -9,7 +9,7 @@ import (
 
 // CrossEntropyOptions are the rarer arguments of [CrossEntropy].
 type CrossEntropyOptions struct {
-	Weight         torch.Tensor    // [C], of each class; default: all alike
+	Weight         torch.Tensor    `torch:",buffer"` // [C], of each class; default: all alike
 	IgnoreIndex    *int            // targets to pass over; default -100
 	Reduction      torch.Reduction // default mean
 	LabelSmoothing float64         // part of the target that is spread over all classes; default 0
@@ -25,7 +25,7 @@ func CrossEntropy(x, target torch.Tensor, o *CrossEntropyOptions) torch.Tensor {
 
 // NLLLossOptions are the rarer arguments of [NLLLoss].
 type NLLLossOptions struct {
-	Weight      torch.Tensor    // [C], of each class; default: all alike
+	Weight      torch.Tensor    `torch:",buffer"` // [C], of each class; default: all alike
 	IgnoreIndex *int            // targets to pass over; default -100
 	Reduction   torch.Reduction // default mean
 }
@@ -39,7 +39,7 @@ func NLLLoss(x, target torch.Tensor, o *NLLLossOptions) torch.Tensor {
 
 // WeightedLossOptions are the rarer arguments of losses with a weight for each element.
 type WeightedLossOptions struct {
-	Weight    torch.Tensor    // of each element; default: all alike
+	Weight    torch.Tensor    `torch:",buffer"` // of each element; default: all alike
 	Reduction torch.Reduction // default mean
 }
 
@@ -120,7 +120,7 @@ func HuberLoss(x, target torch.Tensor, o *HuberLossOptions) torch.Tensor {
 
 // BCEOptions are the rarer arguments of [BinaryCrossEntropy].
 type BCEOptions struct {
-	Weight    torch.Tensor    // of each element, broadcast to it; default: all alike
+	Weight    torch.Tensor    `torch:",buffer"` // of each element, broadcast to it; default: all alike
 	Reduction torch.Reduction // default mean
 }
 
@@ -142,8 +142,8 @@ func BinaryCrossEntropy(x, target torch.Tensor, o *BCEOptions) torch.Tensor {
 
 // BCEWithLogitsOptions are the rarer arguments of [BinaryCrossEntropyWithLogits].
 type BCEWithLogitsOptions struct {
-	Weight    torch.Tensor    // of each element, broadcast to it; default: all alike
-	PosWeight torch.Tensor    // of positive targets, per class; default: 1
+	Weight    torch.Tensor    `torch:",buffer"` // of each element, broadcast to it; default: all alike
+	PosWeight torch.Tensor    `torch:",buffer"` // of positive targets, per class; default: 1
 	Reduction torch.Reduction // default mean
 }
 

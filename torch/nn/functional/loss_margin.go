@@ -43,7 +43,7 @@ func MultilabelSoftMarginLoss(x, target torch.Tensor, o *WeightedLossOptions) to
 type MultiMarginLossOptions struct {
 	P         int             // power of what is missing from the margin, 1 or 2; default 1
 	Margin    *float64        // default 1
-	Weight    torch.Tensor    // [C], of each class; default: all alike
+	Weight    torch.Tensor    `torch:",buffer"` // [C], of each class; default: all alike
 	Reduction torch.Reduction // default mean
 }
 
