@@ -33,8 +33,9 @@ type MaxUnpool struct {
 // FractionalMaxPool is what the fractional max poolings are: it takes maxima in windows that
 // are placed at random (Graham, 2014), in evaluation too unless the options hold random samples.
 type FractionalMaxPool struct {
-	Window  []int                    // one for each dimension
-	Options FractionalMaxPoolOptions `torch:"-"`
+	Window        []int                    // one for each dimension
+	Options       FractionalMaxPoolOptions `torch:"-"`                      // but for the samples
+	RandomSamples torch.Tensor             `torch:"_random_samples,buffer"` // where the windows lie, or undefined
 }
 
 // AvgPool is what the average poolings of all dimensions are: it takes the mean of every window.
@@ -79,52 +80,91 @@ func byDims[T any](sizes []int, one, two, three T) T {
 // Forward maps [N, C, L], [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same
 // without N.
 func (p *MaxPool) Forward(x torch.Tensor) torch.Tensor {
-	return byDims(p.Window, F.MaxPool1d, F.MaxPool2d, F.MaxPool3d)(x, p.Window, &p.Options)
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
+		return byDims(p.Window, F.MaxPool1d, F.MaxPool2d, F.MaxPool3d)(x, p.Window, &p.Options)
+	})
 }
 
 // ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
 func (p *MaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
-	return byDims(p.Window, F.MaxPool1dWithIndices, F.MaxPool2dWithIndices, F.MaxPool3dWithIndices)(x, p.Window, &p.Options)
+	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
+		values, indices = byDims(p.Window, F.MaxPool1dWithIndices, F.MaxPool2dWithIndices, F.MaxPool3dWithIndices)(x, p.Window, &p.Options)
+	})
+	return values, indices
 }
 
 // Forward maps values and their indices, of the same shape, to the shape that was pooled.
-func (p *MaxUnpool) Forward(x, indices torch.Tensor) torch.Tensor {
-	return byDims(p.Window, F.MaxUnpool1d, F.MaxUnpool2d, F.MaxUnpool3d)(x, indices, p.Window, &p.Options)
+func (p *MaxUnpool) Forward(x, indices torch.Tensor) (y torch.Tensor) {
+	HookedAll(p, refs{&x, &indices}, refs{&y}, func() {
+		y = byDims(p.Window, F.MaxUnpool1d, F.MaxUnpool2d, F.MaxUnpool3d)(x, indices, p.Window, &p.Options)
+	})
+	return y
+}
+
+// newFractional makes a layer for that many dimensions.
+func newFractional(dims int, window Size, o *FractionalMaxPoolOptions) FractionalMaxPool {
+	v := options(o)
+	samples := v.RandomSamples
+	v.RandomSamples = torch.Tensor{}
+	return FractionalMaxPool{spreadFor("fractional_max_pool", dims, "window", window), v, samples}
+}
+
+// all are the options with the samples.
+func (p *FractionalMaxPool) all() *FractionalMaxPoolOptions {
+	o := p.Options
+	o.RandomSamples = p.RandomSamples
+	return &o
 }
 
 // Forward maps [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same without N.
 func (p *FractionalMaxPool) Forward(x torch.Tensor) torch.Tensor {
-	return byDims(p.Window, nil, F.FractionalMaxPool2d, F.FractionalMaxPool3d)(x, p.Window, &p.Options)
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
+		return byDims(p.Window, nil, F.FractionalMaxPool2d, F.FractionalMaxPool3d)(x, p.Window, p.all())
+	})
 }
 
 // ForwardWithIndices is Forward and where each value was found.
 func (p *FractionalMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
-	return byDims(p.Window, nil, F.FractionalMaxPool2dWithIndices, F.FractionalMaxPool3dWithIndices)(x, p.Window, &p.Options)
+	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
+		values, indices = byDims(p.Window, nil, F.FractionalMaxPool2dWithIndices, F.FractionalMaxPool3dWithIndices)(x, p.Window, p.all())
+	})
+	return values, indices
 }
 
 // Forward maps [N, C, L], [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same
 // without N.
 func (p *AvgPool) Forward(x torch.Tensor) torch.Tensor {
-	return byDims(p.Window, F.AvgPool1d, F.AvgPool2d, F.AvgPool3d)(x, p.Window, &p.Options)
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
+		return byDims(p.Window, F.AvgPool1d, F.AvgPool2d, F.AvgPool3d)(x, p.Window, &p.Options)
+	})
 }
 
 // Forward maps [N, C, L], [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same
 // without N.
 func (p *LPPool) Forward(x torch.Tensor) torch.Tensor {
-	return byDims(p.Window, F.LPPool1d, F.LPPool2d, F.LPPool3d)(x, p.P, p.Window, &p.Options)
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
+		return byDims(p.Window, F.LPPool1d, F.LPPool2d, F.LPPool3d)(x, p.P, p.Window, &p.Options)
+	})
 }
 
 // Forward maps [N, C, ...] to [N, C, Size...], or the same without N.
 func (p *AdaptiveMaxPool) Forward(x torch.Tensor) torch.Tensor {
-	return byDims(p.Size, F.AdaptiveMaxPool1d, F.AdaptiveMaxPool2d, F.AdaptiveMaxPool3d)(x, p.Size)
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
+		return byDims(p.Size, F.AdaptiveMaxPool1d, F.AdaptiveMaxPool2d, F.AdaptiveMaxPool3d)(x, p.Size)
+	})
 }
 
 // ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
 func (p *AdaptiveMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
-	return byDims(p.Size, F.AdaptiveMaxPool1dWithIndices, F.AdaptiveMaxPool2dWithIndices, F.AdaptiveMaxPool3dWithIndices)(x, p.Size)
+	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
+		values, indices = byDims(p.Size, F.AdaptiveMaxPool1dWithIndices, F.AdaptiveMaxPool2dWithIndices, F.AdaptiveMaxPool3dWithIndices)(x, p.Size)
+	})
+	return values, indices
 }
 
 // Forward maps [N, C, ...] to [N, C, Size...], or the same without N.
 func (p *AdaptiveAvgPool) Forward(x torch.Tensor) torch.Tensor {
-	return byDims(p.Size, F.AdaptiveAvgPool1d, F.AdaptiveAvgPool2d, F.AdaptiveAvgPool3d)(x, p.Size)
+	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
+		return byDims(p.Size, F.AdaptiveAvgPool1d, F.AdaptiveAvgPool2d, F.AdaptiveAvgPool3d)(x, p.Size)
+	})
 }

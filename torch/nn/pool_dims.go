@@ -82,12 +82,12 @@ func NewMaxUnpool3d(window Size, o *MaxUnpoolOptions) *MaxUnpool3d {
 
 // NewFractionalMaxPool2d makes a layer with windows of that size.
 func NewFractionalMaxPool2d(window Size, o *FractionalMaxPoolOptions) *FractionalMaxPool2d {
-	return &FractionalMaxPool2d{FractionalMaxPool{spreadFor("fractional_max_pool", 2, "window", window), options(o)}}
+	return &FractionalMaxPool2d{newFractional(2, window, o)}
 }
 
 // NewFractionalMaxPool3d makes a layer with windows of that size.
 func NewFractionalMaxPool3d(window Size, o *FractionalMaxPoolOptions) *FractionalMaxPool3d {
-	return &FractionalMaxPool3d{FractionalMaxPool{spreadFor("fractional_max_pool", 3, "window", window), options(o)}}
+	return &FractionalMaxPool3d{newFractional(3, window, o)}
 }
 
 // NewAvgPool1d makes a layer with windows of that size.
