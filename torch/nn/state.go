@@ -24,7 +24,9 @@ func StateDict(m any) iter.Seq2[string, torch.Tensor] {
 
 // LoadOptions are the rarer arguments of [LoadStateDict].
 type LoadOptions struct {
-	NonStrict bool // pass over missing and unexpected keys; shapes must fit all the same
+	NonStrict bool            // pass over missing and unexpected keys; shapes must fit all the same
+	Skipped   *StateDictError // is told of the keys that NonStrict passed over
+	Assign    bool            // the module's tensors take the memory, dtype and device of the state dict's, no copies
 }
 
 // A StateDictError says in what a state dict does not fit a module.
@@ -56,7 +58,7 @@ func (e *StateDictError) Error() string {
 }
 
 // LoadStateDict copies the tensors of a state dict into those of m of the same names, which
-// keep their dtype and device:
+// keep their dtype and device unless Assign is set:
 //
 //	err := nn.LoadStateDict(model, file.Tensors, nil)
 //	err := nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)), nil)
@@ -64,8 +66,33 @@ func (e *StateDictError) Error() string {
 // Where names or shapes do not fit it changes nothing and returns a *[StateDictError] with
 // all that is wrong.
 func LoadStateDict(m any, dict map[string]torch.Tensor, o *LoadOptions) error {
-	var wrong StateDictError
-	var to, from []torch.Tensor
+	v := options(o)
+	wrong, to, from := match(m, dict)
+	if v.NonStrict {
+		if v.Skipped != nil {
+			*v.Skipped = StateDictError{Missing: wrong.Missing, Unexpected: wrong.Unexpected}
+		}
+		wrong.Missing, wrong.Unexpected = nil, nil
+	}
+	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Mismatched) > 0 {
+		return wrong
+	}
+	return torch.Try(func() {
+		torch.NoGrad(func() {
+			for i := range to {
+				if v.Assign {
+					to[i].SetData(from[i])
+				} else {
+					to[i].CopyInPlace(from[i])
+				}
+			}
+		})
+	})
+}
+
+// match finds the tensors of a module and those of a state dict that go into them.
+func match(m any, dict map[string]torch.Tensor) (wrong *StateDictError, to, from []torch.Tensor) {
+	wrong = &StateDictError{}
 	known := map[string]bool{}
 	for s := range slots(m) {
 		source := dict[s.name]
@@ -89,17 +116,5 @@ func LoadStateDict(m any, dict map[string]torch.Tensor, o *LoadOptions) error {
 			wrong.Unexpected = append(wrong.Unexpected, name)
 		}
 	}
-	if o != nil && o.NonStrict {
-		wrong.Missing, wrong.Unexpected = nil, nil
-	}
-	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Mismatched) > 0 {
-		return &wrong
-	}
-	return torch.Try(func() {
-		torch.NoGrad(func() {
-			for i := range to {
-				to[i].CopyInPlace(from[i])
-			}
-		})
-	})
+	return wrong, to, from
 }

@@ -78,9 +78,27 @@ func TestLoadStateDictComplains(t *testing.T) {
 		old := dict(func(d map[string]torch.Tensor) { delete(d, "1.num_batches_tracked") }) // as in files from before it existed
 		require.NoError(t, nn.LoadStateDict(m, old, nil))
 		partial := dict(func(d map[string]torch.Tensor) { delete(d, "0.bias"); d["extra"] = torch.Ones(1) })
-		require.NoError(t, nn.LoadStateDict(m, partial, &nn.LoadOptions{NonStrict: true}))
+		var skipped nn.StateDictError
+		require.NoError(t, nn.LoadStateDict(m, partial, &nn.LoadOptions{NonStrict: true, Skipped: &skipped}))
+		require.Equal(t, nn.StateDictError{Missing: []string{"0.bias"}, Unexpected: []string{"extra"}}, skipped)
 		require.Equal(t, before[0]*4, torch.Values[float32](m[0].(*nn.Conv2d).Weight)[0])
 	})
+}
+
+// Assigned tensors share the state dict's memory and have its dtype; they are still the
+// tensors that an optimizer knows.
+func TestAssignStateDict(t *testing.T) {
+	torchtest.NoLeaks(t)
+	m := nn.NewLinear(2, 1, nil)
+	weight := m.Weight
+	torch.Scope(func() {
+		dict := map[string]torch.Tensor{"weight": torch.FromSlice([]float64{1, 2}, 1, 2), "bias": torch.FromSlice([]float64{3})}
+		require.NoError(t, nn.LoadStateDict(m, dict, &nn.LoadOptions{Assign: true}))
+		require.Equal(t, dict["weight"].Storage().ID, m.Weight.Storage().ID)
+		require.True(t, weight.Is(m.Weight) && weight.RequiresGrad())
+		require.Equal(t, 6.0, m.Forward(torch.Ones(2).To(torch.Float64)).Float64())
+	})
+	require.Equal(t, 1.0, m.Weight.Index(0, 0).Float64(), "the memory lives on")
 }
 
 // To keeps the tensors, so that an optimizer made before goes on training them.
@@ -111,6 +129,11 @@ func TestTo(t *testing.T) {
 	torch.Scope(func() {
 		net.Forward(torch.TensorOptions{DType: torch.Float64}.Ones(2, 1, 5, 5)).Sum().Backward()
 	})
+
+	waves := &struct{ Phase, Count torch.Tensor }{torch.FromSlice([]complex64{1i}), torch.FromSlice([]int64{1})}
+	nn.To(waves, torch.Complex128)
+	require.Equal(t, []torch.DType{torch.Complex128, torch.Int64}, []torch.DType{waves.Phase.DType(), waves.Count.DType()})
+	require.EqualError(t, torch.Try(func() { nn.To(net, torch.Int64) }), "torch: to: nn.To only accepts floating point or complex dtypes, but got int64")
 
 	conv := nn.NewConv3d(1, 1, 2, nil)
 	nn.To(conv, torch.ChannelsLast)

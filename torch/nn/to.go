@@ -9,11 +9,16 @@ import (
 //
 //	nn.To(model, torch.CUDA(0), torch.ChannelsLast)
 //
-// The tensors stay the same tensors, so optimizers keep them. As in PyTorch a dtype applies
-// to floating-point tensors only; ChannelsLast applies to those of 4 dimensions and stands
+// The tensors stay the same tensors, so optimizers keep them. As in PyTorch a dtype is a
+// floating-point or complex one and applies to such tensors only; ChannelsLast applies to those of 4 dimensions and stands
 // for ChannelsLast3d for those of 5. Gradients move along. Memory cannot be given up again:
 // torch.Meta panics.
 func To[M any](m M, options ...torch.ToOption) M {
+	for _, option := range options {
+		if d, ok := option.(torch.DType); ok && !d.IsFloatingPoint() && !d.IsComplex() {
+			torch.Throw("to", torch.KindType, "nn.To only accepts floating point or complex dtypes, but got %v", d)
+		}
+	}
 	for s := range slots(m) {
 		move(s.tensor, options)
 	}
@@ -40,7 +45,7 @@ func fitting(t torch.Tensor, options []torch.ToOption) (list []torch.ToOption) {
 	for _, option := range options {
 		switch o := option.(type) {
 		case torch.DType:
-			if !t.IsFloatingPoint() {
+			if !t.IsFloatingPoint() && !t.IsComplex() {
 				continue
 			}
 		case torch.MemoryFormat:
