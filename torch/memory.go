@@ -14,6 +14,7 @@ type MemoryStats struct {
 	Scoped     int   // open tensors that belong to scopes
 	Unscoped   int   // open tensors that do not
 	Generators int   // open generators
+	Callbacks  int   // Go values that libtorch refers to: hooks, custom functions in graphs
 	HostBytes  int64 // live bytes from libtorch's CPU allocator, whoever holds them
 	HostPeak   int64 // the most there were since the start, or since [ResetPeakMemory]
 
@@ -32,6 +33,7 @@ func Stats() MemoryStats {
 	}
 	var s MemoryStats
 	s.Scoped, s.Unscoped, s.Generators = cgo.Live()
+	s.Callbacks = cgo.LentValues()
 	s.HostBytes, s.HostPeak = cgo.HostMemory()
 	s.Collections, s.Exhausted = cgo.Collections()
 	return s

@@ -8,8 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// NoLeaks fails the test, when it ends, unless as many tensors are open and as many bytes
-// of host memory in use as now. Tensors without a Close are fine as long as nothing refers
+// NoLeaks fails the test, when it ends, unless as many tensors are open, as many bytes of host
+// memory in use and as many hooks and custom functions held as now. Tensors without a Close are fine as long as nothing refers
 // to them: the garbage collector gets its chance first.
 //
 // Call it first, in tests that do not run in parallel with others. Cleanups registered
@@ -19,8 +19,8 @@ func NoLeaks(t testing.TB) {
 	before := settle(nil)
 	t.Cleanup(func() {
 		if after := settle(&before); !same(after, before) {
-			t.Errorf("open tensors: %d before, %d after; bytes of host memory: %d before, %d after%s",
-				before.Live(), after.Live(), before.HostBytes, after.HostBytes, origins())
+			t.Errorf("open tensors: %d before, %d after; bytes of host memory: %d before, %d after; Go values in graphs: %d before, %d after%s",
+				before.Live(), after.Live(), before.HostBytes, after.HostBytes, before.Callbacks, after.Callbacks, origins())
 		}
 	})
 }
@@ -46,7 +46,9 @@ func settle(want *torch.MemoryStats) torch.MemoryStats {
 	return stats
 }
 
-func same(a, b torch.MemoryStats) bool { return a.Live() == b.Live() && a.HostBytes == b.HostBytes }
+func same(a, b torch.MemoryStats) bool {
+	return a.Live() == b.Live() && a.HostBytes == b.HostBytes && a.Callbacks == b.Callbacks
+}
 
 func origins() string {
 	list := torch.LiveOrigins()
