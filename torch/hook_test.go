@@ -378,3 +378,25 @@ func TestHooksUnderCall(t *testing.T) {
 		assert.InDelta(t, 3*2.718281828, floats(x.Grad())[0], 1e-6)
 	})
 }
+
+// Every other way to run autograd inside of an operator is refused: the process must not end.
+func TestHooksInsideOtherCalls(t *testing.T) {
+	noLoans(t)
+	torch.Scope(func() {
+		x := leaf(1, 2)
+		backward := func() *cgo.Error {
+			var c cgo.Call
+			c.Begin(cgo.OpAtenBackward)
+			c.Tensor(x.Exp().Sum().Raw())
+			c.List(1)
+			c.Tensor(x.Raw())
+			c.Tensor(nil)
+			c.OptBool(nil)
+			c.Bool(false)
+			return c.Run()
+		}
+		require.Nil(t, backward())
+		x.RegisterHook(func(g torch.Tensor) torch.Tensor { return g })
+		require.ErrorContains(t, backward(), "an operation that cannot run any")
+	})
+}
