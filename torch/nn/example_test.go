@@ -74,3 +74,17 @@ func ExampleLoadStateDict() {
 	// true
 	// nn: the state dict does not fit the module: missing: bias; unexpected: scale; weight has shape [3 2], want [2 2]
 }
+
+// Of the activations of a block nothing is kept: the backward pass computes them again.
+func ExampleCheckpoint() {
+	torch.ManualSeed(0)
+	block := nn.Sequential{nn.NewLinear(4, 64, nil), nn.Tanh{}, nn.NewLinear(64, 1, nil)}
+	defer nn.Close(block)
+	torch.Scope(func() {
+		x := torch.Ones(8, 4)
+		y := nn.Checkpoint(func(in ...torch.Tensor) torch.Tensor { return block.Forward(in[0]) }, x)
+		y.Sum().Backward()
+		fmt.Println(nn.Parameters(block)[0].Grad().Shape())
+	})
+	// Output: [64 4]
+}

@@ -1,0 +1,63 @@
+package nn
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// ambience is what a function depends on besides its arguments: the state of the random
+// number generators and the autocast modes.
+type ambience struct {
+	random   []randomState
+	autocast []torch.AutocastMode
+}
+
+type randomState struct {
+	generator *torch.Generator
+	state     torch.Tensor
+}
+
+// ambienceOf is that of the CPU and of the devices that tensors are on.
+func ambienceOf(list []torch.Tensor) (a ambience) {
+	seen := map[torch.Device]bool{}
+	add := func(d torch.Device) {
+		if seen[d] {
+			return
+		}
+		seen[d] = true
+		a.autocast = append(a.autocast, torch.Autocasting(d))
+		torch.Unscoped(func() {
+			g := torch.DefaultGenerator(d)
+			a.random = append(a.random, randomState{g, g.State()})
+		})
+	}
+	add(torch.CPU)
+	for _, x := range list {
+		if x.Defined() {
+			add(x.Device())
+		}
+	}
+	return a
+}
+
+// restore runs fn as if it were then, and puts back what there is now.
+func (a ambience) restore(fn func()) {
+	torch.Scope(func() {
+		for _, r := range a.random {
+			now := r.generator.State()
+			r.generator.SetState(r.state)
+			defer r.generator.SetState(now)
+		}
+		for _, mode := range a.autocast {
+			inner := fn
+			fn = func() { torch.WithAutocast(mode, inner) }
+		}
+		fn()
+	})
+}
+
+func (a ambience) close() {
+	for _, r := range a.random {
+		r.generator.Close()
+		r.state.Close()
+	}
+}
