@@ -61,12 +61,18 @@ func (s Sigmoid) Forward(x torch.Tensor) torch.Tensor {
 
 // LeakyReLU is x where positive, Slope*x elsewhere.
 type LeakyReLU struct {
-	Slope *float64 // default 0.01
+	Slope   *float64 // default 0.01
+	InPlace bool     // overwrite the input, and return it
 }
 
 // Forward keeps the shape.
 func (l LeakyReLU) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return F.LeakyReLU(x, or(l.Slope, 0.01)) })
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor {
+		if l.InPlace {
+			return torch.LeakyReLUInPlace(x, or(l.Slope, 0.01))
+		}
+		return F.LeakyReLU(x, or(l.Slope, 0.01))
+	})
 }
 
 // Softmax is exp(x) divided by its sum over Dim.

@@ -20,25 +20,31 @@ func (r ReLU6) Forward(x torch.Tensor) torch.Tensor {
 // between the two ends otherwise.
 type RReLU struct {
 	Lower, Upper float64
+	InPlace      bool // overwrite the input, and return it
 	Mode         Mode
 }
 
 // RReLUOptions are the arguments of [NewRReLU].
 type RReLUOptions struct {
-	Lower *float64 // default 1/8
-	Upper *float64 // default 1/3
+	Lower   *float64 // default 1/8
+	Upper   *float64 // default 1/3
+	InPlace bool     // overwrite the input, and return it
 }
 
 // NewRReLU makes a layer.
 func NewRReLU(o *RReLUOptions) *RReLU {
 	v := options(o)
-	return &RReLU{Lower: or(v.Lower, 1.0/8), Upper: or(v.Upper, 1.0/3)}
+	return &RReLU{Lower: or(v.Lower, 1.0/8), Upper: or(v.Upper, 1.0/3), InPlace: v.InPlace}
 }
 
 // Forward keeps the shape.
 func (r *RReLU) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(r, x, func(x torch.Tensor) torch.Tensor {
-		return F.RReLU(x, &F.RReLUOptions{Lower: r.Lower, Upper: r.Upper, Training: r.Mode.Training()})
+		o := F.RReLUOptions{Lower: r.Lower, Upper: r.Upper, Training: r.Mode.Training()}
+		if r.InPlace {
+			return torch.RReLUInPlace(x, o)
+		}
+		return F.RReLU(x, &o)
 	})
 }
 
