@@ -48,6 +48,11 @@ func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, o *AdaptiveLo
 // Forward maps inputs [N, in] and their classes [N] (int64) to the logarithm of each class's
 // probability [N], and the mean of their negatives. Both may be without the N.
 func (a *AdaptiveLogSoftmaxWithLoss) Forward(x, target torch.Tensor) (output, loss torch.Tensor) {
+	HookedAll(a, refs{&x, &target}, refs{&output, &loss}, func() { output, loss = a.forward(x, target) })
+	return output, loss
+}
+
+func (a *AdaptiveLogSoftmaxWithLoss) forward(x, target torch.Tensor) (output, loss torch.Tensor) {
 	a.check(x, target)
 	torch.Scope(func() {
 		single := target.Dim() == 0

@@ -11,13 +11,21 @@ import (
 // share too. What is no part of a module, as are functions and random generators, is the
 // same in both.
 func Clone[M any](m M) M {
-	c := cloner{pointers: map[any]reflect.Value{}, tensors: map[torch.Tensor]torch.Tensor{}}
+	c := newCloner(func(t torch.Tensor) (copied torch.Tensor) {
+		create(func() { copied = t.Clone().SetRequiresGrad(t.RequiresGrad()) })
+		return copied
+	})
 	return c.clone(reflect.ValueOf(&m).Elem()).Interface().(M)
 }
 
 type cloner struct {
 	pointers map[any]reflect.Value
 	tensors  map[torch.Tensor]torch.Tensor
+	copy     func(t torch.Tensor) torch.Tensor
+}
+
+func newCloner(copy func(t torch.Tensor) torch.Tensor) *cloner {
+	return &cloner{map[any]reflect.Value{}, map[torch.Tensor]torch.Tensor{}, copy}
 }
 
 // torchPath is the package whose structs are no modules.
@@ -98,7 +106,7 @@ func (c *cloner) tensor(t torch.Tensor) torch.Tensor {
 	}
 	copied, ok := c.tensors[t]
 	if !ok {
-		create(func() { copied = t.Clone().SetRequiresGrad(t.RequiresGrad()) })
+		copied = c.copy(t)
 		c.tensors[t] = copied
 	}
 	return copied

@@ -34,7 +34,7 @@ func (h *HookHandle) Remove() { h.once.Do(h.remove) }
 
 // RegisterForwardPreHook has hook run before every Forward of m, after those registered
 // before it. All of this package's modules that are held by a pointer take part, and
-// [Sequential]; modules of one's own do so by [Hooked]. The module and the hook live on
+// [Sequential], but losses do not; modules of one's own do so by [Hooked]. The module and the hook live on
 // until the hook is removed.
 //
 // Modules held by value, as [ReLU] is, cannot be told from others like them: hook one that is

@@ -159,7 +159,8 @@ func (r *RNN) operator() operator {
 // the initial one. BatchFirst exchanges L and N in sequences, not in states. All tensors may
 // be without the N; an undefined initial state is zeros.
 func (r *RNN) Forward(x, h torch.Tensor) (output, hidden torch.Tensor) {
-	return r.forward(r.operator(), x, h)
+	HookedAll(r, refs{&x, &h}, refs{&output, &hidden}, func() { output, hidden = r.forward(r.operator(), x, h) })
+	return output, hidden
 }
 
 // ForwardPacked is Forward for sequences of different lengths. States are in the order that
@@ -173,7 +174,8 @@ func (g *GRU) operator() operator { return operator{"gru", "GRU", torch.GRU, tor
 // Forward maps a sequence and an initial state to results and a final state, as
 // [RNN.Forward] does.
 func (g *GRU) Forward(x, h torch.Tensor) (output, hidden torch.Tensor) {
-	return g.forward(g.operator(), x, h)
+	HookedAll(g, refs{&x, &h}, refs{&output, &hidden}, func() { output, hidden = g.forward(g.operator(), x, h) })
+	return output, hidden
 }
 
 // ForwardPacked is Forward for sequences of different lengths, as [RNN.ForwardPacked] is.
@@ -192,6 +194,11 @@ func (l *LSTM) states(p *pass, h, c torch.Tensor) []torch.Tensor {
 // the final states. BatchFirst exchanges L and N in sequences, not in states. All tensors
 // may be without the N; undefined initial states are zeros.
 func (l *LSTM) Forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor) {
+	HookedAll(l, refs{&x, &h, &c}, refs{&output, &hidden, &cell}, func() { output, hidden, cell = l.forward(x, h, c) })
+	return output, hidden, cell
+}
+
+func (l *LSTM) forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor) {
 	torch.Scope(func() {
 		p, o := l.begin("lstm", "LSTM", x), l.Options
 		y, h, c := torch.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)

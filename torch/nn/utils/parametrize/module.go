@@ -210,15 +210,17 @@ func (m *Module[M]) With(fn func(m M)) {
 
 // Forward is that of the module, with the computed tensors. A module that is no [nn.Layer]
 // is called by [Module.With].
-func (m *Module[M]) Forward(x torch.Tensor) (y torch.Tensor) {
-	m.With(func(base M) {
-		layer, ok := any(base).(nn.Layer)
-		if !ok {
-			torch.Throw("parametrize", torch.KindType, "%T has no Forward from one tensor to another: call it by With", base)
-		}
-		y = layer.Forward(x)
+func (m *Module[M]) Forward(x torch.Tensor) torch.Tensor {
+	return nn.Hooked(m, x, func(x torch.Tensor) (y torch.Tensor) {
+		m.With(func(base M) {
+			layer, ok := any(base).(nn.Layer)
+			if !ok {
+				torch.Throw("parametrize", torch.KindType, "%T has no Forward from one tensor to another: call it by With", base)
+			}
+			y = layer.Forward(x)
+		})
+		return y
 	})
-	return y
 }
 
 // RemoveOptions are the rarer arguments of [Remove].
