@@ -18,6 +18,7 @@ var lent struct {
 	mu     sync.RWMutex
 	last   uint64
 	values map[uint64]any
+	count  atomic.Int64 // of the values
 }
 
 // Lend gives a value a number under which C++ refers to it from now on. A value with a
@@ -30,6 +31,7 @@ func Lend(v any) uint64 {
 	}
 	lent.last++ // 0 is no number
 	lent.values[lent.last] = v
+	lent.count.Add(1)
 	return lent.last
 }
 
@@ -44,8 +46,11 @@ func Lent(id uint64) any {
 func TakeBack(id uint64) any {
 	lent.mu.Lock()
 	defer lent.mu.Unlock()
-	v := lent.values[id]
-	delete(lent.values, id)
+	v, ok := lent.values[id]
+	if ok {
+		delete(lent.values, id)
+		lent.count.Add(-1)
+	}
 	return v
 }
 
@@ -54,9 +59,7 @@ func LentValues() int {
 	if loaded.Load() {
 		takeDropped()
 	}
-	lent.mu.RLock()
-	defer lent.mu.RUnlock()
-	return len(lent.values)
+	return int(lent.count.Load())
 }
 
 // takeDropped ends the loans that C++ has let go of.
@@ -197,7 +200,15 @@ func (c *Call) RunBack() *Error {
 }
 
 func (c *Call) runBack() *Error {
-	c.passBack()
+	// A Go function may wait for another goroutine, so a call that might run one cannot keep a
+	// place in the gate.
+	if lent.count.Load() == 0 {
+		place := admit()
+		c.passBack()
+		place.leave()
+	} else {
+		c.passBack()
+	}
 	err := c.attend(nil, nil)
 	c.unpin()
 	if err != nil {
