@@ -54,8 +54,9 @@
 //
 // # Hooks
 //
-// [RegisterForwardHook] and its like let a program look into modules that it did not write,
-// and change what goes in and out. A module of one's own takes part by [Hooked]:
+// [RegisterForwardHook], [RegisterFullBackwardHook] and their like let a program look into
+// modules that it did not write, and change what goes in and out. A module of one's own takes
+// part by [Hooked]:
 //
 //	func (n *Net) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(n, x, n.forward) }
 //

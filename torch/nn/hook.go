@@ -75,6 +75,9 @@ type hooks struct {
 	module any       // kept alive, so that no other module comes to its address
 	pre    ForwardPreHook
 	post   ForwardHook
+
+	backwardPre BackwardPreHook
+	backward    BackwardHook
 }
 
 // registry holds all hooks, in the order of their registration; those for all modules come

@@ -36,28 +36,45 @@ func HookedAll[M any](m M, inputs, outputs []*torch.Tensor, forward func()) {
 
 // call runs forward between the hooks of m.
 func call(m any, inputs, outputs []*torch.Tensor, forward func()) {
-	var list []*hooks
-	if all := registry.list.Load(); all != nil {
-		list = *all
-	}
-	own := identify(m)
-	given := valuesOf(inputs)
+	list, given := hooksOf(m), valuesOf(inputs)
 	for _, h := range list {
-		if h.pre != nil && (h.of == nil || h.of.covers(own)) {
+		if h.pre != nil {
 			replace("forward_pre_hook", inputs, h.pre(h.name(m), valuesOf(inputs)), given)
 		}
 	}
+	back := newCrossing(m, list)
+	if back != nil {
+		back.enter(inputs, given)
+	}
 	forward()
 	for _, h := range list {
-		if h.post != nil && (h.of == nil || h.of.covers(own)) {
+		if h.post != nil {
 			replace("forward_hook", outputs, h.post(h.name(m), valuesOf(inputs), valuesOf(outputs)), valuesOf(inputs))
 		}
+	}
+	if back != nil {
+		back.leave(outputs, append(valuesOf(inputs), given...))
 	}
 	for i, t := range inputs {
 		if !t.Is(given[i]) && !contains(outputs, *t) && !among(given, *t) {
 			t.Close()
 		}
 	}
+}
+
+// hooksOf are the hooks that run for a call of m.
+func hooksOf(m any) (list []*hooks) {
+	all := registry.list.Load()
+	if all == nil {
+		return nil
+	}
+	called := identify(m)
+	for _, h := range *all {
+		if h.of == nil || h.of.covers(called) {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // name is the module as it was registered: m may be embedded in it.
