@@ -190,4 +190,6 @@ def recurrent():
         for options in ({}, {"bidirectional": True}, {"num_layers": 2, "batch_first": True}):
             packed = nn.utils.rnn.pack_sequence([torch.randn(k, 3) for k in (2, 4, 1)], enforce_sorted=False)
             table[kind].append(row(input_size=3, hidden_size=4, **options, call=(packed,)))
+        state = (x(1, 3, 4), x(1, 3, 4)) if kind == "LSTM" else x(1, 3, 4)
+        table[kind].append(row(input_size=3, hidden_size=4, call=(packed, state)))
     return table

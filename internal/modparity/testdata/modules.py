@@ -91,6 +91,7 @@ class Writer:
             m(*inputs, **options)  # it has no parameters before
             for b in m.buffers():
                 b.copy_(torch.rand(b.shape)) if b.is_floating_point() else b.zero_()
+        case["parameters"] = [k for k, _ in m.named_parameters()]
         case["state"] = [self.tensor(f"state/{k}", v) for k, v in m.state_dict().items()]
         torch.manual_seed(seed)
         try:
