@@ -23,12 +23,13 @@ type group string
 const (
 	tinyGroup      group = "tiny operators"
 	optimizerGroup group = "optimizer steps"
+	smallGroup     group = "small training steps"
 	trainingGroup  group = "training steps"
 	startGroup     group = "start"
 )
 
 // catalogue lists all cases in the order of the report.
-var catalogue = concat(tinyCases(), optimizerCases(), trainingCases())
+var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases())
 
 func concat(lists ...[]benchmark) (all []benchmark) {
 	for _, list := range lists {

@@ -139,7 +139,7 @@ func (c *crew) measure(o options) (*report, error) {
 
 // times compares times, one group of cases after the other.
 func (c *crew) times(r *report, o options) error {
-	for _, g := range []group{tinyGroup, optimizerGroup, trainingGroup} {
+	for _, g := range []group{tinyGroup, optimizerGroup, smallGroup, trainingGroup} {
 		threads, rounds := []int{1}, o.rounds
 		if g == trainingGroup {
 			threads, rounds = o.threads, max(2, o.rounds/3)

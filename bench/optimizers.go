@@ -50,9 +50,9 @@ func optimizerCases() (list []benchmark) {
 		{"SGD", func(p []torch.Tensor) optim.Optimizer {
 			return optim.NewSGD(p, 0.01, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
 		}},
-		{"AdamW", func(p []torch.Tensor) optim.Optimizer {
-			return optim.NewAdamW(p, 0.01, nil)
-		}},
+		{"Adam", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdam(p, 0.01, nil) }},
+		{"AdamW", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdamW(p, 0.01, nil) }},
+		{"Adagrad", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdagrad(p, 0.01, nil) }},
 	} {
 		for _, size := range []int{16, 1024, 16384} {
 			list = append(list, benchmark{

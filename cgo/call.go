@@ -2,6 +2,7 @@ package cgo
 
 import (
 	"math"
+	"sync"
 	"unsafe"
 )
 
@@ -46,6 +47,7 @@ type Call struct {
 	long     []uint64 // all words, once they no longer fit
 	pinned   [inlinePins]*Handle
 	morePins []*Handle
+	room     *room  // what long and morePins lie in
 	opaque   uint64 // bit i: the i-th pin is no tensor
 	frame    frame
 }
@@ -64,10 +66,49 @@ func (c *Call) put(w uint64) {
 
 //go:noinline
 func (c *Call) spill(w uint64) {
-	if c.long == nil {
-		c.long = append(make([]uint64, 0, 4*inlineWords), c.words[:]...)
+	c.extend()
+	if len(c.long) == 0 {
+		c.long = append(c.long, c.words[:]...)
 	}
 	c.long = append(c.long, w)
+}
+
+//go:noinline
+func (c *Call) spillPin(h *Handle) {
+	c.extend()
+	c.morePins = append(c.morePins, h)
+}
+
+// room holds the words and pins of calls with many arguments, one call after the other: a
+// step of an optimizer has hundreds of them.
+type room struct {
+	words []uint64
+	pins  []*Handle
+}
+
+// maxRoom is how many words or pins are kept for a next call.
+const maxRoom = 4096
+
+var rooms = sync.Pool{New: func() any { return &room{make([]uint64, 0, 16*inlineWords), make([]*Handle, 0, 16*inlineWords)} }}
+
+// extend takes a room, if the call has none.
+func (c *Call) extend() {
+	if c.room == nil {
+		c.room = rooms.Get().(*room)
+		c.long, c.morePins = c.room.words, c.room.pins
+	}
+}
+
+// leaveRoom gives the room to the next call.
+//
+//go:noinline
+func (c *Call) leaveRoom() {
+	clear(c.morePins)
+	c.room.words, c.room.pins = c.long[:0], c.morePins[:0]
+	if cap(c.long) <= maxRoom && cap(c.morePins) <= maxRoom {
+		rooms.Put(c.room)
+	}
+	c.room, c.long, c.morePins = nil, nil, nil
 }
 
 // Tensor adds a tensor, or nothing for nil: the undefined tensor, None.
@@ -86,7 +127,7 @@ func (c *Call) Tensor(h *Handle) {
 		c.pinned[c.pins] = h
 		c.pins++
 	} else {
-		c.morePins = append(c.morePins, h)
+		c.spillPin(h)
 	}
 	c.put(uint64(h.impl.Load()))
 }
@@ -272,7 +313,7 @@ func (c *Call) run(data unsafe.Pointer) *Error {
 		return c.runBack()
 	}
 	words := &c.words[0]
-	if c.long != nil {
+	if len(c.long) > 0 {
 		words = &c.long[0]
 	}
 	switch {
@@ -358,6 +399,9 @@ func (c *Call) unpin() {
 	}
 	for _, h := range c.morePins {
 		h.unpin()
+	}
+	if c.room != nil {
+		c.leaveRoom()
 	}
 }
 

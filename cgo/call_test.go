@@ -12,7 +12,7 @@ import (
 func words(fill func(c *Call)) []uint64 {
 	var c Call
 	fill(&c)
-	if c.long != nil {
+	if len(c.long) > 0 {
 		return c.long
 	}
 	return c.words[:c.n]

@@ -8,7 +8,9 @@ TENSORS = 62
 SIZES = (16, 1024, 16384)
 MAKERS = {
     "SGD": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=5e-4, fused=True),
+    "Adam": lambda p: torch.optim.Adam(p, lr=0.01, fused=True),
     "AdamW": lambda p: torch.optim.AdamW(p, lr=0.01, fused=True),
+    "Adagrad": lambda p: torch.optim.Adagrad(p, lr=0.01, fused=True),
 }
 
 

@@ -17,11 +17,12 @@ import traceback
 
 import torch
 
+import mlp
 import optimizers
 import resnet
 import tiny
 
-MAKERS = {**tiny.CASES, **optimizers.CASES, **resnet.CASES}
+MAKERS = {**tiny.CASES, **optimizers.CASES, **mlp.CASES, **resnet.CASES}
 
 
 class Peer:

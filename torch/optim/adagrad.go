@@ -61,8 +61,10 @@ func adagrad(b *batch, lr float64, o *AdagradOptions) {
 	if b.fused {
 		steps := b.columns[0]
 		steps.AddScalarInPlace(1)
-		aten.FusedAdagradInPlace(b.params, b.grads, b.state[1], b.state[0], lr, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize,
-			aten.FusedAdagradOptions{GradScale: b.scale, FoundInf: b.found})
+		below(func() {
+			aten.FusedAdagradInPlace(b.params, b.grads, b.state[1], b.state[0], lr, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize,
+				aten.FusedAdagradOptions{GradScale: b.scale, FoundInf: b.found})
+		})
 		if b.found.Defined() { // a step that was skipped does not count
 			steps.SubInPlace(b.found)
 		}

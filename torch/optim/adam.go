@@ -93,7 +93,7 @@ func (a *Adam) descend(b *batch, lr float64, o *AdamOptions) {
 	}
 	steps := b.columns[0]
 	steps.AddScalarInPlace(1)
-	a.fuse(b, lr, o)
+	below(func() { a.fuse(b, lr, o) })
 	if b.found.Defined() { // a step that was skipped does not count
 		steps.SubInPlace(b.found)
 	}

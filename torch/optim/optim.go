@@ -177,6 +177,10 @@ func (p *scaled[O]) StepScaled(scale, foundInf torch.Tensor) {
 	})
 }
 
+// below runs a fused kernel below autograd, which has nothing to record of it and would still
+// unpack every tensor on the way.
+func below(kernel func()) { torch.Inference(kernel) }
+
 // unscale does for separate operators what fused kernels do by themselves. It returns false
 // where the step is to be skipped, and waits for the device to know.
 func (p *scaled[O]) unscale(b *batch, scale, found torch.Tensor) bool {

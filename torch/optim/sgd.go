@@ -74,8 +74,10 @@ func (s *SGD) descend(b *batch, lr float64, o *SGDOptions) {
 		s.unmake(b) // the kernel would take the next step for the second
 		return
 	}
-	aten.FusedSGDInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, lr, o.Dampening, o.Nesterov, o.Maximize, b.fresh,
-		aten.FusedSGDOptions{GradScale: b.scale, FoundInf: b.found})
+	below(func() {
+		aten.FusedSGDInPlace(b.params, b.grads, momentum, o.WeightDecay, o.Momentum, lr, o.Dampening, o.Nesterov, o.Maximize, b.fresh,
+			aten.FusedSGDOptions{GradScale: b.scale, FoundInf: b.found})
+	})
 }
 
 // direction is that of a step, after the momentum was updated.

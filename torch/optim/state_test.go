@@ -108,6 +108,35 @@ func TestStateDictRoundTrip(t *testing.T) {
 	})
 }
 
+// Fused kernels run in inference mode: neither parameters nor states may come from there.
+func TestFusedStepsMakeNoInferenceTensors(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		for _, name := range []string{"SGD", "Adam", "AdamW", "Adagrad"} {
+			p := torch.Ones(3).SetRequiresGrad(true)
+			options := map[string]any{"lr": 0.1}
+			if name == "SGD" {
+				options["momentum"] = 0.9
+			}
+			opt := makers[name]([]torch.Tensor{p}, spec{Options: options})
+			for range 2 {
+				p.Square().Sum().Backward()
+				opt.Step()
+				opt.ZeroGrad()
+			}
+			require.False(t, p.IsInference(), name)
+			require.Less(t, p.Index(0).Float64(), 1.0, name)
+			for _, state := range opt.StateDict()["state"].(map[int]map[string]any) {
+				require.NotEmpty(t, state)
+				for key, value := range state {
+					require.False(t, value.(torch.Tensor).IsInference(), "%s: %s", name, key)
+				}
+			}
+			opt.Close()
+		}
+	})
+}
+
 func TestLoadStateDictComplains(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {

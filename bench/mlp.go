@@ -1,0 +1,67 @@
+package main
+
+import (
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/nn"
+	F "github.com/libtorch-go/libtorch/torch/nn/functional"
+	"github.com/libtorch-go/libtorch/torch/optim"
+)
+
+// mlp is a training step of a network of three linear layers on a batch of 64: small enough
+// for everything around the kernels to count. python/mlp.py is its twin.
+type mlp struct {
+	model          nn.Sequential
+	optimizer      optim.Optimizer
+	images, labels torch.Tensor
+}
+
+// pattern is a tensor of n numbers between -1 and 1 that both sides can make exactly.
+func pattern(n, step, period int) torch.Tensor {
+	ramp := torch.TensorOptions{DType: torch.Int64}.Arange(n).MulScalar(step).RemainderScalar(period)
+	return ramp.To(torch.Float32).DivScalar(period / 2).SubScalar(1)
+}
+
+func newMLP(of func([]torch.Tensor) optim.Optimizer) *mlp {
+	m := &mlp{model: nn.Sequential{nn.NewLinear(784, 256, nil), nn.ReLU{}, nn.NewLinear(256, 128, nil), nn.ReLU{}, nn.NewLinear(128, 10, nil)}}
+	torch.Scope(func() {
+		torch.NoGrad(func() {
+			for _, p := range nn.Parameters(m.model) {
+				p.CopyInPlace(pattern(p.NumEl(), 7919, 1024).MulScalar(0.0625).Reshape(p.Shape()...))
+			}
+		})
+		m.images = pattern(64*784, 31, 256).Reshape(64, 784).Keep()
+		m.labels = torch.TensorOptions{DType: torch.Int64}.Arange(64).RemainderScalar(10).Keep()
+	})
+	m.optimizer = of(nn.Parameters(m.model))
+	return m
+}
+
+func (m *mlp) run(n int) {
+	for range n {
+		torch.Scope(func() {
+			loss := F.CrossEntropy(m.model.Forward(m.images), m.labels, nil)
+			m.optimizer.ZeroGrad()
+			loss.Backward()
+			m.optimizer.Step()
+		})
+	}
+}
+
+func (m *mlp) check() string {
+	m.run(3)
+	return digest(nn.Parameters(m.model)...)
+}
+
+// mlpCases take Python's fastest way to step, its fused kernels.
+func mlpCases() (list []benchmark) {
+	for _, c := range []struct {
+		name string
+		of   func([]torch.Tensor) optim.Optimizer
+	}{
+		{"MLP, SGD", func(p []torch.Tensor) optim.Optimizer { return optim.NewSGD(p, 0.01, &optim.SGDOptions{Momentum: 0.9}) }},
+		{"MLP, AdamW", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdamW(p, 0.001, nil) }},
+	} {
+		list = append(list, benchmark{name: c.name, group: smallGroup, n: 20, make: func(string) (workload, error) { return newMLP(c.of), nil }})
+	}
+	return list
+}

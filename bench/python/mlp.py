@@ -1,0 +1,38 @@
+"""A training step of a network of three linear layers on a batch of 64."""
+
+import torch
+from torch import nn
+
+from tensors import digest
+
+
+def pattern(n, step, period):
+    return (torch.arange(n) * step % period).to(torch.float32) / (period // 2) - 1
+
+
+class Case:
+    def __init__(self, make):
+        self.model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+        with torch.no_grad():
+            for p in self.model.parameters():
+                p.copy_((pattern(p.numel(), 7919, 1024) * 0.0625).reshape(p.shape))
+        self.images, self.labels = pattern(64 * 784, 31, 256).reshape(64, 784), torch.arange(64) % 10
+        self.optimizer = make(self.model.parameters())
+
+    def run(self, n):
+        for _ in range(n):
+            loss = nn.functional.cross_entropy(self.model(self.images), self.labels)
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+
+    def check(self):
+        self.run(3)
+        return digest(self.model.parameters())
+
+
+# Python's fastest way here: fused=True takes less time than foreach and than the loop that is its default.
+CASES = {
+    "MLP, SGD": lambda file: Case(lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, fused=True)),
+    "MLP, AdamW": lambda file: Case(lambda p: torch.optim.AdamW(p, lr=0.001, fused=True)),
+}
