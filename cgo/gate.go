@@ -20,45 +20,62 @@ var gate struct {
 
 type permits struct {
 	*semaphore.Weighted
-	n int
+	n    int
+	auto bool // n is GOMAXPROCS
+}
+
+func newPermits(n int) *permits {
+	auto := n < 1
+	if auto {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return &permits{semaphore.NewWeighted(int64(n)), n, auto}
 }
 
 // SetGate sets how many goroutines may be in heavy calls at a time, and returns how many
-// might before. Those inside stay; n < 1 means GOMAXPROCS.
+// might before, 0 for as many as GOMAXPROCS. Those inside stay; n < 1 means GOMAXPROCS.
 func SetGate(n int) (before int) {
-	if n < 1 {
-		n = runtime.GOMAXPROCS(0)
+	if p := gate.permits.Swap(newPermits(n)); p != nil && !p.auto {
+		before = p.n
 	}
-	return gateOf(gate.permits.Swap(&permits{semaphore.NewWeighted(int64(n)), n}))
-}
-
-func gateOf(p *permits) int {
-	if p == nil {
-		return runtime.GOMAXPROCS(0)
-	}
-	return p.n
+	return before
 }
 
 // GateStats are the goroutines that may be in heavy calls, that are, that wait, and how
 // many calls have had to wait.
 func GateStats() (most int, running, waiting, waited int64) {
-	return gateOf(gate.permits.Load()), gate.running.Load(), gate.waiting.Load(), gate.waited.Load()
+	return currentPermits().n, gate.running.Load(), gate.waiting.Load(), gate.waited.Load()
+}
+
+func currentPermits() *permits {
+	p := gate.permits.Load()
+	for p == nil {
+		gate.permits.CompareAndSwap(nil, newPermits(0))
+		p = gate.permits.Load()
+	}
+	return p
 }
 
 // admit waits for a place in the gate, and returns where to give it back.
 func admit() *permits {
-	p := gate.permits.Load()
-	for p == nil {
-		gate.permits.CompareAndSwap(nil, &permits{semaphore.NewWeighted(int64(gateOf(nil))), gateOf(nil)})
-		p = gate.permits.Load()
-	}
+	p := currentPermits()
 	if !p.TryAcquire(1) {
-		gate.waited.Add(1)
-		gate.waiting.Add(1)
-		_ = p.Acquire(context.Background(), 1) // fails with its context only
-		gate.waiting.Add(-1)
+		p = p.wait()
 	}
 	gate.running.Add(1)
+	return p
+}
+
+// wait waits for a place, in new permits if GOMAXPROCS has changed meanwhile.
+func (p *permits) wait() *permits {
+	if p.auto && p.n != runtime.GOMAXPROCS(0) {
+		gate.permits.CompareAndSwap(p, newPermits(0))
+		p = currentPermits()
+	}
+	gate.waited.Add(1)
+	gate.waiting.Add(1)
+	_ = p.Acquire(context.Background(), 1) // fails with its context only
+	gate.waiting.Add(-1)
 	return p
 }
 

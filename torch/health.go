@@ -37,9 +37,9 @@ func Shutdown() error {
 }
 
 // SetConcurrency sets how many goroutines may be in heavy operations at a time (matrix
-// products, convolutions, recurrent layers, Fourier transforms, decompositions), and returns
-// how many might before; 0 restores the default, GOMAXPROCS. The others wait their turn
-// as goroutines, without an OS thread. Each thread that computes grows helpers for
+// products, convolutions, recurrent layers, Fourier transforms, decompositions, backward
+// passes), and returns what was set before; 0, the default, stands for GOMAXPROCS. The others
+// wait their turn as goroutines, without an OS thread. Each thread that computes grows helpers for
 // its operations, so that thousands of goroutines would otherwise make hundreds of threads.
 //
 // It bounds the whole process, [Lanes] too. A goroutine in a [Scope] or a mode keeps its OS
