@@ -19,6 +19,7 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   test     everything CI runs; arguments go to go test (-run X, ./torch/...)
   parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
   bench    our side and Python's, paired; arguments go to the benchmark
+  reliability  the suites on memory, threads and faults; writes RELIABILITY.md (-short: the sizes of CI)
   bundle   dist/bundle: compiled tests and trainer for a machine without Go
   clean    remove what this script made, except the cache
 
@@ -45,6 +46,8 @@ EOF
 . third_party/scripts/peer.sh
 # shellcheck source=third_party/scripts/check.sh
 . third_party/scripts/check.sh
+# shellcheck source=third_party/scripts/reliability.sh
+. third_party/scripts/reliability.sh
 # shellcheck source=third_party/scripts/bundle.sh
 . third_party/scripts/bundle.sh
 
@@ -55,7 +58,7 @@ parity() { go test ./internal/parity -timeout 90m -v -full "$@"; }
 gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
 
 clean() {
-	rm -rf dist third_party/{libtorch,headers,lib,lib-asan,peer,obj,obj-asan,tools}{,.partial,.old}
+	rm -rf dist third_party/{libtorch,headers,lib,lib-asan,asan,peer,obj,obj-asan,tools}{,.partial,.old}
 	rm -rf third_party/[0-9]*.[0-9]*.[0-9]*/
 }
 
@@ -63,6 +66,7 @@ clean() {
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
 	[test]="deps shim peer checks" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
+	[reliability]="deps shim peer asan reliability"
 )
 
 main() {
@@ -80,8 +84,8 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test parity bench bundle " != *" $verb "* ]] || need_go
-	[[ $# -eq 0 || " gen test parity bench " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	[[ " gen test parity bench reliability bundle " != *" $verb "* ]] || need_go
+	[[ $# -eq 0 || " gen test parity bench reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"
 	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/libtorch-go/libtorch/internal/proc"
 )
 
 // report is what is written as JSON.
@@ -57,21 +59,12 @@ type memories struct {
 
 func newReport(libtorch string, rounds int) *report {
 	return &report{
-		Machine:  fmt.Sprintf("%s, %d cores", processor(), runtime.NumCPU()),
+		Machine:  fmt.Sprintf("%s, %d cores", proc.Processor(), runtime.NumCPU()),
 		Date:     time.Now().Format(time.DateOnly),
 		Libtorch: libtorch,
 		Go:       runtime.Version(),
 		Rounds:   rounds,
 	}
-}
-
-// processor is the model of the CPU as the system names it.
-func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	if found := regexp.MustCompile(`model name\s*: (.+)`).FindSubmatch(text); found != nil {
-		return string(found[1])
-	}
-	return runtime.GOARCH
 }
 
 func summarise(t timing) figures {

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/libtorch-go/libtorch/internal/proc"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -115,22 +113,8 @@ func (s *server) workload(name string) (workload, error) {
 	return nil, fmt.Errorf("there is no case %q", name)
 }
 
-// memory reads the process's resident memory, now and at its peak.
-func memory() (r reply, err error) {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return r, err
-	}
-	for name, at := range map[string]*int64{"VmRSS": &r.RSS, "VmHWM": &r.Peak} {
-		found := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(text)
-		if found == nil {
-			return r, fmt.Errorf("the system does not tell %s", name)
-		}
-		kib, err := strconv.ParseInt(string(found[1]), 10, 64)
-		if err != nil {
-			return r, err
-		}
-		*at = kib << 10
-	}
-	return r, nil
+// memory is the process's resident memory, now and at its peak.
+func memory() (reply, error) {
+	u, err := proc.Self()
+	return reply{RSS: int64(u.Resident), Peak: int64(u.Peak)}, err
 }

@@ -3,10 +3,7 @@ package torch_test
 import (
 	"context"
 	"errors"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -139,7 +137,7 @@ func TestManyGoroutinesShareLanes(t *testing.T) {
 			_, err := lanes.Do1(t.Context(), func() torch.Tensor { return model(inputs[i]) })
 			require.NoError(t, err)
 		}
-		resident := status("VmRSS:")
+		before := process()
 		var most, wrong, served, dropped atomic.Int64
 		var all sync.WaitGroup
 		for g := range goroutines {
@@ -166,17 +164,17 @@ func TestManyGoroutinesShareLanes(t *testing.T) {
 					}
 					cancel()
 				}
-				most.Store(max(most.Load(), int64(status("Threads:"))))
+				most.Store(max(most.Load(), int64(process().Threads)))
 			})
 		}
 		all.Wait()
 		require.Zero(t, wrong.Load(), "results that differ from those of one goroutine")
 		require.EqualValues(t, goroutines*calls, served.Load()+dropped.Load())
-		grown := status("VmRSS:") - resident
-		t.Logf("%d served, %d given up, at most %d threads, memory grown by %d kB", served.Load(), dropped.Load(), most.Load(), grown)
-		require.LessOrEqual(t, most.Load(), int64(runtime.GOMAXPROCS(0)*2+16), "OS threads")
+		grown := process().Resident - before.Resident
+		t.Logf("%d served, %d given up", served.Load(), dropped.Load())
+		reliability.AtMost(t, "a function in lanes: OS threads more than before", most.Load()-int64(before.Threads), int64(runtime.GOMAXPROCS(0)*2+16))
 		if !underRace {
-			require.LessOrEqual(t, grown, 64<<10, "kB of memory")
+			atMost(t, "a function in lanes: growth of resident memory", grown, 64*megabyte)
 		}
 	})
 }
@@ -187,6 +185,7 @@ func TestPlainGoroutinesDoNotMultiplyThreads(t *testing.T) {
 	const goroutines, calls = 500, 2
 	torchtest.NoLeaks(t)
 	x, kernel, w := torch.RandN(64, 3, 16, 16), torch.RandN(16, 3, 3, 3), torch.RandN(256, 256)
+	before := int64(process().Threads)
 	var most atomic.Int64
 	var all sync.WaitGroup
 	for range goroutines {
@@ -195,12 +194,11 @@ func TestPlainGoroutinesDoNotMultiplyThreads(t *testing.T) {
 				torch.Conv2d(x, kernel).ReLU().Mean()
 				w.MM(w).Softmax(-1)
 			}
-			most.Store(max(most.Load(), int64(status("Threads:"))))
+			most.Store(max(most.Load(), int64(process().Threads)))
 		})
 	}
 	all.Wait()
-	t.Logf("at most %d threads", most.Load())
-	require.LessOrEqual(t, most.Load(), int64(20*runtime.GOMAXPROCS(0)))
+	reliability.AtMost(t, "a function in plain goroutines: OS threads more than before", most.Load()-before, int64(20*runtime.GOMAXPROCS(0)))
 }
 
 // model is small, but has operations that OpenMP shares among threads.
@@ -215,16 +213,4 @@ func serially(n int) (inputs, outputs []torch.Tensor) {
 		inputs, outputs = append(inputs, x), append(outputs, model(x))
 	}
 	return inputs, outputs
-}
-
-// status is a line of /proc/self/status as a number.
-func status(name string) int {
-	text, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name); ok {
-			n, _ := strconv.Atoi(strings.Fields(value)[0])
-			return n
-		}
-	}
-	return 0
 }

@@ -2,7 +2,6 @@ package torch_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -14,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/proc"
+	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -39,18 +40,13 @@ func (u usage) leave(base torch.MemoryStats) {
 	}
 }
 
-// resident reads the kernel's account of the process: VmRSS, or VmHWM for the peak.
-func resident(field string) int {
-	text, err := os.ReadFile("/proc/self/status")
+// process is what the kernel tells of this one.
+func process() proc.Usage {
+	u, err := proc.Self()
 	if err != nil {
 		panic(err)
 	}
-	_, rest, _ := strings.Cut(string(text), field+":")
-	var kilobytes int
-	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
-		panic(err)
-	}
-	return kilobytes << 10
+	return u
 }
 
 // trainer is a small network with its data.
@@ -87,15 +83,15 @@ func train(step func(func())) {
 	for range warmUp {
 		step(func() { m.step() })
 	}
-	u := usage{Low: resident("VmRSS")}
+	u := usage{Low: process().Resident}
 	u.High = u.Low
 	for i := range steps {
 		step(func() { m.step() })
 		if i%every == 0 {
-			u.Low, u.High = min(u.Low, resident("VmRSS")), max(u.High, resident("VmRSS"))
+			u.Low, u.High = min(u.Low, process().Resident), max(u.High, process().Resident)
 		}
 	}
-	u.Peak = resident("VmHWM")
+	u.Peak = process().Peak
 	u.StillTrains = m.step() < first
 	u.leave(base)
 	runtime.KeepAlive(m)
@@ -112,7 +108,7 @@ func childDropped() {
 	for range tensors {
 		torch.Empty(megabyte).Index(torch.Slice(0, torch.End, page)).FillInPlace(1)
 	}
-	u := usage{Peak: resident("VmHWM")}
+	u := usage{Peak: process().Peak}
 	u.leave(base)
 }
 
@@ -121,13 +117,13 @@ func childExhausts() {
 	m := newTrainer()
 	first := m.step()
 	const room, refusals = 1 << 30, 1000
-	limit := uint64(resident("VmSize") + room)
+	limit := uint64(process().Address + room)
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		panic(err)
 	}
 	torch.GC()
 	base := torch.Stats()
-	u := usage{Low: resident("VmRSS")}
+	u := usage{Low: process().Resident}
 	for i := range refusals {
 		if err := torch.Try(func() { torch.Zeros(room) }); err != nil && strings.Contains(err.Error(), "allocate") {
 			u.Refusals++
@@ -137,7 +133,7 @@ func childExhausts() {
 		}
 		torch.Scope(func() { m.step() })
 	}
-	u.High = resident("VmRSS")
+	u.High = process().Resident
 	u.StillTrains = m.step() < first
 	u.leave(base)
 	runtime.KeepAlive(m)
@@ -147,10 +143,15 @@ func measure(t *testing.T, name string) (u usage) {
 	t.Helper()
 	out := runChild(t, name)
 	require.NoError(t, json.Unmarshal([]byte(out), &u), out)
-	t.Logf("%s: resident %.1f to %.1f MB, peak %.1f MB", name, float64(u.Low)/megabyte, float64(u.High)/megabyte, float64(u.Peak)/megabyte)
-	assert.Zero(t, u.Left, "open tensors")
-	assert.Zero(t, u.LeftBytes, "host bytes")
+	reliability.Exactly(t, name+": tensors left open", u.Left, 0)
+	reliability.Exactly(t, name+": bytes of host memory left", u.LeftBytes, 0)
 	return u
+}
+
+// atMost writes down bytes, as megabytes.
+func atMost(t *testing.T, name string, got, bar int) {
+	t.Helper()
+	reliability.AtMost(t, name, float64(got)/megabyte, float64(bar)/megabyte, "MB")
 }
 
 func TestTrainingTakesConstantMemory(t *testing.T) {
@@ -160,24 +161,25 @@ func TestTrainingTakesConstantMemory(t *testing.T) {
 		slack, room = 4*slack, 4*room // the race detector keeps records of its own
 	}
 	scopes := measure(t, "scopes")
-	assert.LessOrEqual(t, scopes.High-scopes.Low, slack)
+	atMost(t, "training in scopes: resident memory after the warm-up, highest less lowest", scopes.High-scopes.Low, slack)
 	assert.True(t, scopes.StillTrains)
 
 	garbage := measure(t, "garbage")
-	assert.LessOrEqual(t, float64(garbage.Peak), 1.25*float64(scopes.Peak)+float64(room), "without scopes or Close")
+	atMost(t, "training without scopes or Close: peak memory", garbage.Peak, scopes.Peak*5/4+room)
 	assert.True(t, garbage.StillTrains)
 }
 
 func TestDroppedTensorsAreCollected(t *testing.T) {
 	t.Parallel()
 	u := measure(t, "dropped")
-	assert.LessOrEqual(t, u.Peak, 1024*megabyte)
+	atMost(t, "20,000 tensors of 4 MB without Close: peak memory", u.Peak, 1024*megabyte)
 }
 
 func TestOutOfMemoryIsAnError(t *testing.T) {
 	t.Parallel()
 	u := measure(t, "exhausts")
-	assert.Equal(t, 1000, u.Refusals)
+	reliability.Exactly(t, "allocations refused with an error", u.Refusals, 1000)
+	atMost(t, "growth of resident memory over them, training in between", u.High-u.Low, 64*megabyte)
 	assert.True(t, u.StillTrains)
 
 	x, err := torch.Try1(func() torch.Tensor { return torch.Ones(1 << 48) })

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -132,7 +133,8 @@ func TestModesHoldAcrossThreads(t *testing.T) {
 		})
 	}
 	group.Wait()
-	assert.Zero(t, wrong.Load(), "of %d", 2*goroutines*switches)
+	reliability.Note(t, "modes looked at after a switch of goroutines", 2*goroutines*switches)
+	reliability.Exactly(t, "of these wrong", wrong.Load(), 0)
 }
 
 func TestGoInheritsModes(t *testing.T) {

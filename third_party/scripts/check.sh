@@ -18,7 +18,11 @@ checks() {
 		step vet
 	fi
 	step tests "${flags[@]}" "${packages[@]:-./...}"
-	[[ ${#packages[@]} -gt 0 ]] || step race "${flags[@]}"
+	if [[ ${#packages[@]} -eq 0 ]]; then
+		step race "${flags[@]}"
+		step asan
+		step hardened
+	fi
 	echo "==> all passed"
 }
 

@@ -150,6 +150,9 @@ func (l *listener) hear(e event) error {
 	return nil
 }
 
+// longest is how much of what failed tests wrote is shown: one mistake may fail them all.
+const longest = 20_000
+
 // ended keeps what a failed test or package wrote.
 func (l *listener) ended(e event, name string) {
 	if e.Action == "pass" {
@@ -162,7 +165,7 @@ func (l *listener) ended(e event, name string) {
 	if e.Test != "" {
 		l.missed++
 	}
-	if text := l.outputs[name]; text != nil {
+	if text := l.outputs[name]; text != nil && len(l.complaint) < longest {
 		l.complaint += text.String()
 	}
 }

@@ -30,7 +30,7 @@ var concurrent = []string{"./cgo", "./torch", "./torch/data", "./amp"}
 
 // watched are tests that measure memory: they mean nothing where a tool keeps records of
 // its own, and some cannot run there at all.
-const watched = "Memory|DroppedTensors|ManyGoroutines|Footprint"
+const watched = "ConstantMemory|OutOfMemory|DroppedTensors|ShareLanes|MultiplyThreads"
 
 var crash = regexp.MustCompile(`(?m)^(fatal error: .*|SIG[A-Z]+: .*|panic: .*)$`)
 
@@ -49,7 +49,7 @@ var suites = []suite{
 		name: "memory", title: "Memory without Close, constant memory in training, memory that is refused",
 		what: "20,000 tensors of 4 MB that are only forgotten; training with and without scopes; 1,000 allocations refused under " +
 			"RLIMIT_AS, with training in between.",
-		packages: []string{"./torch"}, tests: "Memory|DroppedTensors",
+		packages: []string{"./torch"}, tests: "ConstantMemory|OutOfMemory|DroppedTensors",
 	},
 	{
 		name: "footprint", title: "Peak memory of ResNet-50, beside Python's",
@@ -64,7 +64,7 @@ var suites = []suite{
 	{
 		name: "serving", title: "A thousand callers of one network",
 		what:     "20 calls each on a network with batch normalization, a tenth of them given up by their context.",
-		packages: []string{service, "./torch"}, tests: "Thousand|ManyGoroutines",
+		packages: []string{service, "./torch"}, tests: "Thousand|ShareLanes|MultiplyThreads",
 	},
 	{
 		name: "ends", title: "Every way to end",

@@ -133,6 +133,10 @@ var nnCases = cases{
 		nn.SetRequiresGrad(m, false)
 		nn.Apply(m, func(any) {})
 		nn.Train(nn.Eval(m))
+		nn.WithMode(m, nn.Evaluating, func() {})
+		norm := nn.NewBatchNorm2d(4, nil)
+		norm.Common()
+		norm.ResetRunningStats()
 		nn.To(m, torch.Float64)
 		nn.Close(m)
 	},

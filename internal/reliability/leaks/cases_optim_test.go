@@ -112,17 +112,21 @@ var scheduleCases = cases{
 	"Sequential": schedule(func(o lr.Target) *lr.Schedule {
 		return lr.Sequential([]*lr.Schedule{lr.Constant(o, 0.5, 2), lr.Exponential(o, 0.9)}, []int{2})
 	}),
-	"CosineAnnealing":             schedule(func(o lr.Target) *lr.Schedule { return lr.CosineAnnealing(o, 5, 0) }),
-	"CosineAnnealingWarmRestarts": schedule(func(o lr.Target) *lr.Schedule { return lr.CosineAnnealingWarmRestarts(o, 5, 1, 0) }),
-	"Cyclic":                      schedule(func(o lr.Target) *lr.Schedule { return lr.Cyclic(o, 0.1, 0.2) }),
-	"Lambda":                      schedule(func(o lr.Target) *lr.Schedule { return lr.Lambda(o, func(int) float64 { return 1 }) }),
-	"Linear":                      schedule(func(o lr.Target) *lr.Schedule { return lr.Linear(o, 0.5, 1, 3) }),
-	"MultiStep":                   schedule(func(o lr.Target) *lr.Schedule { return lr.MultiStep(o, []int{2}, 0.1) }),
-	"Multiplicative":              schedule(func(o lr.Target) *lr.Schedule { return lr.Multiplicative(o, func(int) float64 { return 1 }) }),
-	"OneCycle":                    schedule(func(o lr.Target) *lr.Schedule { return lr.OneCycle(o, 0.2, 5) }),
-	"Polynomial":                  schedule(func(o lr.Target) *lr.Schedule { return lr.Polynomial(o, 5, 1) }),
-	"SWA":                         schedule(func(o lr.Target) *lr.Schedule { return lr.SWA(o, 0.05) }),
-	"Step":                        schedule(func(o lr.Target) *lr.Schedule { return lr.Step(o, 2, 0.1) }),
+	"CosineAnnealing": schedule(func(o lr.Target) *lr.Schedule { return lr.CosineAnnealing(o, 5, 0) }),
+	"CosineAnnealingWarmRestarts": schedule(func(o lr.Target) *lr.Schedule {
+		s := lr.CosineAnnealingWarmRestarts(o, 5, 1, 0)
+		s.StepTo(1.5)
+		return s
+	}),
+	"Cyclic":         schedule(func(o lr.Target) *lr.Schedule { return lr.Cyclic(o, 0.1, 0.2) }),
+	"Lambda":         schedule(func(o lr.Target) *lr.Schedule { return lr.Lambda(o, func(int) float64 { return 1 }) }),
+	"Linear":         schedule(func(o lr.Target) *lr.Schedule { return lr.Linear(o, 0.5, 1, 3) }),
+	"MultiStep":      schedule(func(o lr.Target) *lr.Schedule { return lr.MultiStep(o, []int{2}, 0.1) }),
+	"Multiplicative": schedule(func(o lr.Target) *lr.Schedule { return lr.Multiplicative(o, func(int) float64 { return 1 }) }),
+	"OneCycle":       schedule(func(o lr.Target) *lr.Schedule { return lr.OneCycle(o, 0.2, 5) }),
+	"Polynomial":     schedule(func(o lr.Target) *lr.Schedule { return lr.Polynomial(o, 5, 1) }),
+	"SWA":            schedule(func(o lr.Target) *lr.Schedule { return lr.SWA(o, 0.05) }),
+	"Step":           schedule(func(o lr.Target) *lr.Schedule { return lr.Step(o, 2, 0.1) }),
 	"ReduceOnPlateau": func() {
 		opt := optim.NewSGD([]torch.Tensor{parameter(2)}, 0.1, nil)
 		p := lr.ReduceOnPlateau(opt)

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
@@ -15,6 +17,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/safetensors"
 	"github.com/libtorch-go/libtorch/torch/signal/windows"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
+	"github.com/libtorch-go/libtorch/vision/datasets"
 	"github.com/libtorch-go/libtorch/vision/models"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
@@ -37,11 +40,19 @@ var otherCases = cases{
 		_, _ = cuda.On.String(), cuda.TF32.String()
 	},
 	"comparisons": func() {
-		x := torch.RandN(2)
+		x, t := torch.RandN(2), recorder{}
+		torchtest.Equal(t, x, x)
+		torchtest.AllClose(t, x, x)
 		torchtest.DefaultTolerance(torch.Float32)
 		torchtest.Devices()
-		check(torchtest.CheckGradients(func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{in[0].Mul(in[0])} },
-			[]torch.Tensor{x.To(torch.Float64).SetRequiresGrad(true)}))
+		square := func(in []torch.Tensor) []torch.Tensor { return []torch.Tensor{in[0].Mul(in[0])} }
+		torchtest.GradCheck(t, square, []torch.Tensor{x.To(torch.Float64).SetRequiresGrad(true)})
+		check(torchtest.CheckGradients(square, []torch.Tensor{x.To(torch.Float64).SetRequiresGrad(true)}))
+	},
+	"datasets": func() {
+		d := datasets.CIFAR10Slice(false).Head(2)
+		_, _, _ = d.Classes(), d.Len(), must(datasets.DefaultRoot())
+		d.Tensors()
 	},
 	"models": func() {
 		models.Names()
@@ -56,6 +67,13 @@ var otherCases = cases{
 		transforms.RandomHorizontalFlip(images, r)
 	},
 }
+
+// recorder is a test within a case: it must not fail.
+type recorder struct{ testing.TB }
+
+func (recorder) Helper() {}
+
+func (recorder) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
 // numbers is a set whose samples are numbers.
 type numbers int

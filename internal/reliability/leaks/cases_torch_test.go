@@ -50,7 +50,7 @@ var torchCases = cases{
 	},
 	"errors": func() {
 		err := torch.Try(func() { torch.Ones(2).Select(0, 9) })
-		_, _ = err.Error(), errors.Is(err, torch.ErrIndex)
+		_, _, _ = err.Error(), errors.Is(err, torch.ErrIndex), errors.Unwrap(err)
 		refuse(torch.Try(func() { torch.Throw("a test", torch.KindValue, "no %d", 1) }))
 		_ = must(torch.Try1(func() torch.Tensor { return random(2) }))
 	},
@@ -71,7 +71,9 @@ var torchCases = cases{
 	},
 	"library": func() {
 		check(torch.Load())
-		torch.Version()
+		_, _ = torch.Version(), torch.Config()
+		torch.Operators()
+		check(torch.Unhealthy())
 		torch.NumThreads()
 		torch.SetNumThreads(1)
 		torch.NumInteropThreads()
@@ -83,6 +85,12 @@ var torchCases = cases{
 		torch.Inference(func() { torch.IsInference() })
 		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, DType: torch.BFloat16}, func() { random(2, 2).MM(parameter(2, 2)) })
 		torch.WithDevice(torch.CPU, func() { torch.Autocasting(torch.CPU) })
+	},
+	"limits": func() {
+		torch.SetMemoryLimits(torch.CPU, torch.SetMemoryLimits(torch.CPU, torch.MemoryLimits{}))
+		torch.SetConcurrency(torch.SetConcurrency(1))
+		torch.Concurrency()
+		torch.ResetPeakMemory()
 	},
 	"goroutines": func() {
 		var done sync.WaitGroup
@@ -106,6 +114,8 @@ var torchCases = cases{
 		torch.Unscoped(func() { random(2) })
 		torch.Close(random(2).Alias(), random(2))
 		_ = torch.Stats().Live()
+		torch.Scopes()
+		torch.LiveOrigins()
 	},
 }
 
