@@ -2,6 +2,8 @@ package modparity
 
 import (
 	"reflect"
+	"runtime"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
@@ -143,23 +145,27 @@ var constructors = map[signature][]any{
 	},
 }
 
-// modules has them under their names, which are those of their types.
+// modules has them under their names: NewLinear makes a Linear, ReLU is a ReLU.
 var modules = func() map[string]entry {
 	list := map[string]entry{}
 	for names, made := range constructors {
 		for _, m := range made {
-			t := reflect.TypeOf(m)
-			if t.Kind() == reflect.Func {
-				t = t.Out(0)
-			}
-			if t.Kind() == reflect.Pointer {
-				t = t.Elem()
-			}
-			list[t.Name()] = entry{m, names}
+			list[nameOf(m)] = entry{m, names}
 		}
 	}
 	return list
 }()
+
+func nameOf(m any) string {
+	t := reflect.TypeOf(m)
+	if t.Kind() != reflect.Func {
+		return t.Name()
+	}
+	if _, name, ok := strings.Cut(runtime.FuncForPC(reflect.ValueOf(m).Pointer()).Name(), "/nn.New"); ok {
+		return name
+	}
+	return t.Out(0).Name()
+}
 
 // elsewhere are modules of torch.nn that are not compared, and why.
 var elsewhere = map[string]string{

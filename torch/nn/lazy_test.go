@@ -23,7 +23,7 @@ func TestLazyLayersTakeTheirInputFromTheFirstTensor(t *testing.T) {
 		torchtest.Equal(t, second, first)
 		require.Equal(t, []int{2, 5}, first.Shape())
 		require.Equal(t, 4*3*3*3+4+8+4*4*3*5+5, nn.NumParameters(m))
-		require.False(t, m[1].(*nn.LazyBatchNorm2d).Mode.Training(), "the mode stays")
+		require.False(t, m[1].(*nn.LazyBatchNorm2d).Layer.Mode.Training(), "the mode stays")
 		require.Error(t, torch.Try(func() { m.Forward(torch.Ones(2, 4, 6, 5)) }), "of other channels")
 	})
 }
@@ -33,5 +33,5 @@ func TestLazyLayersOutliveTheScopeOfTheFirstTensor(t *testing.T) {
 	m := nn.NewLazyConvTranspose1d(2, 3, nil)
 	defer nn.Close(m)
 	torch.Scope(func() { m.Forward(torch.Ones(3, 4)) })
-	require.Equal(t, []int{3, 2, 3}, m.Weight.Shape())
+	require.Equal(t, []int{3, 2, 3}, m.Layer.Weight.Shape())
 }
