@@ -7,6 +7,7 @@
 #include <c10/util/Exception.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <tuple>
@@ -103,7 +104,7 @@ void Results::words(const std::vector<uint64_t>& list) {
 	if (heap == nullptr) {
 		throw std::bad_alloc();
 	}
-	std::memcpy(heap, list.data(), list.size() * sizeof(uint64_t));
+	std::copy(list.begin(), list.end(), heap); // not memcpy, to which an empty list would hand nullptr
 	f->more = reinterpret_cast<uint64_t>(heap);
 }
 
@@ -113,7 +114,7 @@ void Results::string(std::string_view s) {
 	if (heap == nullptr) {
 		throw std::bad_alloc();
 	}
-	std::memcpy(heap, s.data(), s.size());
+	std::copy(s.begin(), s.end(), heap);
 	f->more = reinterpret_cast<uint64_t>(heap);
 }
 
