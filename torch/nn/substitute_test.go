@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -69,4 +70,13 @@ func TestWithTensorsAtOnce(t *testing.T) {
 	require.NoError(t, group.Wait())
 	require.True(t, slices.IsSorted(results))
 	require.Equal(t, 30.0, results[15])
+}
+
+func ExampleWithTensors() {
+	net := nn.Sequential{nn.NewLinear(2, 1, nil), nn.ReLU{}}
+	torch.Scope(func() {
+		ones := map[string]torch.Tensor{"0.weight": torch.Ones(1, 2), "0.bias": torch.Ones(1)}
+		fmt.Println(nn.WithTensors(net, ones).Forward(torch.FromSlice([]float32{3, 4})))
+	})
+	// Output: tensor([8.])
 }
