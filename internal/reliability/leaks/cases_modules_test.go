@@ -66,6 +66,15 @@ var moduleCases = cases{
 			h.Remove()
 		}
 	},
+	"checkpoints": func() {
+		m, x := nn.Sequential{nn.NewLinear(3, 3, nil), nn.Tanh{}}, parameter(2, 3)
+		first := func(in ...torch.Tensor) torch.Tensor { return m.Forward(in[0]) }
+		all := func(in ...torch.Tensor) []torch.Tensor { return []torch.Tensor{m.Forward(in[0])} }
+		nn.Checkpoint(first, x).Sum().Backward()
+		nn.CheckpointAll(all, x)[0].Sum().Backward()
+		nn.CheckpointSequential(m, 2, x).Sum().Backward()
+		torch.ClearGrads([]torch.Tensor{x})
+	},
 	"summary": func() { _ = nn.Summary(network(), image(2)).String() },
 	"packed sequences": func() {
 		p := rnn.PackSequence([]torch.Tensor{random(3, 2), random(2, 2)}, nil)
