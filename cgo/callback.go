@@ -228,7 +228,7 @@ type trip struct {
 
 func (c *Call) passBack() {
 	words := c.long
-	if words == nil {
+	if len(words) == 0 {
 		words = c.words[:]
 	}
 	t := &trip{words: slices.Clone(words)}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 // here is this line of the caller, as errors name it.
@@ -20,7 +21,7 @@ func here(offset int) string {
 }
 
 func TestDetectAnomalyNamesTheLine(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	cases := []struct {
 		name, node, text string
 		fn               func(x torch.Tensor) (loss torch.Tensor, line string)
@@ -67,7 +68,7 @@ func TestDetectAnomalyNamesTheLine(t *testing.T) {
 
 // A node of a second derivative came about in the backward pass of another.
 func TestDetectAnomalyInDoubleBackward(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		torch.DetectAnomaly(func() {
 			x := leaf(0)
@@ -84,7 +85,7 @@ func TestDetectAnomalyInDoubleBackward(t *testing.T) {
 }
 
 func TestDetectAnomalyRegions(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		nan := func(x torch.Tensor) error {
 			return torch.Try(func() { x.Sqrt().Mul(torch.Zeros(1)).Sum().Backward() })
@@ -111,7 +112,7 @@ func TestDetectAnomalyRegions(t *testing.T) {
 }
 
 func TestDetectAnomalyOnManyGoroutines(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {

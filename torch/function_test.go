@@ -59,7 +59,7 @@ func (gate) Backward(ctx *torch.FunctionCtx, grads []torch.Tensor) []torch.Tenso
 }
 
 func TestFunctionsAreThoseOfPython(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	a := ask(t, `
 class MyExp(torch.autograd.Function):
     @staticmethod
@@ -110,7 +110,7 @@ y, text = [loss, *first, x.grad, z.grad], e.grad_fn.name() + " " + u.grad_fn.nam
 }
 
 func TestFunctionGradCheck(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		in := []torch.Tensor{leaf(0.3, -1, 2), leaf(1.5, 0.1, -0.7)}
 		apply := func(in []torch.Tensor) []torch.Tensor {
@@ -146,7 +146,7 @@ func (c custom) Backward(ctx *torch.FunctionCtx, grads []torch.Tensor) []torch.T
 }
 
 func TestFunctionMarks(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(3, 1, 2)
 		var materialized, needed []bool
@@ -193,7 +193,7 @@ func TestFunctionMarks(t *testing.T) {
 }
 
 func TestFunctionIsRecordedWhereNeeded(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		before := torch.Stats().Live()
 		torch.NoGrad(func() { assert.False(t, torch.Apply1(MyExp{}, leaf(1)).RequiresGrad()) })
@@ -206,7 +206,7 @@ func TestFunctionIsRecordedWhereNeeded(t *testing.T) {
 }
 
 func TestFunctionErrors(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	returns := func(list ...torch.Tensor) custom {
 		return custom{backward: func(*torch.FunctionCtx, []torch.Tensor) []torch.Tensor { return list }}
 	}
@@ -264,7 +264,7 @@ func TestFunctionErrors(t *testing.T) {
 
 // What a function saves lives as long as the graph, and no longer.
 func TestFunctionFreesWhatItSaved(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	const bytes = 1 << 20
 	torch.Scope(func() {
 		x := torch.TensorOptions{RequiresGrad: true}.Ones(1)

@@ -16,23 +16,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// noLoans is NoLeaks that also wants libtorch to let go of all Go functions.
-func noLoans(t testing.TB) {
-	t.Helper()
-	torchtest.NoLeaks(t)
-	before := cgo.LentValues()
-	t.Cleanup(func() {
-		for range 10 {
-			if torch.GC(); cgo.LentValues() == before {
-				return
-			}
-		}
-		t.Errorf("Go values that libtorch refers to: %d before, %d after", before, cgo.LentValues())
-	})
-}
-
 func TestHooksAreThoseOfPython(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	a := ask(t, `
 order = []
 def hook(name, f):
@@ -92,7 +77,7 @@ y, text = [x.grad, w.grad, h.grad], " ".join(order)
 }
 
 func TestHookOnOneOfManyOutputs(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(1, 2, 3, 4)
 		parts := x.Chunk(2)
@@ -113,7 +98,7 @@ func TestHookOnOneOfManyOutputs(t *testing.T) {
 
 // An optimizer step in the hook leaves no gradient behind.
 func TestPostAccumulateGradHook(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		w := leaf(1, 2)
 		h := w.RegisterPostAccumulateGradHook(func(p torch.Tensor) {
@@ -130,7 +115,7 @@ func TestPostAccumulateGradHook(t *testing.T) {
 }
 
 func TestHooksRunWhereTheGraphIsRecorded(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(3)
 		var recording []bool
@@ -148,7 +133,7 @@ func TestHooksRunWhereTheGraphIsRecorded(t *testing.T) {
 }
 
 func TestHookErrors(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		w, fixed := leaf(1, 2), torch.Ones(2)
 		keep := func(g torch.Tensor) torch.Tensor { return g }
@@ -188,7 +173,7 @@ func TestHookErrors(t *testing.T) {
 }
 
 func TestPanicsInCallbacksComeBack(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	boom := errors.New("boom")
 	panics := []struct {
 		name, text string
@@ -252,7 +237,7 @@ func (f failing) Backward(_ *torch.FunctionCtx, grads []torch.Tensor) []torch.Te
 
 // A test that fails in a hook ends its goroutine: the way there leads through libtorch.
 func TestGoexitInCallbackEndsTheCaller(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(1, 2)
 		h := x.RegisterHook(func(g torch.Tensor) torch.Tensor {
@@ -276,7 +261,7 @@ func TestGoexitInCallbackEndsTheCaller(t *testing.T) {
 }
 
 func TestCallbackThatCallsBackward(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	var nest func(depth int) torch.Tensor
 	nest = func(depth int) torch.Tensor {
 		x := leaf(float64(depth))
@@ -297,7 +282,7 @@ func TestCallbackThatCallsBackward(t *testing.T) {
 }
 
 func TestManyGoroutinesWithHooks(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	shared := leaf(2)
 	var calls sync.Map
 	h := shared.RegisterHook(func(g torch.Tensor) torch.Tensor { calls.Store(g.Float64(), true); return torch.Tensor{} })
@@ -327,7 +312,7 @@ func TestManyGoroutinesWithHooks(t *testing.T) {
 }
 
 func TestSavedTensorsHooks(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(1, 2, 3)
 		packed, unpacked, closed := 0, 0, 0
@@ -370,7 +355,7 @@ func (p *parcel) Close() {
 
 // An operator that runs autograd by itself, called by name, may run Go functions, too.
 func TestHooksUnderCall(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(1, 2)
 		x.RegisterHook(func(g torch.Tensor) torch.Tensor { return g.MulScalar(3) })
@@ -381,7 +366,7 @@ func TestHooksUnderCall(t *testing.T) {
 
 // Every other way to run autograd inside of an operator is refused: the process must not end.
 func TestHooksInsideOtherCalls(t *testing.T) {
-	noLoans(t)
+	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(1, 2)
 		backward := func() *cgo.Error {
