@@ -109,7 +109,9 @@ func (r *ResNet) initialize(zeroResidual bool) {
 }
 
 // Forward maps images [N, 3, H, W] to scores [N, classes].
-func (r *ResNet) Forward(x torch.Tensor) torch.Tensor {
+func (r *ResNet) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(r, x, r.forward) }
+
+func (r *ResNet) forward(x torch.Tensor) torch.Tensor {
 	return nn.Chain(x, r.Conv1, r.BN1, r.ReLU, r.MaxPool, r.Layer1, r.Layer2, r.Layer3, r.Layer4, r.AvgPool, nn.Flatten{}, r.FC)
 }
 
@@ -147,7 +149,9 @@ func newBasicBlock(in, planes, stride int) (nn.Layer, int) {
 }
 
 // Forward maps [N, in, H, W] to [N, planes, H/stride, W/stride].
-func (b *BasicBlock) Forward(x torch.Tensor) torch.Tensor {
+func (b *BasicBlock) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(b, x, b.forward) }
+
+func (b *BasicBlock) forward(x torch.Tensor) torch.Tensor {
 	return residual(x, nn.Chain(x, b.Conv1, b.BN1, b.ReLU, b.Conv2, b.BN2), b.Downsample, b.ReLU)
 }
 
@@ -180,7 +184,9 @@ func newBottleneck(in, planes, stride int) (nn.Layer, int) {
 }
 
 // Forward maps [N, in, H, W] to [N, 4*planes, H/stride, W/stride].
-func (b *Bottleneck) Forward(x torch.Tensor) torch.Tensor {
+func (b *Bottleneck) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(b, x, b.forward) }
+
+func (b *Bottleneck) forward(x torch.Tensor) torch.Tensor {
 	return residual(x, nn.Chain(x, b.Conv1, b.BN1, b.ReLU, b.Conv2, b.BN2, b.ReLU, b.Conv3, b.BN3), b.Downsample, b.ReLU)
 }
 
