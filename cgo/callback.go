@@ -90,6 +90,8 @@ type Turn struct {
 
 // serve runs a callback for C++. It returns the number of its failure, or 0.
 func serve(id, arg uint64, in, out []uint64) uint64 {
+	gate.callbacks.Add(1)
+	defer gate.callbacks.Add(-1)
 	callback := Lent(id).(*Callback)
 	failed := contain(func() {
 		scope, err := EnterScope()

@@ -16,6 +16,7 @@ var gate struct {
 	permits          atomic.Pointer[permits] // nil until the first heavy call
 	running, waiting atomic.Int64
 	waited           atomic.Int64
+	callbacks        atomic.Int64 // Go functions that libtorch is in
 }
 
 type permits struct {
@@ -56,10 +57,15 @@ func currentPermits() *permits {
 	return p
 }
 
-// admit waits for a place in the gate, and returns where to give it back.
+// admit waits for a place in the gate, and returns where to give it back. It does not wait
+// while libtorch is in a Go function: that may be the caller, and the place be held by the
+// call which led there.
 func admit() *permits {
 	p := currentPermits()
 	if !p.TryAcquire(1) {
+		if gate.callbacks.Load() > 0 {
+			return nil
+		}
 		p = p.wait()
 	}
 	gate.running.Add(1)
@@ -80,6 +86,9 @@ func (p *permits) wait() *permits {
 }
 
 func (p *permits) leave() {
+	if p == nil {
+		return
+	}
 	gate.running.Add(-1)
 	p.Release(1)
 }

@@ -55,6 +55,10 @@
 // [NoGrad], [Inference], [WithAutocast]. They hold for the code inside, on whatever goroutine
 // it runs, and end with it.
 //
+// Go takes part in the backward pass by hooks ([Tensor.RegisterHook]) and by operations whose
+// derivative is written in Go ([Function]); what panics there comes back from Backward as an
+// error. [DetectAnomaly] finds the line of the program that a NaN or a failure comes from.
+//
 // # Goroutines
 //
 // Tensors may be read from any goroutine. As with maps, a tensor that one goroutine

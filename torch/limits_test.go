@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -196,4 +197,32 @@ func TestConcurrencyFollowsTheProcessors(t *testing.T) {
 		workers.Wait()
 	}
 	require.Equal(t, n+1, torch.Concurrency().Limit)
+}
+
+// A hook that comes in while a backward pass has the only place computes all the same.
+func TestHooksPassTheGate(t *testing.T) {
+	torchtest.NoLeaks(t)
+	require.Zero(t, torch.SetConcurrency(1))
+	defer torch.SetConcurrency(0)
+	w := torch.Eye(512).SetRequiresGrad(true)
+	var ran atomic.Int64
+	for ran.Load() == 0 {
+		y := w
+		for range 10 {
+			y = y.MM(w)
+		}
+		trained := make(chan bool)
+		go func() {
+			defer close(trained)
+			y.Sum().Backward()
+		}()
+		time.Sleep(2 * time.Millisecond) // usually it has begun, and not ended
+		hook := w.RegisterHook(func(g torch.Tensor) torch.Tensor {
+			ran.Add(1)
+			return g.MM(g)
+		})
+		<-trained
+		hook.Remove()
+	}
+	torch.ClearGrads([]torch.Tensor{w})
 }
