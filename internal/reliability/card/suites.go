@@ -59,7 +59,7 @@ var suites = []suite{
 	{
 		name: "modes", title: "Modes of goroutines that change threads",
 		what:     "64 goroutines enter gradient, inference, autocast and device modes and yield, 2,000 times each; panics and exits inside.",
-		packages: []string{"./torch"}, tests: "Mode|Autocast",
+		packages: []string{"./torch", service}, tests: "Mode|Autocast",
 	},
 	{
 		name: "serving", title: "A thousand callers of one network",
