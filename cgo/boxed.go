@@ -68,8 +68,11 @@ func (c *Call) BoxGenerator(h *Handle) { c.put(boxGenerator); c.Object(h) }
 // Tuple is a result of several values, told apart from a list of them.
 type Tuple []any
 
+// DeviceCode is a device as it travels: see [DeviceName].
+type DeviceCode uint64
+
 // Boxed takes the results of a boxed call: nil, *Handle, int64, float64, bool,
-// complex128, string, []any or Tuple each.
+// complex128, string, DeviceCode, []any or Tuple each.
 func (c *Call) Boxed() []any {
 	r := boxReader{words: c.Words(1), scope: c.frame.scope}
 	return r.values(c.IntResult(0))
@@ -111,6 +114,8 @@ func (r *boxReader) value() any {
 		return r.text(int(r.next()))
 	case boxList:
 		return r.values(int(r.next()))
+	case boxDevice:
+		return DeviceCode(r.next())
 	case boxTuple:
 		return Tuple(r.values(int(r.next())))
 	default:

@@ -45,6 +45,13 @@ static const char* cuda_shim_open(const char* path, tg_cuda_api* out) {
 	return NULL;
 }
 
+static int library_is_open(const char* name) {
+	void* lib = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+	return lib && !dlclose(lib);
+}
+
+static int symbol_is_known(const char* name) { return dlsym(RTLD_DEFAULT, name) != NULL; }
+
 static uint64_t abi_version(void) {
 	uint64_t (*fn)(void) = (uint64_t (*)(void))dlsym(RTLD_DEFAULT, "aoti_torch_abi_version");
 	return fn ? fn() : 0;
@@ -111,6 +118,20 @@ func openLibrary(path string, lazy, global bool) error {
 	p := C.CString(path)
 	defer C.free(unsafe.Pointer(p))
 	return loadError(C.library_open(p, flag(lazy), flag(global)))
+}
+
+// LibraryIsOpen tells whether a shared library of that name (its soname) is in the process.
+func LibraryIsOpen(name string) bool {
+	p := C.CString(name)
+	defer C.free(unsafe.Pointer(p))
+	return C.library_is_open(p) != 0
+}
+
+// SymbolIsKnown tells whether libtorch, or a library opened for all to see, has that symbol.
+func SymbolIsKnown(name string) bool {
+	p := C.CString(name)
+	defer C.free(unsafe.Pointer(p))
+	return C.symbol_is_known(p) != 0
 }
 
 // openShim loads our own library and takes over its table.

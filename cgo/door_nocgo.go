@@ -23,6 +23,10 @@ func openShim(string) (shimInfo, error)                { return shimInfo{}, errN
 func openCUDAShim(string) (shimInfo, error)            { return shimInfo{}, errNoCgo }
 func loadedTorch() int                                 { return 0 }
 
+// LibraryIsOpen and SymbolIsKnown know of nothing.
+func LibraryIsOpen(string) bool { return false }
+func SymbolIsKnown(string) bool { return false }
+
 // Cos, Log and Pow stand in for the C library's.
 func Cos(x float64) float64    { return math.Cos(x) }
 func Log(x float64) float64    { return math.Log(x) }

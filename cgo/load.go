@@ -22,6 +22,8 @@ const shimName = "libtorchgo.so"
 var (
 	loaded  atomic.Bool
 	loading sync.Mutex
+	// torchHome is the folder of the libtorch in use: it has lib/ and include/.
+	torchHome string
 	// noCUDA says why the CUDA half is absent; nil once it is loaded.
 	noCUDA = errors.New("libtorch has not been loaded yet")
 )
@@ -116,8 +118,26 @@ func torchDir(home string) (dir, why string) {
 	return filepath.Join(home, "libtorch", "torch"), "beside the shim"
 }
 
+// TorchDir is the folder of the libtorch in use, with lib/ and, as a rule, include/.
+func TorchDir() (string, error) {
+	if err := Load(); err != nil {
+		return "", err
+	}
+	return torchHome, nil
+}
+
+// OpenLibrary opens a shared library whose symbols all see, for the rest of the process's
+// life. lazy leaves functions that nobody has until they are called, which ends the process.
+func OpenLibrary(path string, lazy bool) error {
+	if err := Load(); err != nil {
+		return err
+	}
+	return openLibrary(path, lazy, true)
+}
+
 func open(home string) error {
 	dir, why := torchDir(home)
+	torchHome = dir
 	lib := filepath.Join(dir, "lib")
 	for _, name := range []string{"libc10.so", "libtorch_cpu.so"} {
 		if err := openLibrary(filepath.Join(lib, name), true, true); err != nil {

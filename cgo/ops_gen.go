@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0x6cfea75a033f5a0d
+const opsHash uint64 = 0x60da38edf5d41a14
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 74
+const opsByHand Op = 89
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -85,1915 +85,1930 @@ const (
 	OpBackwardNumber                                         Op = 71   // backward_number
 	OpSetAnomaly                                             Op = 72   // set_anomaly
 	OpDropped                                                Op = 73   // dropped
-	OpAtenAndScalar                                          Op = 74   // __and__.Scalar
-	OpAtenAndTensor                                          Op = 75   // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 76   // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 77   // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 78   // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 79   // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 80   // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 81   // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 82   // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 83   // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 84   // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 85   // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 86   // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 87   // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 88   // __or__.Scalar
-	OpAtenOrTensor                                           Op = 89   // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 90   // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 91   // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 92   // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 93   // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 94   // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 95   // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 96   // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 97   // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 98   // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 99   // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 100  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 101  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 102  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 103  // _addmm_activation
-	OpAtenAMinMax                                            Op = 104  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 105  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 106  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 107  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 108  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 109  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 110  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 111  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 112  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 113  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 114  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 115  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 116  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 117  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 118  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 119  // _cast_Byte
-	OpAtenCastChar                                           Op = 120  // _cast_Char
-	OpAtenCastDouble                                         Op = 121  // _cast_Double
-	OpAtenCastFloat                                          Op = 122  // _cast_Float
-	OpAtenCastHalf                                           Op = 123  // _cast_Half
-	OpAtenCastInt                                            Op = 124  // _cast_Int
-	OpAtenCastLong                                           Op = 125  // _cast_Long
-	OpAtenCastShort                                          Op = 126  // _cast_Short
-	OpAtenCDistBackward                                      Op = 127  // _cdist_backward
-	OpAtenCDistForward                                       Op = 128  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 129  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 130  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 131  // _chunk_cat
-	OpAtenCoalesce                                           Op = 132  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 133  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 134  // _compute_linear_combination
-	OpAtenConj                                               Op = 135  // _conj
-	OpAtenConjCopy                                           Op = 136  // _conj_copy
-	OpAtenConjPhysical                                       Op = 137  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 138  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 139  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 140  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 141  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 142  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 143  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 144  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 145  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 146  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 147  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 148  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 149  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 150  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 151  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 152  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 153  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 154  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 155  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 156  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 157  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 158  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 159  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 160  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 161  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 162  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 163  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 164  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 165  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 166  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 167  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 168  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 169  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 170  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 171  // _dimI
-	OpAtenDimV                                               Op = 172  // _dimV
-	OpAtenDimArange                                          Op = 173  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 174  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 175  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 176  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 177  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 178  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 179  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 180  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 181  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 182  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 183  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 184  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 185  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 186  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 187  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 188  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 189  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 190  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 191  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 192  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 193  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 194  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 195  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 196  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 197  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 198  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 199  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 200  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 201  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 202  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 203  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 204  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 205  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 206  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 207  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 208  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 209  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 210  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 211  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 212  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 213  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 214  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 215  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 216  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 217  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 218  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 219  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 220  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 221  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 222  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 223  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 224  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 225  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 226  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 227  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 228  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 229  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 230  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 231  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 232  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 233  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 234  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 235  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 236  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 237  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 238  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 239  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 240  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 241  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 242  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 243  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 244  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 245  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 246  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 247  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 248  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 249  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 250  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 251  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 252  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 253  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 254  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 255  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 256  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 257  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 258  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 259  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 260  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 261  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 262  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 263  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 264  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 265  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 266  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 267  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 268  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 269  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 270  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 271  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 272  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 273  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 274  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 275  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 276  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 277  // _foreach_log
-	OpAtenForeachLog10                                       Op = 278  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 279  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 280  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 281  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 282  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 283  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 284  // _foreach_log_
-	OpAtenForeachMax                                         Op = 285  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 286  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 287  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 288  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 289  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 290  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 291  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 292  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 293  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 294  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 295  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 296  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 297  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 298  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 299  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 300  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 301  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 302  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 303  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 304  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 305  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 306  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 307  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 308  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 309  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 310  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 311  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 312  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 313  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 314  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 315  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 316  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 317  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 318  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 319  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 320  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 321  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 322  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 323  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 324  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 325  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 326  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 327  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 328  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 329  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 330  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 331  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 332  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 333  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 334  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 335  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 336  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 337  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 338  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 339  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 340  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 341  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 342  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 343  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 344  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 345  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 346  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 347  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 348  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 349  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 350  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 351  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 352  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 353  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 354  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 355  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 356  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 357  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 358  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 359  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 360  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 361  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 362  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 363  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 364  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 365  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 366  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 367  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 368  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 369  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 370  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 371  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 372  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 373  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 374  // _index_put_impl_
-	OpAtenIndices                                            Op = 375  // _indices
-	OpAtenIndicesCopy                                        Op = 376  // _indices_copy
-	OpAtenIntMM                                              Op = 377  // _int_mm
-	OpAtenIsAllTrue                                          Op = 378  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 379  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 380  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 381  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 382  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 383  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 384  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 385  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 386  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 387  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 388  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 389  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 390  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 391  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 392  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 393  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 394  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 395  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 396  // _make_dep_token
-	OpAtenMakeDual                                           Op = 397  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 398  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 399  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 400  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 401  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 402  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 403  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 404  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 405  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 406  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 407  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 408  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 409  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 410  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 411  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 412  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 413  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 414  // _neg_view
-	OpAtenNegViewCopy                                        Op = 415  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 416  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 417  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 418  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 419  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 420  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 421  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 422  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 423  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 424  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 425  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 426  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 427  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 428  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 429  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 430  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 431  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 432  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 433  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 434  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 435  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 436  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 437  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 438  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 439  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 440  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 441  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 442  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 443  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 444  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 445  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 446  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 447  // _pad_circular
-	OpAtenPadEnum                                            Op = 448  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 449  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 450  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 451  // _pdist_backward
-	OpAtenPDistForward                                       Op = 452  // _pdist_forward
-	OpAtenPinMemory                                          Op = 453  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 454  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 455  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 456  // _print
-	OpAtenPropagateXLAData                                   Op = 457  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 458  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 459  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 460  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 461  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 462  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 463  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 464  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 465  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 466  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 467  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 468  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 469  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 470  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 471  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 472  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 473  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 474  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 475  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 476  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 477  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 478  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 479  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 480  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 481  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 482  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 483  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 484  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 485  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 486  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 487  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 488  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 489  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 490  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 491  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 492  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 493  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 494  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 495  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 496  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 497  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 498  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 499  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 500  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 501  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 502  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 503  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 504  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 505  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 506  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 507  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 508  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 509  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 510  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 511  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 512  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 513  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 514  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 515  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 516  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 517  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 518  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 519  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 520  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 521  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 522  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 523  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 524  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 525  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 526  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 527  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 528  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 529  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 530  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 531  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 532  // _spdiags
-	OpAtenSpsolve                                            Op = 533  // _spsolve
-	OpAtenStack                                              Op = 534  // _stack
-	OpAtenStandardGamma                                      Op = 535  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 536  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 537  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 538  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 539  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 540  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 541  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 542  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 543  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 544  // _to_copy
-	OpAtenToCPU                                              Op = 545  // _to_cpu
-	OpAtenToDense                                            Op = 546  // _to_dense
-	OpAtenToSparse                                           Op = 547  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 548  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 549  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 550  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 551  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 552  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 553  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 554  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 555  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 556  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 557  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 558  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 559  // _unique
-	OpAtenUnique2                                            Op = 560  // _unique2
-	OpAtenUnpackDual                                         Op = 561  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 562  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 563  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 564  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 565  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 566  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 567  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 568  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 569  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 570  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 571  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 572  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 573  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 574  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 575  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 576  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 577  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 578  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 579  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 580  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 581  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 582  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 583  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 584  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 585  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 586  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 587  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 588  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 589  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 590  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 591  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 592  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 593  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 594  // _values
-	OpAtenValuesCopy                                         Op = 595  // _values_copy
-	OpAtenVersion                                            Op = 596  // _version
-	OpAtenWeightInt4PackMM                                   Op = 597  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 598  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 599  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 600  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 601  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 602  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 603  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 604  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 605  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 606  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 607  // abs
-	OpAbsInPlace                                             Op = 608  // abs_
-	OpAbsolute                                               Op = 609  // absolute
-	OpAbsoluteInPlace                                        Op = 610  // absolute_
-	OpAcos                                                   Op = 611  // acos
-	OpAcosInPlace                                            Op = 612  // acos_
-	OpAcosh                                                  Op = 613  // acosh
-	OpAcoshInPlace                                           Op = 614  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 615  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 616  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 617  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 618  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 619  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 620  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 621  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 622  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 623  // add.Scalar
-	OpAddTensor                                              Op = 624  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 625  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 626  // add_.Tensor
-	OpAddBMM                                                 Op = 627  // addbmm
-	OpAddBMMInPlace                                          Op = 628  // addbmm_
-	OpAddCDiv                                                Op = 629  // addcdiv
-	OpAddCDivInPlace                                         Op = 630  // addcdiv_
-	OpAddCMul                                                Op = 631  // addcmul
-	OpAddCMulInPlace                                         Op = 632  // addcmul_
-	OpAddMM                                                  Op = 633  // addmm
-	OpAddMMDType                                             Op = 634  // addmm.dtype
-	OpAddMMInPlace                                           Op = 635  // addmm_
-	OpAddMV                                                  Op = 636  // addmv
-	OpAddMVInPlace                                           Op = 637  // addmv_
-	OpAddR                                                   Op = 638  // addr
-	OpAddRInPlace                                            Op = 639  // addr_
-	OpAdjoint                                                Op = 640  // adjoint
-	OpAffineGridGenerator                                    Op = 641  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 642  // affine_grid_generator_backward
-	OpAlias                                                  Op = 643  // alias
-	OpAliasCopy                                              Op = 644  // alias_copy
-	OpAlignAs                                                Op = 645  // align_as
-	OpAlignTensors                                           Op = 646  // align_tensors
-	OpAll                                                    Op = 647  // all
-	OpAllDim                                                 Op = 648  // all.dim
-	OpAllDims                                                Op = 649  // all.dims
-	OpAllClose                                               Op = 650  // allclose
-	OpAlphaDropout                                           Op = 651  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 652  // alpha_dropout_
-	OpAMax                                                   Op = 653  // amax
-	OpAMin                                                   Op = 654  // amin
-	OpAMinMax                                                Op = 655  // aminmax
-	OpAngle                                                  Op = 656  // angle
-	OpAny                                                    Op = 657  // any
-	OpAnyDim                                                 Op = 658  // any.dim
-	OpAnyDims                                                Op = 659  // any.dims
-	OpArange                                                 Op = 660  // arange
-	OpArangeStart                                            Op = 661  // arange.start
-	OpArangeStartStep                                        Op = 662  // arange.start_step
-	OpArccos                                                 Op = 663  // arccos
-	OpArccosInPlace                                          Op = 664  // arccos_
-	OpArccosh                                                Op = 665  // arccosh
-	OpArccoshInPlace                                         Op = 666  // arccosh_
-	OpArcsin                                                 Op = 667  // arcsin
-	OpArcsinInPlace                                          Op = 668  // arcsin_
-	OpArcsinh                                                Op = 669  // arcsinh
-	OpArcsinhInPlace                                         Op = 670  // arcsinh_
-	OpArctan                                                 Op = 671  // arctan
-	OpArctan2                                                Op = 672  // arctan2
-	OpArctan2InPlace                                         Op = 673  // arctan2_
-	OpArctanInPlace                                          Op = 674  // arctan_
-	OpArctanh                                                Op = 675  // arctanh
-	OpArctanhInPlace                                         Op = 676  // arctanh_
-	OpArgMax                                                 Op = 677  // argmax
-	OpArgMin                                                 Op = 678  // argmin
-	OpArgSort                                                Op = 679  // argsort
-	OpArgSortStable                                          Op = 680  // argsort.stable
-	OpArgWhere                                               Op = 681  // argwhere
-	OpAsStrided                                              Op = 682  // as_strided
-	OpAsStridedInPlace                                       Op = 683  // as_strided_
-	OpAsStridedCopy                                          Op = 684  // as_strided_copy
-	OpAsStridedScatter                                       Op = 685  // as_strided_scatter
-	OpAsin                                                   Op = 686  // asin
-	OpAsinInPlace                                            Op = 687  // asin_
-	OpAsinh                                                  Op = 688  // asinh
-	OpAsinhInPlace                                           Op = 689  // asinh_
-	OpAtan                                                   Op = 690  // atan
-	OpAtan2                                                  Op = 691  // atan2
-	OpAtan2InPlace                                           Op = 692  // atan2_
-	OpAtanInPlace                                            Op = 693  // atan_
-	OpAtanh                                                  Op = 694  // atanh
-	OpAtanhInPlace                                           Op = 695  // atanh_
-	OpAtLeast1d                                              Op = 696  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 697  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 698  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 699  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 700  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 701  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 702  // avg_pool1d
-	OpAvgPool2d                                              Op = 703  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 704  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 705  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 706  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 707  // baddbmm
-	OpBAddBMMDType                                           Op = 708  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 709  // baddbmm_
-	OpBartlettWindow                                         Op = 710  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 711  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 712  // batch_norm
-	OpBatchNormBackward                                      Op = 713  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 714  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 715  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 716  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 717  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 718  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 719  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 720  // batch_norm_update_stats
-	OpBernoulli                                              Op = 721  // bernoulli
-	OpBernoulliP                                             Op = 722  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 723  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 724  // bernoulli_.float
-	OpBilinear                                               Op = 725  // bilinear
-	OpBinaryCrossEntropy                                     Op = 726  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 727  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 728  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 729  // bincount
-	OpBinomial                                               Op = 730  // binomial
-	OpBitwiseAndScalar                                       Op = 731  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 732  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 733  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 734  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 735  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 736  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 737  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 738  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 739  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 740  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 741  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 742  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 743  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 744  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 745  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 746  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 747  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 748  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 749  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 750  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 751  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 752  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 753  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 754  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 755  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 756  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 757  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 758  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 759  // blackman_window.periodic
-	OpBlockDiag                                              Op = 760  // block_diag
-	OpBMM                                                    Op = 761  // bmm
-	OpBMMDType                                               Op = 762  // bmm.dtype
-	OpBroadcastTensors                                       Op = 763  // broadcast_tensors
-	OpBroadcastTo                                            Op = 764  // broadcast_to
-	OpBucketizeScalar                                        Op = 765  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 766  // bucketize.Tensor
-	OpCanCast                                                Op = 767  // can_cast
-	OpCartesianProd                                          Op = 768  // cartesian_prod
-	OpCat                                                    Op = 769  // cat
-	OpCauchyInPlace                                          Op = 770  // cauchy_
-	OpCColIndices                                            Op = 771  // ccol_indices
-	OpCColIndicesCopy                                        Op = 772  // ccol_indices_copy
-	OpCDist                                                  Op = 773  // cdist
-	OpCeil                                                   Op = 774  // ceil
-	OpCeilInPlace                                            Op = 775  // ceil_
-	OpCELU                                                   Op = 776  // celu
-	OpCELUInPlace                                            Op = 777  // celu_
-	OpChainMatMul                                            Op = 778  // chain_matmul
-	OpCHalf                                                  Op = 779  // chalf
-	OpChannelShuffle                                         Op = 780  // channel_shuffle
-	OpCholesky                                               Op = 781  // cholesky
-	OpCholeskyInverse                                        Op = 782  // cholesky_inverse
-	OpCholeskySolve                                          Op = 783  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 784  // choose_qparams_optimized
-	OpChunk                                                  Op = 785  // chunk
-	OpClamp                                                  Op = 786  // clamp
-	OpClampTensor                                            Op = 787  // clamp.Tensor
-	OpClampInPlace                                           Op = 788  // clamp_
-	OpClampInPlaceTensor                                     Op = 789  // clamp_.Tensor
-	OpClampMax                                               Op = 790  // clamp_max
-	OpClampMaxTensor                                         Op = 791  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 792  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 793  // clamp_max_.Tensor
-	OpClampMin                                               Op = 794  // clamp_min
-	OpClampMinTensor                                         Op = 795  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 796  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 797  // clamp_min_.Tensor
-	OpClip                                                   Op = 798  // clip
-	OpClipTensor                                             Op = 799  // clip.Tensor
-	OpClipInPlace                                            Op = 800  // clip_
-	OpClipInPlaceTensor                                      Op = 801  // clip_.Tensor
-	OpClone                                                  Op = 802  // clone
-	OpCoalesce                                               Op = 803  // coalesce
-	OpCol2Im                                                 Op = 804  // col2im
-	OpColIndices                                             Op = 805  // col_indices
-	OpColIndicesCopy                                         Op = 806  // col_indices_copy
-	OpColumnStack                                            Op = 807  // column_stack
-	OpCombinations                                           Op = 808  // combinations
-	OpComplex                                                Op = 809  // complex
-	OpConcat                                                 Op = 810  // concat
-	OpConcatenate                                            Op = 811  // concatenate
-	OpConj                                                   Op = 812  // conj
-	OpConjPhysical                                           Op = 813  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 814  // conj_physical_
-	OpConstantPadND                                          Op = 815  // constant_pad_nd
-	OpContiguous                                             Op = 816  // contiguous
-	OpConv1d                                                 Op = 817  // conv1d
-	OpConv1dPadding                                          Op = 818  // conv1d.padding
-	OpConv2d                                                 Op = 819  // conv2d
-	OpConv2dPadding                                          Op = 820  // conv2d.padding
-	OpConv3d                                                 Op = 821  // conv3d
-	OpConv3dPadding                                          Op = 822  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 823  // conv_depthwise3d
-	OpConvTBC                                                Op = 824  // conv_tbc
-	OpConvTBCBackward                                        Op = 825  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 826  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 827  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 828  // conv_transpose3d.input
-	OpConvolution                                            Op = 829  // convolution
-	OpConvolutionBackward                                    Op = 830  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 831  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 832  // convolution_overrideable
-	OpCopy                                                   Op = 833  // copy
-	OpCopyInPlace                                            Op = 834  // copy_
-	OpCopySparseToSparseInPlace                              Op = 835  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 836  // copysign.Scalar
-	OpCopysignTensor                                         Op = 837  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 838  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 839  // copysign_.Tensor
-	OpCorrCoef                                               Op = 840  // corrcoef
-	OpCos                                                    Op = 841  // cos
-	OpCosInPlace                                             Op = 842  // cos_
-	OpCosh                                                   Op = 843  // cosh
-	OpCoshInPlace                                            Op = 844  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 845  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 846  // cosine_similarity
-	OpCountNonzero                                           Op = 847  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 848  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 849  // cov
-	OpCross                                                  Op = 850  // cross
-	OpCrossEntropyLoss                                       Op = 851  // cross_entropy_loss
-	OpCRowIndices                                            Op = 852  // crow_indices
-	OpCRowIndicesCopy                                        Op = 853  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 854  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 855  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 856  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 857  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 858  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 859  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 860  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 861  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 862  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 863  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 864  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 865  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 866  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 867  // cummax
-	OpCumMaxMinBackward                                      Op = 868  // cummaxmin_backward
-	OpCumMin                                                 Op = 869  // cummin
-	OpCumProd                                                Op = 870  // cumprod
-	OpCumProdInPlace                                         Op = 871  // cumprod_
-	OpCumProdBackward                                        Op = 872  // cumprod_backward
-	OpCumSum                                                 Op = 873  // cumsum
-	OpCumSumInPlace                                          Op = 874  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 875  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 876  // cumulative_trapezoid.x
-	OpData                                                   Op = 877  // data
-	OpDeg2Rad                                                Op = 878  // deg2rad
-	OpDeg2RadInPlace                                         Op = 879  // deg2rad_
-	OpDenseDim                                               Op = 880  // dense_dim
-	OpDequantizeSelf                                         Op = 881  // dequantize.self
-	OpDequantizeTensors                                      Op = 882  // dequantize.tensors
-	OpDet                                                    Op = 883  // det
-	OpDetach                                                 Op = 884  // detach
-	OpDetachInPlace                                          Op = 885  // detach_
-	OpDetachCopy                                             Op = 886  // detach_copy
-	OpDiag                                                   Op = 887  // diag
-	OpDiagEmbed                                              Op = 888  // diag_embed
-	OpDiagFlat                                               Op = 889  // diagflat
-	OpDiagonal                                               Op = 890  // diagonal
-	OpDiagonalBackward                                       Op = 891  // diagonal_backward
-	OpDiagonalCopy                                           Op = 892  // diagonal_copy
-	OpDiagonalScatter                                        Op = 893  // diagonal_scatter
-	OpDiff                                                   Op = 894  // diff
-	OpDigamma                                                Op = 895  // digamma
-	OpDigammaInPlace                                         Op = 896  // digamma_
-	OpDist                                                   Op = 897  // dist
-	OpDivScalar                                              Op = 898  // div.Scalar
-	OpDivScalarMode                                          Op = 899  // div.Scalar_mode
-	OpDivTensor                                              Op = 900  // div.Tensor
-	OpDivTensorMode                                          Op = 901  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 902  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 903  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 904  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 905  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 906  // divide.Scalar
-	OpDivideScalarMode                                       Op = 907  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 908  // divide.Tensor
-	OpDivideTensorMode                                       Op = 909  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 910  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 911  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 912  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 913  // divide_.Tensor_mode
-	OpDot                                                    Op = 914  // dot
-	OpDropout                                                Op = 915  // dropout
-	OpDropoutInPlace                                         Op = 916  // dropout_
-	OpDSplitArray                                            Op = 917  // dsplit.array
-	OpDSplitInt                                              Op = 918  // dsplit.int
-	OpDStack                                                 Op = 919  // dstack
-	OpEinsum                                                 Op = 920  // einsum
-	OpELU                                                    Op = 921  // elu
-	OpELUInPlace                                             Op = 922  // elu_
-	OpELUBackward                                            Op = 923  // elu_backward
-	OpEmbedding                                              Op = 924  // embedding
-	OpEmbeddingBackward                                      Op = 925  // embedding_backward
-	OpEmbeddingBag                                           Op = 926  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 927  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 928  // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 929  // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 930  // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 931  // empty.memory_format
-	OpEmptyLike                                              Op = 932  // empty_like
-	OpEmptyPermuted                                          Op = 933  // empty_permuted
-	OpEmptyQuantized                                         Op = 934  // empty_quantized
-	OpEmptyStrided                                           Op = 935  // empty_strided
-	OpEqScalar                                               Op = 936  // eq.Scalar
-	OpEqTensor                                               Op = 937  // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 938  // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 939  // eq_.Tensor
-	OpEqual                                                  Op = 940  // equal
-	OpErf                                                    Op = 941  // erf
-	OpErfInPlace                                             Op = 942  // erf_
-	OpErfc                                                   Op = 943  // erfc
-	OpErfcInPlace                                            Op = 944  // erfc_
-	OpErfinv                                                 Op = 945  // erfinv
-	OpErfinvInPlace                                          Op = 946  // erfinv_
-	OpExp                                                    Op = 947  // exp
-	OpExp2                                                   Op = 948  // exp2
-	OpExp2InPlace                                            Op = 949  // exp2_
-	OpExpInPlace                                             Op = 950  // exp_
-	OpExpand                                                 Op = 951  // expand
-	OpExpandAs                                               Op = 952  // expand_as
-	OpExpandCopy                                             Op = 953  // expand_copy
-	OpExpm1                                                  Op = 954  // expm1
-	OpExpm1InPlace                                           Op = 955  // expm1_
-	OpExponentialInPlace                                     Op = 956  // exponential_
-	OpEye                                                    Op = 957  // eye
-	OpEyeM                                                   Op = 958  // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 959  // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 960  // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 961  // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 962  // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 963  // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 964  // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 965  // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 966  // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 967  // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 968  // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 969  // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 970  // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 971  // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 972  // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 973  // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 974  // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 975  // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 976  // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 977  // feature_dropout_
-	OpFFTFFT                                                 Op = 978  // fft_fft
-	OpFFTFFT2                                                Op = 979  // fft_fft2
-	OpFFTFFTFreq                                             Op = 980  // fft_fftfreq
-	OpFFTFFTN                                                Op = 981  // fft_fftn
-	OpFFTFFTShift                                            Op = 982  // fft_fftshift
-	OpFFTHFFT                                                Op = 983  // fft_hfft
-	OpFFTHFFT2                                               Op = 984  // fft_hfft2
-	OpFFTHFFTN                                               Op = 985  // fft_hfftn
-	OpFFTIFFT                                                Op = 986  // fft_ifft
-	OpFFTIFFT2                                               Op = 987  // fft_ifft2
-	OpFFTIFFTN                                               Op = 988  // fft_ifftn
-	OpFFTIFFTShift                                           Op = 989  // fft_ifftshift
-	OpFFTIHFFT                                               Op = 990  // fft_ihfft
-	OpFFTIHFFT2                                              Op = 991  // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 992  // fft_ihfftn
-	OpFFTIRFFT                                               Op = 993  // fft_irfft
-	OpFFTIRFFT2                                              Op = 994  // fft_irfft2
-	OpFFTIRFFTN                                              Op = 995  // fft_irfftn
-	OpFFTRFFT                                                Op = 996  // fft_rfft
-	OpFFTRFFT2                                               Op = 997  // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 998  // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 999  // fft_rfftn
-	OpFillScalar                                             Op = 1000 // fill.Scalar
-	OpFillTensor                                             Op = 1001 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1002 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1003 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1004 // fill_diagonal_
-	OpFix                                                    Op = 1005 // fix
-	OpFixInPlace                                             Op = 1006 // fix_
-	OpFlattenUsingInts                                       Op = 1007 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1008 // flatten_dense_tensors
-	OpFlip                                                   Op = 1009 // flip
-	OpFlipLR                                                 Op = 1010 // fliplr
-	OpFlipUD                                                 Op = 1011 // flipud
-	OpFloatPowerScalar                                       Op = 1012 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1013 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1014 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1015 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1016 // float_power_.Tensor
-	OpFloor                                                  Op = 1017 // floor
-	OpFloorInPlace                                           Op = 1018 // floor_
-	OpFloorDivide                                            Op = 1019 // floor_divide
-	OpFloorDivideScalar                                      Op = 1020 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1021 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1022 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1023 // fmax
-	OpFMin                                                   Op = 1024 // fmin
-	OpFModScalar                                             Op = 1025 // fmod.Scalar
-	OpFModTensor                                             Op = 1026 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1027 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1028 // fmod_.Tensor
-	OpFrac                                                   Op = 1029 // frac
-	OpFracInPlace                                            Op = 1030 // frac_
-	OpFractionalMaxPool2d                                    Op = 1031 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1032 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1033 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1034 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1035 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1036 // frobenius_norm.dim
-	OpFromFile                                               Op = 1037 // from_file
-	OpFull                                                   Op = 1038 // full
-	OpFullLike                                               Op = 1039 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1040 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1041 // gather
-	OpGatherBackward                                         Op = 1042 // gather_backward
-	OpGCD                                                    Op = 1043 // gcd
-	OpGCDInPlace                                             Op = 1044 // gcd_
-	OpGeScalar                                               Op = 1045 // ge.Scalar
-	OpGeTensor                                               Op = 1046 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1047 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1048 // ge_.Tensor
-	OpGELU                                                   Op = 1049 // gelu
-	OpGELUInPlace                                            Op = 1050 // gelu_
-	OpGELUBackward                                           Op = 1051 // gelu_backward
-	OpGeometricInPlace                                       Op = 1052 // geometric_
-	OpGeqrf                                                  Op = 1053 // geqrf
-	OpGer                                                    Op = 1054 // ger
-	OpGLU                                                    Op = 1055 // glu
-	OpGLUBackward                                            Op = 1056 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1057 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1058 // glu_jvp
-	OpGradientArray                                          Op = 1059 // gradient.array
-	OpGradientScalararray                                    Op = 1060 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1061 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1062 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1063 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1064 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1065 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1066 // greater.Scalar
-	OpGreaterTensor                                          Op = 1067 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1068 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1069 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1070 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1071 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1072 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1073 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1074 // grid_sampler
-	OpGridSampler2d                                          Op = 1075 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1076 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1077 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1078 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1079 // group_norm
-	OpGRUData                                                Op = 1080 // gru.data
-	OpGRUInput                                               Op = 1081 // gru.input
-	OpGRUCell                                                Op = 1082 // gru_cell
-	OpGtScalar                                               Op = 1083 // gt.Scalar
-	OpGtTensor                                               Op = 1084 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1085 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1086 // gt_.Tensor
-	OpHammingWindow                                          Op = 1087 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1088 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1089 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1090 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1091 // hann_window
-	OpHannWindowPeriodic                                     Op = 1092 // hann_window.periodic
-	OpHardshrink                                             Op = 1093 // hardshrink
-	OpHardshrinkBackward                                     Op = 1094 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1095 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1096 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1097 // hardsigmoid_backward
-	OpHardswish                                              Op = 1098 // hardswish
-	OpHardswishInPlace                                       Op = 1099 // hardswish_
-	OpHardswishBackward                                      Op = 1100 // hardswish_backward
-	OpHardtanh                                               Op = 1101 // hardtanh
-	OpHardtanhInPlace                                        Op = 1102 // hardtanh_
-	OpHardtanhBackward                                       Op = 1103 // hardtanh_backward
-	OpHashTensor                                             Op = 1104 // hash_tensor
-	OpHeaviside                                              Op = 1105 // heaviside
-	OpHeavisideInPlace                                       Op = 1106 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1107 // hinge_embedding_loss
-	OpHistc                                                  Op = 1108 // histc
-	OpHistogramBinCt                                         Op = 1109 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1110 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1111 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1112 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1113 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1114 // hsplit.array
-	OpHSplitInt                                              Op = 1115 // hsplit.int
-	OpHSPMM                                                  Op = 1116 // hspmm
-	OpHStack                                                 Op = 1117 // hstack
-	OpHuberLoss                                              Op = 1118 // huber_loss
-	OpHuberLossBackward                                      Op = 1119 // huber_loss_backward
-	OpHypot                                                  Op = 1120 // hypot
-	OpHypotInPlace                                           Op = 1121 // hypot_
-	OpI0                                                     Op = 1122 // i0
-	OpI0InPlace                                              Op = 1123 // i0_
-	OpIGamma                                                 Op = 1124 // igamma
-	OpIGammaInPlace                                          Op = 1125 // igamma_
-	OpIGammaC                                                Op = 1126 // igammac
-	OpIGammaCInPlace                                         Op = 1127 // igammac_
-	OpIm2Col                                                 Op = 1128 // im2col
-	OpImag                                                   Op = 1129 // imag
-	OpIndexTensor                                            Op = 1130 // index.Tensor
-	OpIndexAdd                                               Op = 1131 // index_add
-	OpIndexAddInPlace                                        Op = 1132 // index_add_
-	OpIndexCopy                                              Op = 1133 // index_copy
-	OpIndexCopyInPlace                                       Op = 1134 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1135 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1136 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1137 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1138 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1139 // index_put
-	OpIndexPutInPlace                                        Op = 1140 // index_put_
-	OpIndexReduce                                            Op = 1141 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1142 // index_reduce_
-	OpIndexSelect                                            Op = 1143 // index_select
-	OpIndexSelectBackward                                    Op = 1144 // index_select_backward
-	OpIndices                                                Op = 1145 // indices
-	OpIndicesCopy                                            Op = 1146 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1147 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1148 // inner
-	OpInstanceNorm                                           Op = 1149 // instance_norm
-	OpIntRepr                                                Op = 1150 // int_repr
-	OpInverse                                                Op = 1151 // inverse
-	OpIsCoalesced                                            Op = 1152 // is_coalesced
-	OpIsComplex                                              Op = 1153 // is_complex
-	OpIsConj                                                 Op = 1154 // is_conj
-	OpIsDistributed                                          Op = 1155 // is_distributed
-	OpIsFloatingPoint                                        Op = 1156 // is_floating_point
-	OpAtenIsInference                                        Op = 1157 // is_inference
-	OpIsLeaf                                                 Op = 1158 // is_leaf
-	OpIsNeg                                                  Op = 1159 // is_neg
-	OpIsNonzero                                              Op = 1160 // is_nonzero
-	OpIsPinned                                               Op = 1161 // is_pinned
-	OpIsSameSize                                             Op = 1162 // is_same_size
-	OpIsSetTo                                                Op = 1163 // is_set_to
-	OpIsSigned                                               Op = 1164 // is_signed
-	OpIsVulkanAvailable                                      Op = 1165 // is_vulkan_available
-	OpIsClose                                                Op = 1166 // isclose
-	OpIsFinite                                               Op = 1167 // isfinite
-	OpIsInScalarTensor                                       Op = 1168 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1169 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1170 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1171 // isinf
-	OpIsNaN                                                  Op = 1172 // isnan
-	OpIsNegInf                                               Op = 1173 // isneginf
-	OpIsPosInf                                               Op = 1174 // isposinf
-	OpIsReal                                                 Op = 1175 // isreal
-	OpISTFT                                                  Op = 1176 // istft
-	OpAtenItem                                               Op = 1177 // item
-	OpKaiserWindow                                           Op = 1178 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1179 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1180 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1181 // kl_div
-	OpKron                                                   Op = 1182 // kron
-	OpKthValue                                               Op = 1183 // kthvalue
-	OpL1Loss                                                 Op = 1184 // l1_loss
-	OpLayerNorm                                              Op = 1185 // layer_norm
-	OpLCM                                                    Op = 1186 // lcm
-	OpLCMInPlace                                             Op = 1187 // lcm_
-	OpLdexpTensor                                            Op = 1188 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1189 // ldexp_
-	OpLeScalar                                               Op = 1190 // le.Scalar
-	OpLeTensor                                               Op = 1191 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1192 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1193 // le_.Tensor
-	OpLeakyReLU                                              Op = 1194 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1195 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1196 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1197 // lerp.Scalar
-	OpLerpTensor                                             Op = 1198 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1199 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1200 // lerp_.Tensor
-	OpLessScalar                                             Op = 1201 // less.Scalar
-	OpLessTensor                                             Op = 1202 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1203 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1204 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1205 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1206 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1207 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1208 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1209 // lgamma
-	OpLgammaInPlace                                          Op = 1210 // lgamma_
-	OpLift                                                   Op = 1211 // lift
-	OpLiftFresh                                              Op = 1212 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1213 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1214 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1215 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1216 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1217 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1218 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1219 // linalg_cross
-	OpLinalgDet                                              Op = 1220 // linalg_det
-	OpLinalgDiagonal                                         Op = 1221 // linalg_diagonal
-	OpLinalgEig                                              Op = 1222 // linalg_eig
-	OpLinalgEigh                                             Op = 1223 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1224 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1225 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1226 // linalg_householder_product
-	OpLinalgInv                                              Op = 1227 // linalg_inv
-	OpLinalgInvEx                                            Op = 1228 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1229 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1230 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1231 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1232 // linalg_lstsq
-	OpLinalgLU                                               Op = 1233 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1234 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1235 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1236 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1237 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1238 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1239 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1240 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1241 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1242 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1243 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1244 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1245 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1246 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1247 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1248 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1249 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1250 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1251 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1252 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1253 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1254 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1255 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1256 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1257 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1258 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1259 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1260 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1261 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1262 // linalg_vander
-	OpLinalgVecDot                                           Op = 1263 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1264 // linalg_vector_norm
-	OpLinear                                                 Op = 1265 // linear
-	OpLinearBackward                                         Op = 1266 // linear_backward
-	OpLinspace                                               Op = 1267 // linspace
-	OpLinspaceScalarTensor                                   Op = 1268 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1269 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1270 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1271 // log
-	OpLog10                                                  Op = 1272 // log10
-	OpLog10InPlace                                           Op = 1273 // log10_
-	OpLog1p                                                  Op = 1274 // log1p
-	OpLog1pInPlace                                           Op = 1275 // log1p_
-	OpLog2                                                   Op = 1276 // log2
-	OpLog2InPlace                                            Op = 1277 // log2_
-	OpLogInPlace                                             Op = 1278 // log_
-	OpLogNormalInPlace                                       Op = 1279 // log_normal_
-	OpLogSigmoid                                             Op = 1280 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1281 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1282 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1283 // log_softmax.int
-	OpLogAddExp                                              Op = 1284 // logaddexp
-	OpLogAddExp2                                             Op = 1285 // logaddexp2
-	OpLogCumSumExp                                           Op = 1286 // logcumsumexp
-	OpLogDet                                                 Op = 1287 // logdet
-	OpLogicalAnd                                             Op = 1288 // logical_and
-	OpLogicalAndInPlace                                      Op = 1289 // logical_and_
-	OpLogicalNot                                             Op = 1290 // logical_not
-	OpLogicalNotInPlace                                      Op = 1291 // logical_not_
-	OpLogicalOr                                              Op = 1292 // logical_or
-	OpLogicalOrInPlace                                       Op = 1293 // logical_or_
-	OpLogicalXor                                             Op = 1294 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1295 // logical_xor_
-	OpLogit                                                  Op = 1296 // logit
-	OpLogitInPlace                                           Op = 1297 // logit_
-	OpLogitBackward                                          Op = 1298 // logit_backward
-	OpLogspace                                               Op = 1299 // logspace
-	OpLogspaceScalarTensor                                   Op = 1300 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1301 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1302 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1303 // logsumexp
-	OpLSTMData                                               Op = 1304 // lstm.data
-	OpLSTMInput                                              Op = 1305 // lstm.input
-	OpLSTMCell                                               Op = 1306 // lstm_cell
-	OpLtScalar                                               Op = 1307 // lt.Scalar
-	OpLtTensor                                               Op = 1308 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1309 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1310 // lt_.Tensor
-	OpLUSolve                                                Op = 1311 // lu_solve
-	OpLUUnpack                                               Op = 1312 // lu_unpack
-	OpMH                                                     Op = 1313 // mH
-	OpMT                                                     Op = 1314 // mT
-	OpMarginRankingLoss                                      Op = 1315 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1316 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1317 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1318 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1319 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1320 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1321 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1322 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1323 // masked_select
-	OpMaskedSelectBackward                                   Op = 1324 // masked_select_backward
-	OpMatMul                                                 Op = 1325 // matmul
-	OpMatMulBackward                                         Op = 1326 // matmul_backward
-	OpMatrixH                                                Op = 1327 // matrix_H
-	OpMatrixExp                                              Op = 1328 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1329 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1330 // matrix_power
-	OpMax                                                    Op = 1331 // max
-	OpMaxDim                                                 Op = 1332 // max.dim
-	OpMaxOther                                               Op = 1333 // max.other
-	OpMaxPool1d                                              Op = 1334 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1335 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1336 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1337 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1338 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1339 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1340 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1341 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1342 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1343 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1344 // max_unpool3d
-	OpMaximum                                                Op = 1345 // maximum
-	OpMean                                                   Op = 1346 // mean
-	OpMeanDim                                                Op = 1347 // mean.dim
-	OpMedian                                                 Op = 1348 // median
-	OpMedianDim                                              Op = 1349 // median.dim
-	OpMeshgrid                                               Op = 1350 // meshgrid
-	OpMeshgridIndexing                                       Op = 1351 // meshgrid.indexing
-	OpMin                                                    Op = 1352 // min
-	OpMinDim                                                 Op = 1353 // min.dim
-	OpMinOther                                               Op = 1354 // min.other
-	OpMinimum                                                Op = 1355 // minimum
-	OpMIOpenBatchNorm                                        Op = 1356 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1357 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1358 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1359 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1360 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1361 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1362 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1363 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1364 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1365 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1366 // miopen_rnn_backward
-	OpMish                                                   Op = 1367 // mish
-	OpMishInPlace                                            Op = 1368 // mish_
-	OpMishBackward                                           Op = 1369 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1370 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1371 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1372 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1373 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1374 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1375 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1376 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1377 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1378 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1379 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1380 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1381 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1382 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1383 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1384 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1385 // mm
-	OpMMDType                                                Op = 1386 // mm.dtype
-	OpMode                                                   Op = 1387 // mode
-	OpMoveAxisInt                                            Op = 1388 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1389 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1390 // movedim.int
-	OpMoveDimIntlist                                         Op = 1391 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1392 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1393 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1394 // mse_loss
-	OpMSELossBackward                                        Op = 1395 // mse_loss_backward
-	OpMSort                                                  Op = 1396 // msort
-	OpMulScalar                                              Op = 1397 // mul.Scalar
-	OpMulTensor                                              Op = 1398 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1399 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1400 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1401 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1402 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1403 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1404 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1405 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1406 // multinomial
-	OpMultiplyScalar                                         Op = 1407 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1408 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1409 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1410 // multiply_.Tensor
-	OpMV                                                     Op = 1411 // mv
-	OpMvLgamma                                               Op = 1412 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1413 // mvlgamma_
-	OpNaNToNum                                               Op = 1414 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1415 // nan_to_num_
-	OpNaNMean                                                Op = 1416 // nanmean
-	OpNaNMedian                                              Op = 1417 // nanmedian
-	OpNaNMedianDim                                           Op = 1418 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1419 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1420 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1421 // nansum
-	OpNarrow                                                 Op = 1422 // narrow
-	OpNarrowTensor                                           Op = 1423 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1424 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1425 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1426 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1427 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1428 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1429 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1430 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1431 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1432 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1433 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1434 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1435 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1436 // ne.Scalar
-	OpNeTensor                                               Op = 1437 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1438 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1439 // ne_.Tensor
-	OpNeg                                                    Op = 1440 // neg
-	OpNegInPlace                                             Op = 1441 // neg_
-	OpNegative                                               Op = 1442 // negative
-	OpNegativeInPlace                                        Op = 1443 // negative_
-	OpNestedToPaddedTensor                                   Op = 1444 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1445 // new_empty
-	OpNewEmptyStrided                                        Op = 1446 // new_empty_strided
-	OpNewFull                                                Op = 1447 // new_full
-	OpNewOnes                                                Op = 1448 // new_ones
-	OpNewZeros                                               Op = 1449 // new_zeros
-	OpNextafter                                              Op = 1450 // nextafter
-	OpNextafterInPlace                                       Op = 1451 // nextafter_
-	OpNLLLoss                                                Op = 1452 // nll_loss
-	OpNLLLoss2d                                              Op = 1453 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1454 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1455 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1456 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1457 // nll_loss_forward
-	OpNLLLossND                                              Op = 1458 // nll_loss_nd
-	OpNonzero                                                Op = 1459 // nonzero
-	OpNonzeroNumpy                                           Op = 1460 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1461 // nonzero_static
-	OpNormScalar                                             Op = 1462 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1463 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1464 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1465 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1466 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1467 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1468 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1469 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1470 // normal.float_float
-	OpNormalInPlace                                          Op = 1471 // normal_
-	OpNormalFunctional                                       Op = 1472 // normal_functional
-	OpNotEqualScalar                                         Op = 1473 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1474 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1475 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1476 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1477 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1478 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1479 // numpy_T
-	OpOneHot                                                 Op = 1480 // one_hot
-	OpOnes                                                   Op = 1481 // ones
-	OpOnesLike                                               Op = 1482 // ones_like
-	OpOrgqr                                                  Op = 1483 // orgqr
-	OpOrmqr                                                  Op = 1484 // ormqr
-	OpOuter                                                  Op = 1485 // outer
-	OpOutputNr                                               Op = 1486 // output_nr
-	OpPad                                                    Op = 1487 // pad
-	OpPadSequence                                            Op = 1488 // pad_sequence
-	OpPairwiseDistance                                       Op = 1489 // pairwise_distance
-	OpPDist                                                  Op = 1490 // pdist
-	OpPermute                                                Op = 1491 // permute
-	OpPermuteCopy                                            Op = 1492 // permute_copy
-	OpPinMemory                                              Op = 1493 // pin_memory
-	OpPinverse                                               Op = 1494 // pinverse
-	OpPixelShuffle                                           Op = 1495 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1496 // pixel_unshuffle
-	OpPoisson                                                Op = 1497 // poisson
-	OpPoissonNLLLoss                                         Op = 1498 // poisson_nll_loss
-	OpPolar                                                  Op = 1499 // polar
-	OpPolygamma                                              Op = 1500 // polygamma
-	OpPolygammaInPlace                                       Op = 1501 // polygamma_
-	OpPositive                                               Op = 1502 // positive
-	OpPowScalar                                              Op = 1503 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1504 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1505 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1506 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1507 // pow_.Tensor
-	OpPReLU                                                  Op = 1508 // prelu
-	OpProd                                                   Op = 1509 // prod
-	OpProdDimInt                                             Op = 1510 // prod.dim_int
-	OpPromoteTypes                                           Op = 1511 // promote_types
-	OpPut                                                    Op = 1512 // put
-	OpPutInPlace                                             Op = 1513 // put_
-	OpQPerChannelAxis                                        Op = 1514 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1515 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1516 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1517 // q_scale
-	OpQZeroPoint                                             Op = 1518 // q_zero_point
-	OpQR                                                     Op = 1519 // qr
-	OpQuantile                                               Op = 1520 // quantile
-	OpQuantileScalar                                         Op = 1521 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1522 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1523 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1524 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1525 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1526 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1527 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1528 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1529 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1530 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1531 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1532 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1533 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1534 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1535 // rad2deg
-	OpRad2DegInPlace                                         Op = 1536 // rad2deg_
-	OpRand                                                   Op = 1537 // rand
-	OpRandGenerator                                          Op = 1538 // rand.generator
-	OpRandLike                                               Op = 1539 // rand_like
-	OpRandLikeGenerator                                      Op = 1540 // rand_like.generator
-	OpRandInt                                                Op = 1541 // randint
-	OpRandIntGenerator                                       Op = 1542 // randint.generator
-	OpRandIntLow                                             Op = 1543 // randint.low
-	OpRandIntLowGenerator                                    Op = 1544 // randint.low_generator
-	OpRandIntLike                                            Op = 1545 // randint_like
-	OpRandIntLikeTensor                                      Op = 1546 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1547 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1548 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1549 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1550 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1551 // randn
-	OpRandNGenerator                                         Op = 1552 // randn.generator
-	OpRandNLike                                              Op = 1553 // randn_like
-	OpRandNLikeGenerator                                     Op = 1554 // randn_like.generator
-	OpRandomInPlace                                          Op = 1555 // random_
-	OpRandomInPlaceFrom                                      Op = 1556 // random_.from
-	OpRandomInPlaceTo                                        Op = 1557 // random_.to
-	OpRandPerm                                               Op = 1558 // randperm
-	OpRandPermGenerator                                      Op = 1559 // randperm.generator
-	OpRange                                                  Op = 1560 // range
-	OpRangeStep                                              Op = 1561 // range.step
-	OpRavel                                                  Op = 1562 // ravel
-	OpReal                                                   Op = 1563 // real
-	OpReciprocal                                             Op = 1564 // reciprocal
-	OpReciprocalInPlace                                      Op = 1565 // reciprocal_
-	OpReflectionPad1d                                        Op = 1566 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1567 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1568 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1569 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1570 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1571 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1572 // relu
-	OpReLU6                                                  Op = 1573 // relu6
-	OpReLU6InPlace                                           Op = 1574 // relu6_
-	OpReLUInPlace                                            Op = 1575 // relu_
-	OpRemainderScalar                                        Op = 1576 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1577 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1578 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1579 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1580 // remainder_.Tensor
-	OpRenorm                                                 Op = 1581 // renorm
-	OpRenormInPlace                                          Op = 1582 // renorm_
-	OpRepeat                                                 Op = 1583 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1584 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1585 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1586 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1587 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1588 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1589 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1590 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1591 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1592 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1593 // requires_grad_
-	OpReshape                                                Op = 1594 // reshape
-	OpReshapeAs                                              Op = 1595 // reshape_as
-	OpResizeInPlace                                          Op = 1596 // resize_
-	OpResizeAsInPlace                                        Op = 1597 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1598 // resize_as_sparse_
-	OpResolveConj                                            Op = 1599 // resolve_conj
-	OpResolveNeg                                             Op = 1600 // resolve_neg
-	OpResultTypeScalar                                       Op = 1601 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1602 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1603 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1604 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1605 // retain_grad
-	OpRetainsGrad                                            Op = 1606 // retains_grad
-	OpRMSNorm                                                Op = 1607 // rms_norm
-	OpRNNReLUData                                            Op = 1608 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1609 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1610 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1611 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1612 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1613 // rnn_tanh_cell
-	OpRoll                                                   Op = 1614 // roll
-	OpRot90                                                  Op = 1615 // rot90
-	OpRound                                                  Op = 1616 // round
-	OpRoundDecimals                                          Op = 1617 // round.decimals
-	OpRoundInPlace                                           Op = 1618 // round_
-	OpRoundInPlaceDecimals                                   Op = 1619 // round_.decimals
-	OpRowIndices                                             Op = 1620 // row_indices
-	OpRowIndicesCopy                                         Op = 1621 // row_indices_copy
-	OpRowStack                                               Op = 1622 // row_stack
-	OpRReLU                                                  Op = 1623 // rrelu
-	OpRReLUInPlace                                           Op = 1624 // rrelu_
-	OpRReLUWithNoise                                         Op = 1625 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1626 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1627 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1628 // rsqrt
-	OpRsqrtInPlace                                           Op = 1629 // rsqrt_
-	OpRSubScalar                                             Op = 1630 // rsub.Scalar
-	OpRSubTensor                                             Op = 1631 // rsub.Tensor
-	OpScalarTensor                                           Op = 1632 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1633 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1634 // scatter.reduce
-	OpScatterSrc                                             Op = 1635 // scatter.src
-	OpScatterValue                                           Op = 1636 // scatter.value
-	OpScatterValueReduce                                     Op = 1637 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1638 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1639 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1640 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1641 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1642 // scatter_add
-	OpScatterAddInPlace                                      Op = 1643 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1644 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1645 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1646 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1647 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1648 // segment_reduce
-	OpSelectInt                                              Op = 1649 // select.int
-	OpSelectBackward                                         Op = 1650 // select_backward
-	OpSelectCopyInt                                          Op = 1651 // select_copy.int
-	OpSelectScatter                                          Op = 1652 // select_scatter
-	OpSELU                                                   Op = 1653 // selu
-	OpSELUInPlace                                            Op = 1654 // selu_
-	OpSetInPlace                                             Op = 1655 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1656 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1657 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1658 // set_data
-	OpSgn                                                    Op = 1659 // sgn
-	OpSgnInPlace                                             Op = 1660 // sgn_
-	OpSigmoid                                                Op = 1661 // sigmoid
-	OpSigmoidInPlace                                         Op = 1662 // sigmoid_
-	OpSigmoidBackward                                        Op = 1663 // sigmoid_backward
-	OpSign                                                   Op = 1664 // sign
-	OpSignInPlace                                            Op = 1665 // sign_
-	OpSignbit                                                Op = 1666 // signbit
-	OpSiLU                                                   Op = 1667 // silu
-	OpSiLUInPlace                                            Op = 1668 // silu_
-	OpSiLUBackward                                           Op = 1669 // silu_backward
-	OpSin                                                    Op = 1670 // sin
-	OpSinInPlace                                             Op = 1671 // sin_
-	OpSinc                                                   Op = 1672 // sinc
-	OpSincInPlace                                            Op = 1673 // sinc_
-	OpSinh                                                   Op = 1674 // sinh
-	OpSinhInPlace                                            Op = 1675 // sinh_
-	OpSizeInt                                                Op = 1676 // size.int
-	OpSliceTensor                                            Op = 1677 // slice.Tensor
-	OpSliceBackward                                          Op = 1678 // slice_backward
-	OpSliceCopyTensor                                        Op = 1679 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1680 // slice_inverse
-	OpSliceScatter                                           Op = 1681 // slice_scatter
-	OpSLogDet                                                Op = 1682 // slogdet
-	OpSlowConv3d                                             Op = 1683 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1684 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1685 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1686 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1687 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1688 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1689 // smm
-	OpSmoothL1Loss                                           Op = 1690 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1691 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1692 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1693 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1694 // softmax.int
-	OpSoftplus                                               Op = 1695 // softplus
-	OpSoftplusBackward                                       Op = 1696 // softplus_backward
-	OpSoftshrink                                             Op = 1697 // softshrink
-	OpSoftshrinkBackward                                     Op = 1698 // softshrink_backward
-	OpSort                                                   Op = 1699 // sort
-	OpSortStable                                             Op = 1700 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1701 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1702 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1703 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1704 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1705 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1706 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1707 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1708 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1709 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1710 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1711 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1712 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1713 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1714 // sparse_dim
-	OpSparseMask                                             Op = 1715 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1716 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1717 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1718 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1719 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1720 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1721 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1722 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1723 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1724 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1725 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1726 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1727 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1728 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1729 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1730 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1731 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1732 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1733 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1734 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1735 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1736 // special_digamma
-	OpSpecialEntr                                            Op = 1737 // special_entr
-	OpSpecialErf                                             Op = 1738 // special_erf
-	OpSpecialErfc                                            Op = 1739 // special_erfc
-	OpSpecialErfcx                                           Op = 1740 // special_erfcx
-	OpSpecialErfinv                                          Op = 1741 // special_erfinv
-	OpSpecialExp2                                            Op = 1742 // special_exp2
-	OpSpecialExpit                                           Op = 1743 // special_expit
-	OpSpecialExpm1                                           Op = 1744 // special_expm1
-	OpSpecialGammaInc                                        Op = 1745 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1746 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1747 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1748 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1749 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1750 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1751 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1752 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1753 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1754 // special_i0
-	OpSpecialI0e                                             Op = 1755 // special_i0e
-	OpSpecialI1                                              Op = 1756 // special_i1
-	OpSpecialI1e                                             Op = 1757 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1758 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1759 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1760 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1761 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1762 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1763 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1764 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1765 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1766 // special_log_softmax
-	OpSpecialLogit                                           Op = 1767 // special_logit
-	OpSpecialLogSumExp                                       Op = 1768 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1769 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1770 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1771 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1772 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1773 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1774 // special_ndtr
-	OpSpecialNdtri                                           Op = 1775 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1776 // special_polygamma
-	OpSpecialPsi                                             Op = 1777 // special_psi
-	OpSpecialRound                                           Op = 1778 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1779 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1780 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1781 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1782 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1783 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1784 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1785 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1786 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1787 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1788 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1789 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1790 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1791 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1792 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1793 // special_sinc
-	OpSpecialSoftmax                                         Op = 1794 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1795 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1796 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1797 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1798 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1799 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1800 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1801 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1802 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1803 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1804 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1805 // split.Tensor
-	OpSplitSizes                                             Op = 1806 // split.sizes
-	OpSplitCopyTensor                                        Op = 1807 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1808 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1809 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1810 // sqrt
-	OpSqrtInPlace                                            Op = 1811 // sqrt_
-	OpSquare                                                 Op = 1812 // square
-	OpSquareInPlace                                          Op = 1813 // square_
-	OpSqueeze                                                Op = 1814 // squeeze
-	OpSqueezeDim                                             Op = 1815 // squeeze.dim
-	OpSqueezeDims                                            Op = 1816 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1817 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1818 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1819 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1820 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1821 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1822 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1823 // sspaddmm
-	OpStack                                                  Op = 1824 // stack
-	OpStd                                                    Op = 1825 // std
-	OpStdCorrection                                          Op = 1826 // std.correction
-	OpStdDim                                                 Op = 1827 // std.dim
-	OpStdMean                                                Op = 1828 // std_mean
-	OpStdMeanCorrection                                      Op = 1829 // std_mean.correction
-	OpStdMeanDim                                             Op = 1830 // std_mean.dim
-	OpSTFT                                                   Op = 1831 // stft
-	OpSTFTCenter                                             Op = 1832 // stft.center
-	OpStrideInt                                              Op = 1833 // stride.int
-	OpSubScalar                                              Op = 1834 // sub.Scalar
-	OpSubTensor                                              Op = 1835 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1836 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1837 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1838 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1839 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1840 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1841 // subtract_.Tensor
-	OpSum                                                    Op = 1842 // sum
-	OpSumDimIntList                                          Op = 1843 // sum.dim_IntList
-	OpSumToSize                                              Op = 1844 // sum_to_size
-	OpSVD                                                    Op = 1845 // svd
-	OpSwapAxes                                               Op = 1846 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1847 // swapaxes_
-	OpSwapDims                                               Op = 1848 // swapdims
-	OpSwapDimsInPlace                                        Op = 1849 // swapdims_
-	OpT                                                      Op = 1850 // t
-	OpTInPlace                                               Op = 1851 // t_
-	OpTCopy                                                  Op = 1852 // t_copy
-	OpTake                                                   Op = 1853 // take
-	OpTakeAlongDim                                           Op = 1854 // take_along_dim
-	OpTan                                                    Op = 1855 // tan
-	OpTanInPlace                                             Op = 1856 // tan_
-	OpTanh                                                   Op = 1857 // tanh
-	OpTanhInPlace                                            Op = 1858 // tanh_
-	OpTanhBackward                                           Op = 1859 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1860 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1861 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1862 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1863 // tensordot
-	OpTHNNConv2d                                             Op = 1864 // thnn_conv2d
-	OpThreshold                                              Op = 1865 // threshold
-	OpThresholdInPlace                                       Op = 1866 // threshold_
-	OpThresholdBackward                                      Op = 1867 // threshold_backward
-	OpTile                                                   Op = 1868 // tile
-	OpToDevice                                               Op = 1869 // to.device
-	OpToDType                                                Op = 1870 // to.dtype
-	OpToDTypeLayout                                          Op = 1871 // to.dtype_layout
-	OpToOther                                                Op = 1872 // to.other
-	OpToDense                                                Op = 1873 // to_dense
-	OpToDenseBackward                                        Op = 1874 // to_dense_backward
-	OpToMKLDNN                                               Op = 1875 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1876 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1877 // to_padded_tensor
-	OpToSparse                                               Op = 1878 // to_sparse
-	OpToSparseSparseDim                                      Op = 1879 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1880 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1881 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1882 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1883 // to_sparse_csr
-	OpTopK                                                   Op = 1884 // topk
-	OpTrace                                                  Op = 1885 // trace
-	OpTraceBackward                                          Op = 1886 // trace_backward
-	OpTransposeInt                                           Op = 1887 // transpose.int
-	OpTransposeInPlace                                       Op = 1888 // transpose_
-	OpTransposeCopyInt                                       Op = 1889 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1890 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1891 // trapezoid.x
-	OpTrapzDx                                                Op = 1892 // trapz.dx
-	OpTrapzX                                                 Op = 1893 // trapz.x
-	OpTriangularSolve                                        Op = 1894 // triangular_solve
-	OpTril                                                   Op = 1895 // tril
-	OpTrilInPlace                                            Op = 1896 // tril_
-	OpTrilIndices                                            Op = 1897 // tril_indices
-	OpTripletMarginLoss                                      Op = 1898 // triplet_margin_loss
-	OpTriu                                                   Op = 1899 // triu
-	OpTriuInPlace                                            Op = 1900 // triu_
-	OpTriuIndices                                            Op = 1901 // triu_indices
-	OpTrueDivideScalar                                       Op = 1902 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1903 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1904 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1905 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1906 // trunc
-	OpTruncInPlace                                           Op = 1907 // trunc_
-	OpTypeAs                                                 Op = 1908 // type_as
-	OpUnbindInt                                              Op = 1909 // unbind.int
-	OpUnbindCopyInt                                          Op = 1910 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1911 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1912 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1913 // unfold
-	OpUnfoldBackward                                         Op = 1914 // unfold_backward
-	OpUnfoldCopy                                             Op = 1915 // unfold_copy
-	OpUniformInPlace                                         Op = 1916 // uniform_
-	OpUniqueConsecutive                                      Op = 1917 // unique_consecutive
-	OpUniqueDim                                              Op = 1918 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1919 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1920 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1921 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1922 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1923 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1924 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1925 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1926 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1927 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 1928 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 1929 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 1930 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 1931 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 1932 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 1933 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 1934 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 1935 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 1936 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 1937 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 1938 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 1939 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 1940 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 1941 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 1942 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 1943 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 1944 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 1945 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 1946 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 1947 // value_selecting_reduction_backward
-	OpValues                                                 Op = 1948 // values
-	OpValuesCopy                                             Op = 1949 // values_copy
-	OpVander                                                 Op = 1950 // vander
-	OpVar                                                    Op = 1951 // var
-	OpVarCorrection                                          Op = 1952 // var.correction
-	OpVarDim                                                 Op = 1953 // var.dim
-	OpVarMean                                                Op = 1954 // var_mean
-	OpVarMeanCorrection                                      Op = 1955 // var_mean.correction
-	OpVarMeanDim                                             Op = 1956 // var_mean.dim
-	OpVDot                                                   Op = 1957 // vdot
-	OpView                                                   Op = 1958 // view
-	OpViewDType                                              Op = 1959 // view.dtype
-	OpViewAs                                                 Op = 1960 // view_as
-	OpViewAsComplex                                          Op = 1961 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 1962 // view_as_complex_copy
-	OpViewAsReal                                             Op = 1963 // view_as_real
-	OpViewAsRealCopy                                         Op = 1964 // view_as_real_copy
-	OpViewCopy                                               Op = 1965 // view_copy
-	OpViewCopyDType                                          Op = 1966 // view_copy.dtype
-	OpVSplitArray                                            Op = 1967 // vsplit.array
-	OpVSplitInt                                              Op = 1968 // vsplit.int
-	OpVStack                                                 Op = 1969 // vstack
-	OpWhere                                                  Op = 1970 // where
-	OpWhereScalar                                            Op = 1971 // where.Scalar
-	OpWhereScalarOther                                       Op = 1972 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 1973 // where.ScalarSelf
-	OpWhereSelf                                              Op = 1974 // where.self
-	OpXLogYScalarOther                                       Op = 1975 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 1976 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 1977 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 1978 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 1979 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 1980 // zero_
-	OpZeros                                                  Op = 1981 // zeros
-	OpZerosLike                                              Op = 1982 // zeros_like
+	OpOperatorSchema                                         Op = 74   // operator_schema
+	OpOpenLibrary                                            Op = 75   // open_library
+	OpCloseLibrary                                           Op = 76   // close_library
+	OpDefineOperator                                         Op = 77   // define_operator
+	OpImplementOperator                                      Op = 78   // implement_operator
+	OpKernelArguments                                        Op = 79   // kernel_arguments
+	OpKernelRedispatch                                       Op = 80   // kernel_redispatch
+	OpKernelResults                                          Op = 81   // kernel_results
+	OpNvrtcOpen                                              Op = 82   // nvrtc_open
+	OpNvrtcCompile                                           Op = 83   // nvrtc_compile
+	OpKernelArch                                             Op = 84   // kernel_arch
+	OpKernelLoad                                             Op = 85   // kernel_load
+	OpKernelUnload                                           Op = 86   // kernel_unload
+	OpKernelFunction                                         Op = 87   // kernel_function
+	OpKernelLaunch                                           Op = 88   // kernel_launch
+	OpAtenAndScalar                                          Op = 89   // __and__.Scalar
+	OpAtenAndTensor                                          Op = 90   // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 91   // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 92   // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 93   // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 94   // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 95   // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 96   // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 97   // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 98   // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 99   // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 100  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 101  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 102  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 103  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 104  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 105  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 106  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 107  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 108  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 109  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 110  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 111  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 112  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 113  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 114  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 115  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 116  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 117  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 118  // _addmm_activation
+	OpAtenAMinMax                                            Op = 119  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 120  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 121  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 122  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 123  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 124  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 125  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 126  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 127  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 128  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 129  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 130  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 131  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 132  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 133  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 134  // _cast_Byte
+	OpAtenCastChar                                           Op = 135  // _cast_Char
+	OpAtenCastDouble                                         Op = 136  // _cast_Double
+	OpAtenCastFloat                                          Op = 137  // _cast_Float
+	OpAtenCastHalf                                           Op = 138  // _cast_Half
+	OpAtenCastInt                                            Op = 139  // _cast_Int
+	OpAtenCastLong                                           Op = 140  // _cast_Long
+	OpAtenCastShort                                          Op = 141  // _cast_Short
+	OpAtenCDistBackward                                      Op = 142  // _cdist_backward
+	OpAtenCDistForward                                       Op = 143  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 144  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 145  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 146  // _chunk_cat
+	OpAtenCoalesce                                           Op = 147  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 148  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 149  // _compute_linear_combination
+	OpAtenConj                                               Op = 150  // _conj
+	OpAtenConjCopy                                           Op = 151  // _conj_copy
+	OpAtenConjPhysical                                       Op = 152  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 153  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 154  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 155  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 156  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 157  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 158  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 159  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 160  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 161  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 162  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 163  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 164  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 165  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 166  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 167  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 168  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 169  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 170  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 171  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 172  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 173  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 174  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 175  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 176  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 177  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 178  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 179  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 180  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 181  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 182  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 183  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 184  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 185  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 186  // _dimI
+	OpAtenDimV                                               Op = 187  // _dimV
+	OpAtenDimArange                                          Op = 188  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 189  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 190  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 191  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 192  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 193  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 194  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 195  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 196  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 197  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 198  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 199  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 200  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 201  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 202  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 203  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 204  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 205  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 206  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 207  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 208  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 209  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 210  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 211  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 212  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 213  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 214  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 215  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 216  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 217  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 218  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 219  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 220  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 221  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 222  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 223  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 224  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 225  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 226  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 227  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 228  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 229  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 230  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 231  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 232  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 233  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 234  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 235  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 236  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 237  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 238  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 239  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 240  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 241  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 242  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 243  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 244  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 245  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 246  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 247  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 248  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 249  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 250  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 251  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 252  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 253  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 254  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 255  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 256  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 257  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 258  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 259  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 260  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 261  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 262  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 263  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 264  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 265  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 266  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 267  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 268  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 269  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 270  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 271  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 272  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 273  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 274  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 275  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 276  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 277  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 278  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 279  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 280  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 281  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 282  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 283  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 284  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 285  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 286  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 287  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 288  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 289  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 290  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 291  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 292  // _foreach_log
+	OpAtenForeachLog10                                       Op = 293  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 294  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 295  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 296  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 297  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 298  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 299  // _foreach_log_
+	OpAtenForeachMax                                         Op = 300  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 301  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 302  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 303  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 304  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 305  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 306  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 307  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 308  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 309  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 310  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 311  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 312  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 313  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 314  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 315  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 316  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 317  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 318  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 319  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 320  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 321  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 322  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 323  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 324  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 325  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 326  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 327  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 328  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 329  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 330  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 331  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 332  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 333  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 334  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 335  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 336  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 337  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 338  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 339  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 340  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 341  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 342  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 343  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 344  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 345  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 346  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 347  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 348  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 349  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 350  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 351  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 352  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 353  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 354  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 355  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 356  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 357  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 358  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 359  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 360  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 361  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 362  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 363  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 364  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 365  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 366  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 367  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 368  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 369  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 370  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 371  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 372  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 373  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 374  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 375  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 376  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 377  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 378  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 379  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 380  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 381  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 382  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 383  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 384  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 385  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 386  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 387  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 388  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 389  // _index_put_impl_
+	OpAtenIndices                                            Op = 390  // _indices
+	OpAtenIndicesCopy                                        Op = 391  // _indices_copy
+	OpAtenIntMM                                              Op = 392  // _int_mm
+	OpAtenIsAllTrue                                          Op = 393  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 394  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 395  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 396  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 397  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 398  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 399  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 400  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 401  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 402  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 403  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 404  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 405  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 406  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 407  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 408  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 409  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 410  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 411  // _make_dep_token
+	OpAtenMakeDual                                           Op = 412  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 413  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 414  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 415  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 416  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 417  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 418  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 419  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 420  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 421  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 422  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 423  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 424  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 425  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 426  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 427  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 428  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 429  // _neg_view
+	OpAtenNegViewCopy                                        Op = 430  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 431  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 432  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 433  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 434  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 435  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 436  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 437  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 438  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 439  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 440  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 441  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 442  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 443  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 444  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 445  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 446  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 447  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 448  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 449  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 450  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 451  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 452  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 453  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 454  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 455  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 456  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 457  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 458  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 459  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 460  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 461  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 462  // _pad_circular
+	OpAtenPadEnum                                            Op = 463  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 464  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 465  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 466  // _pdist_backward
+	OpAtenPDistForward                                       Op = 467  // _pdist_forward
+	OpAtenPinMemory                                          Op = 468  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 469  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 470  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 471  // _print
+	OpAtenPropagateXLAData                                   Op = 472  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 473  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 474  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 475  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 476  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 477  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 478  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 479  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 480  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 481  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 482  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 483  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 484  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 485  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 486  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 487  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 488  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 489  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 490  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 491  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 492  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 493  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 494  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 495  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 496  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 497  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 498  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 499  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 500  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 501  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 502  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 503  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 504  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 505  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 506  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 507  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 508  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 509  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 510  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 511  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 512  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 513  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 514  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 515  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 516  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 517  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 518  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 519  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 520  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 521  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 522  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 523  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 524  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 525  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 526  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 527  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 528  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 529  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 530  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 531  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 532  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 533  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 534  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 535  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 536  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 537  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 538  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 539  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 540  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 541  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 542  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 543  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 544  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 545  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 546  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 547  // _spdiags
+	OpAtenSpsolve                                            Op = 548  // _spsolve
+	OpAtenStack                                              Op = 549  // _stack
+	OpAtenStandardGamma                                      Op = 550  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 551  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 552  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 553  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 554  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 555  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 556  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 557  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 558  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 559  // _to_copy
+	OpAtenToCPU                                              Op = 560  // _to_cpu
+	OpAtenToDense                                            Op = 561  // _to_dense
+	OpAtenToSparse                                           Op = 562  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 563  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 564  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 565  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 566  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 567  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 568  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 569  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 570  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 571  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 572  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 573  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 574  // _unique
+	OpAtenUnique2                                            Op = 575  // _unique2
+	OpAtenUnpackDual                                         Op = 576  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 577  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 578  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 579  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 580  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 581  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 582  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 583  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 584  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 585  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 586  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 587  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 588  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 589  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 590  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 591  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 592  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 593  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 594  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 595  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 596  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 597  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 598  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 599  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 600  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 601  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 602  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 603  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 604  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 605  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 606  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 607  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 608  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 609  // _values
+	OpAtenValuesCopy                                         Op = 610  // _values_copy
+	OpAtenVersion                                            Op = 611  // _version
+	OpAtenWeightInt4PackMM                                   Op = 612  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 613  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 614  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 615  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 616  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 617  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 618  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 619  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 620  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 621  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 622  // abs
+	OpAbsInPlace                                             Op = 623  // abs_
+	OpAbsolute                                               Op = 624  // absolute
+	OpAbsoluteInPlace                                        Op = 625  // absolute_
+	OpAcos                                                   Op = 626  // acos
+	OpAcosInPlace                                            Op = 627  // acos_
+	OpAcosh                                                  Op = 628  // acosh
+	OpAcoshInPlace                                           Op = 629  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 630  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 631  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 632  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 633  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 634  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 635  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 636  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 637  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 638  // add.Scalar
+	OpAddTensor                                              Op = 639  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 640  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 641  // add_.Tensor
+	OpAddBMM                                                 Op = 642  // addbmm
+	OpAddBMMInPlace                                          Op = 643  // addbmm_
+	OpAddCDiv                                                Op = 644  // addcdiv
+	OpAddCDivInPlace                                         Op = 645  // addcdiv_
+	OpAddCMul                                                Op = 646  // addcmul
+	OpAddCMulInPlace                                         Op = 647  // addcmul_
+	OpAddMM                                                  Op = 648  // addmm
+	OpAddMMDType                                             Op = 649  // addmm.dtype
+	OpAddMMInPlace                                           Op = 650  // addmm_
+	OpAddMV                                                  Op = 651  // addmv
+	OpAddMVInPlace                                           Op = 652  // addmv_
+	OpAddR                                                   Op = 653  // addr
+	OpAddRInPlace                                            Op = 654  // addr_
+	OpAdjoint                                                Op = 655  // adjoint
+	OpAffineGridGenerator                                    Op = 656  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 657  // affine_grid_generator_backward
+	OpAlias                                                  Op = 658  // alias
+	OpAliasCopy                                              Op = 659  // alias_copy
+	OpAlignAs                                                Op = 660  // align_as
+	OpAlignTensors                                           Op = 661  // align_tensors
+	OpAll                                                    Op = 662  // all
+	OpAllDim                                                 Op = 663  // all.dim
+	OpAllDims                                                Op = 664  // all.dims
+	OpAllClose                                               Op = 665  // allclose
+	OpAlphaDropout                                           Op = 666  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 667  // alpha_dropout_
+	OpAMax                                                   Op = 668  // amax
+	OpAMin                                                   Op = 669  // amin
+	OpAMinMax                                                Op = 670  // aminmax
+	OpAngle                                                  Op = 671  // angle
+	OpAny                                                    Op = 672  // any
+	OpAnyDim                                                 Op = 673  // any.dim
+	OpAnyDims                                                Op = 674  // any.dims
+	OpArange                                                 Op = 675  // arange
+	OpArangeStart                                            Op = 676  // arange.start
+	OpArangeStartStep                                        Op = 677  // arange.start_step
+	OpArccos                                                 Op = 678  // arccos
+	OpArccosInPlace                                          Op = 679  // arccos_
+	OpArccosh                                                Op = 680  // arccosh
+	OpArccoshInPlace                                         Op = 681  // arccosh_
+	OpArcsin                                                 Op = 682  // arcsin
+	OpArcsinInPlace                                          Op = 683  // arcsin_
+	OpArcsinh                                                Op = 684  // arcsinh
+	OpArcsinhInPlace                                         Op = 685  // arcsinh_
+	OpArctan                                                 Op = 686  // arctan
+	OpArctan2                                                Op = 687  // arctan2
+	OpArctan2InPlace                                         Op = 688  // arctan2_
+	OpArctanInPlace                                          Op = 689  // arctan_
+	OpArctanh                                                Op = 690  // arctanh
+	OpArctanhInPlace                                         Op = 691  // arctanh_
+	OpArgMax                                                 Op = 692  // argmax
+	OpArgMin                                                 Op = 693  // argmin
+	OpArgSort                                                Op = 694  // argsort
+	OpArgSortStable                                          Op = 695  // argsort.stable
+	OpArgWhere                                               Op = 696  // argwhere
+	OpAsStrided                                              Op = 697  // as_strided
+	OpAsStridedInPlace                                       Op = 698  // as_strided_
+	OpAsStridedCopy                                          Op = 699  // as_strided_copy
+	OpAsStridedScatter                                       Op = 700  // as_strided_scatter
+	OpAsin                                                   Op = 701  // asin
+	OpAsinInPlace                                            Op = 702  // asin_
+	OpAsinh                                                  Op = 703  // asinh
+	OpAsinhInPlace                                           Op = 704  // asinh_
+	OpAtan                                                   Op = 705  // atan
+	OpAtan2                                                  Op = 706  // atan2
+	OpAtan2InPlace                                           Op = 707  // atan2_
+	OpAtanInPlace                                            Op = 708  // atan_
+	OpAtanh                                                  Op = 709  // atanh
+	OpAtanhInPlace                                           Op = 710  // atanh_
+	OpAtLeast1d                                              Op = 711  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 712  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 713  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 714  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 715  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 716  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 717  // avg_pool1d
+	OpAvgPool2d                                              Op = 718  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 719  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 720  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 721  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 722  // baddbmm
+	OpBAddBMMDType                                           Op = 723  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 724  // baddbmm_
+	OpBartlettWindow                                         Op = 725  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 726  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 727  // batch_norm
+	OpBatchNormBackward                                      Op = 728  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 729  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 730  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 731  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 732  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 733  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 734  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 735  // batch_norm_update_stats
+	OpBernoulli                                              Op = 736  // bernoulli
+	OpBernoulliP                                             Op = 737  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 738  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 739  // bernoulli_.float
+	OpBilinear                                               Op = 740  // bilinear
+	OpBinaryCrossEntropy                                     Op = 741  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 742  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 743  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 744  // bincount
+	OpBinomial                                               Op = 745  // binomial
+	OpBitwiseAndScalar                                       Op = 746  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 747  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 748  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 749  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 750  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 751  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 752  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 753  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 754  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 755  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 756  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 757  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 758  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 759  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 760  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 761  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 762  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 763  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 764  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 765  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 766  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 767  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 768  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 769  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 770  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 771  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 772  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 773  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 774  // blackman_window.periodic
+	OpBlockDiag                                              Op = 775  // block_diag
+	OpBMM                                                    Op = 776  // bmm
+	OpBMMDType                                               Op = 777  // bmm.dtype
+	OpBroadcastTensors                                       Op = 778  // broadcast_tensors
+	OpBroadcastTo                                            Op = 779  // broadcast_to
+	OpBucketizeScalar                                        Op = 780  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 781  // bucketize.Tensor
+	OpCanCast                                                Op = 782  // can_cast
+	OpCartesianProd                                          Op = 783  // cartesian_prod
+	OpCat                                                    Op = 784  // cat
+	OpCauchyInPlace                                          Op = 785  // cauchy_
+	OpCColIndices                                            Op = 786  // ccol_indices
+	OpCColIndicesCopy                                        Op = 787  // ccol_indices_copy
+	OpCDist                                                  Op = 788  // cdist
+	OpCeil                                                   Op = 789  // ceil
+	OpCeilInPlace                                            Op = 790  // ceil_
+	OpCELU                                                   Op = 791  // celu
+	OpCELUInPlace                                            Op = 792  // celu_
+	OpChainMatMul                                            Op = 793  // chain_matmul
+	OpCHalf                                                  Op = 794  // chalf
+	OpChannelShuffle                                         Op = 795  // channel_shuffle
+	OpCholesky                                               Op = 796  // cholesky
+	OpCholeskyInverse                                        Op = 797  // cholesky_inverse
+	OpCholeskySolve                                          Op = 798  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 799  // choose_qparams_optimized
+	OpChunk                                                  Op = 800  // chunk
+	OpClamp                                                  Op = 801  // clamp
+	OpClampTensor                                            Op = 802  // clamp.Tensor
+	OpClampInPlace                                           Op = 803  // clamp_
+	OpClampInPlaceTensor                                     Op = 804  // clamp_.Tensor
+	OpClampMax                                               Op = 805  // clamp_max
+	OpClampMaxTensor                                         Op = 806  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 807  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 808  // clamp_max_.Tensor
+	OpClampMin                                               Op = 809  // clamp_min
+	OpClampMinTensor                                         Op = 810  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 811  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 812  // clamp_min_.Tensor
+	OpClip                                                   Op = 813  // clip
+	OpClipTensor                                             Op = 814  // clip.Tensor
+	OpClipInPlace                                            Op = 815  // clip_
+	OpClipInPlaceTensor                                      Op = 816  // clip_.Tensor
+	OpClone                                                  Op = 817  // clone
+	OpCoalesce                                               Op = 818  // coalesce
+	OpCol2Im                                                 Op = 819  // col2im
+	OpColIndices                                             Op = 820  // col_indices
+	OpColIndicesCopy                                         Op = 821  // col_indices_copy
+	OpColumnStack                                            Op = 822  // column_stack
+	OpCombinations                                           Op = 823  // combinations
+	OpComplex                                                Op = 824  // complex
+	OpConcat                                                 Op = 825  // concat
+	OpConcatenate                                            Op = 826  // concatenate
+	OpConj                                                   Op = 827  // conj
+	OpConjPhysical                                           Op = 828  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 829  // conj_physical_
+	OpConstantPadND                                          Op = 830  // constant_pad_nd
+	OpContiguous                                             Op = 831  // contiguous
+	OpConv1d                                                 Op = 832  // conv1d
+	OpConv1dPadding                                          Op = 833  // conv1d.padding
+	OpConv2d                                                 Op = 834  // conv2d
+	OpConv2dPadding                                          Op = 835  // conv2d.padding
+	OpConv3d                                                 Op = 836  // conv3d
+	OpConv3dPadding                                          Op = 837  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 838  // conv_depthwise3d
+	OpConvTBC                                                Op = 839  // conv_tbc
+	OpConvTBCBackward                                        Op = 840  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 841  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 842  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 843  // conv_transpose3d.input
+	OpConvolution                                            Op = 844  // convolution
+	OpConvolutionBackward                                    Op = 845  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 846  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 847  // convolution_overrideable
+	OpCopy                                                   Op = 848  // copy
+	OpCopyInPlace                                            Op = 849  // copy_
+	OpCopySparseToSparseInPlace                              Op = 850  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 851  // copysign.Scalar
+	OpCopysignTensor                                         Op = 852  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 853  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 854  // copysign_.Tensor
+	OpCorrCoef                                               Op = 855  // corrcoef
+	OpCos                                                    Op = 856  // cos
+	OpCosInPlace                                             Op = 857  // cos_
+	OpCosh                                                   Op = 858  // cosh
+	OpCoshInPlace                                            Op = 859  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 860  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 861  // cosine_similarity
+	OpCountNonzero                                           Op = 862  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 863  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 864  // cov
+	OpCross                                                  Op = 865  // cross
+	OpCrossEntropyLoss                                       Op = 866  // cross_entropy_loss
+	OpCRowIndices                                            Op = 867  // crow_indices
+	OpCRowIndicesCopy                                        Op = 868  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 869  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 870  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 871  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 872  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 873  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 874  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 875  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 876  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 877  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 878  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 879  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 880  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 881  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 882  // cummax
+	OpCumMaxMinBackward                                      Op = 883  // cummaxmin_backward
+	OpCumMin                                                 Op = 884  // cummin
+	OpCumProd                                                Op = 885  // cumprod
+	OpCumProdInPlace                                         Op = 886  // cumprod_
+	OpCumProdBackward                                        Op = 887  // cumprod_backward
+	OpCumSum                                                 Op = 888  // cumsum
+	OpCumSumInPlace                                          Op = 889  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 890  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 891  // cumulative_trapezoid.x
+	OpData                                                   Op = 892  // data
+	OpDeg2Rad                                                Op = 893  // deg2rad
+	OpDeg2RadInPlace                                         Op = 894  // deg2rad_
+	OpDenseDim                                               Op = 895  // dense_dim
+	OpDequantizeSelf                                         Op = 896  // dequantize.self
+	OpDequantizeTensors                                      Op = 897  // dequantize.tensors
+	OpDet                                                    Op = 898  // det
+	OpDetach                                                 Op = 899  // detach
+	OpDetachInPlace                                          Op = 900  // detach_
+	OpDetachCopy                                             Op = 901  // detach_copy
+	OpDiag                                                   Op = 902  // diag
+	OpDiagEmbed                                              Op = 903  // diag_embed
+	OpDiagFlat                                               Op = 904  // diagflat
+	OpDiagonal                                               Op = 905  // diagonal
+	OpDiagonalBackward                                       Op = 906  // diagonal_backward
+	OpDiagonalCopy                                           Op = 907  // diagonal_copy
+	OpDiagonalScatter                                        Op = 908  // diagonal_scatter
+	OpDiff                                                   Op = 909  // diff
+	OpDigamma                                                Op = 910  // digamma
+	OpDigammaInPlace                                         Op = 911  // digamma_
+	OpDist                                                   Op = 912  // dist
+	OpDivScalar                                              Op = 913  // div.Scalar
+	OpDivScalarMode                                          Op = 914  // div.Scalar_mode
+	OpDivTensor                                              Op = 915  // div.Tensor
+	OpDivTensorMode                                          Op = 916  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 917  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 918  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 919  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 920  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 921  // divide.Scalar
+	OpDivideScalarMode                                       Op = 922  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 923  // divide.Tensor
+	OpDivideTensorMode                                       Op = 924  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 925  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 926  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 927  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 928  // divide_.Tensor_mode
+	OpDot                                                    Op = 929  // dot
+	OpDropout                                                Op = 930  // dropout
+	OpDropoutInPlace                                         Op = 931  // dropout_
+	OpDSplitArray                                            Op = 932  // dsplit.array
+	OpDSplitInt                                              Op = 933  // dsplit.int
+	OpDStack                                                 Op = 934  // dstack
+	OpEinsum                                                 Op = 935  // einsum
+	OpELU                                                    Op = 936  // elu
+	OpELUInPlace                                             Op = 937  // elu_
+	OpELUBackward                                            Op = 938  // elu_backward
+	OpEmbedding                                              Op = 939  // embedding
+	OpEmbeddingBackward                                      Op = 940  // embedding_backward
+	OpEmbeddingBag                                           Op = 941  // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 942  // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 943  // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 944  // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 945  // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 946  // empty.memory_format
+	OpEmptyLike                                              Op = 947  // empty_like
+	OpEmptyPermuted                                          Op = 948  // empty_permuted
+	OpEmptyQuantized                                         Op = 949  // empty_quantized
+	OpEmptyStrided                                           Op = 950  // empty_strided
+	OpEqScalar                                               Op = 951  // eq.Scalar
+	OpEqTensor                                               Op = 952  // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 953  // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 954  // eq_.Tensor
+	OpEqual                                                  Op = 955  // equal
+	OpErf                                                    Op = 956  // erf
+	OpErfInPlace                                             Op = 957  // erf_
+	OpErfc                                                   Op = 958  // erfc
+	OpErfcInPlace                                            Op = 959  // erfc_
+	OpErfinv                                                 Op = 960  // erfinv
+	OpErfinvInPlace                                          Op = 961  // erfinv_
+	OpExp                                                    Op = 962  // exp
+	OpExp2                                                   Op = 963  // exp2
+	OpExp2InPlace                                            Op = 964  // exp2_
+	OpExpInPlace                                             Op = 965  // exp_
+	OpExpand                                                 Op = 966  // expand
+	OpExpandAs                                               Op = 967  // expand_as
+	OpExpandCopy                                             Op = 968  // expand_copy
+	OpExpm1                                                  Op = 969  // expm1
+	OpExpm1InPlace                                           Op = 970  // expm1_
+	OpExponentialInPlace                                     Op = 971  // exponential_
+	OpEye                                                    Op = 972  // eye
+	OpEyeM                                                   Op = 973  // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 974  // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 975  // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 976  // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 977  // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 978  // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 979  // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 980  // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 981  // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 982  // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 983  // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 984  // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 985  // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 986  // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 987  // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 988  // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 989  // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 990  // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 991  // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 992  // feature_dropout_
+	OpFFTFFT                                                 Op = 993  // fft_fft
+	OpFFTFFT2                                                Op = 994  // fft_fft2
+	OpFFTFFTFreq                                             Op = 995  // fft_fftfreq
+	OpFFTFFTN                                                Op = 996  // fft_fftn
+	OpFFTFFTShift                                            Op = 997  // fft_fftshift
+	OpFFTHFFT                                                Op = 998  // fft_hfft
+	OpFFTHFFT2                                               Op = 999  // fft_hfft2
+	OpFFTHFFTN                                               Op = 1000 // fft_hfftn
+	OpFFTIFFT                                                Op = 1001 // fft_ifft
+	OpFFTIFFT2                                               Op = 1002 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1003 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1004 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1005 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1006 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1007 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1008 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1009 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1010 // fft_irfftn
+	OpFFTRFFT                                                Op = 1011 // fft_rfft
+	OpFFTRFFT2                                               Op = 1012 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1013 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1014 // fft_rfftn
+	OpFillScalar                                             Op = 1015 // fill.Scalar
+	OpFillTensor                                             Op = 1016 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1017 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1018 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1019 // fill_diagonal_
+	OpFix                                                    Op = 1020 // fix
+	OpFixInPlace                                             Op = 1021 // fix_
+	OpFlattenUsingInts                                       Op = 1022 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1023 // flatten_dense_tensors
+	OpFlip                                                   Op = 1024 // flip
+	OpFlipLR                                                 Op = 1025 // fliplr
+	OpFlipUD                                                 Op = 1026 // flipud
+	OpFloatPowerScalar                                       Op = 1027 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1028 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1029 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1030 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1031 // float_power_.Tensor
+	OpFloor                                                  Op = 1032 // floor
+	OpFloorInPlace                                           Op = 1033 // floor_
+	OpFloorDivide                                            Op = 1034 // floor_divide
+	OpFloorDivideScalar                                      Op = 1035 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1036 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1037 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1038 // fmax
+	OpFMin                                                   Op = 1039 // fmin
+	OpFModScalar                                             Op = 1040 // fmod.Scalar
+	OpFModTensor                                             Op = 1041 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1042 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1043 // fmod_.Tensor
+	OpFrac                                                   Op = 1044 // frac
+	OpFracInPlace                                            Op = 1045 // frac_
+	OpFractionalMaxPool2d                                    Op = 1046 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1047 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1048 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1049 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1050 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1051 // frobenius_norm.dim
+	OpFromFile                                               Op = 1052 // from_file
+	OpFull                                                   Op = 1053 // full
+	OpFullLike                                               Op = 1054 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1055 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1056 // gather
+	OpGatherBackward                                         Op = 1057 // gather_backward
+	OpGCD                                                    Op = 1058 // gcd
+	OpGCDInPlace                                             Op = 1059 // gcd_
+	OpGeScalar                                               Op = 1060 // ge.Scalar
+	OpGeTensor                                               Op = 1061 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1062 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1063 // ge_.Tensor
+	OpGELU                                                   Op = 1064 // gelu
+	OpGELUInPlace                                            Op = 1065 // gelu_
+	OpGELUBackward                                           Op = 1066 // gelu_backward
+	OpGeometricInPlace                                       Op = 1067 // geometric_
+	OpGeqrf                                                  Op = 1068 // geqrf
+	OpGer                                                    Op = 1069 // ger
+	OpGLU                                                    Op = 1070 // glu
+	OpGLUBackward                                            Op = 1071 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1072 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1073 // glu_jvp
+	OpGradientArray                                          Op = 1074 // gradient.array
+	OpGradientScalararray                                    Op = 1075 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1076 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1077 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1078 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1079 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1080 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1081 // greater.Scalar
+	OpGreaterTensor                                          Op = 1082 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1083 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1084 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1085 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1086 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1087 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1088 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1089 // grid_sampler
+	OpGridSampler2d                                          Op = 1090 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1091 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1092 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1093 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1094 // group_norm
+	OpGRUData                                                Op = 1095 // gru.data
+	OpGRUInput                                               Op = 1096 // gru.input
+	OpGRUCell                                                Op = 1097 // gru_cell
+	OpGtScalar                                               Op = 1098 // gt.Scalar
+	OpGtTensor                                               Op = 1099 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1100 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1101 // gt_.Tensor
+	OpHammingWindow                                          Op = 1102 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1103 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1104 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1105 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1106 // hann_window
+	OpHannWindowPeriodic                                     Op = 1107 // hann_window.periodic
+	OpHardshrink                                             Op = 1108 // hardshrink
+	OpHardshrinkBackward                                     Op = 1109 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1110 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1111 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1112 // hardsigmoid_backward
+	OpHardswish                                              Op = 1113 // hardswish
+	OpHardswishInPlace                                       Op = 1114 // hardswish_
+	OpHardswishBackward                                      Op = 1115 // hardswish_backward
+	OpHardtanh                                               Op = 1116 // hardtanh
+	OpHardtanhInPlace                                        Op = 1117 // hardtanh_
+	OpHardtanhBackward                                       Op = 1118 // hardtanh_backward
+	OpHashTensor                                             Op = 1119 // hash_tensor
+	OpHeaviside                                              Op = 1120 // heaviside
+	OpHeavisideInPlace                                       Op = 1121 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1122 // hinge_embedding_loss
+	OpHistc                                                  Op = 1123 // histc
+	OpHistogramBinCt                                         Op = 1124 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1125 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1126 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1127 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1128 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1129 // hsplit.array
+	OpHSplitInt                                              Op = 1130 // hsplit.int
+	OpHSPMM                                                  Op = 1131 // hspmm
+	OpHStack                                                 Op = 1132 // hstack
+	OpHuberLoss                                              Op = 1133 // huber_loss
+	OpHuberLossBackward                                      Op = 1134 // huber_loss_backward
+	OpHypot                                                  Op = 1135 // hypot
+	OpHypotInPlace                                           Op = 1136 // hypot_
+	OpI0                                                     Op = 1137 // i0
+	OpI0InPlace                                              Op = 1138 // i0_
+	OpIGamma                                                 Op = 1139 // igamma
+	OpIGammaInPlace                                          Op = 1140 // igamma_
+	OpIGammaC                                                Op = 1141 // igammac
+	OpIGammaCInPlace                                         Op = 1142 // igammac_
+	OpIm2Col                                                 Op = 1143 // im2col
+	OpImag                                                   Op = 1144 // imag
+	OpIndexTensor                                            Op = 1145 // index.Tensor
+	OpIndexAdd                                               Op = 1146 // index_add
+	OpIndexAddInPlace                                        Op = 1147 // index_add_
+	OpIndexCopy                                              Op = 1148 // index_copy
+	OpIndexCopyInPlace                                       Op = 1149 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1150 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1151 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1152 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1153 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1154 // index_put
+	OpIndexPutInPlace                                        Op = 1155 // index_put_
+	OpIndexReduce                                            Op = 1156 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1157 // index_reduce_
+	OpIndexSelect                                            Op = 1158 // index_select
+	OpIndexSelectBackward                                    Op = 1159 // index_select_backward
+	OpIndices                                                Op = 1160 // indices
+	OpIndicesCopy                                            Op = 1161 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1162 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1163 // inner
+	OpInstanceNorm                                           Op = 1164 // instance_norm
+	OpIntRepr                                                Op = 1165 // int_repr
+	OpInverse                                                Op = 1166 // inverse
+	OpIsCoalesced                                            Op = 1167 // is_coalesced
+	OpIsComplex                                              Op = 1168 // is_complex
+	OpIsConj                                                 Op = 1169 // is_conj
+	OpIsDistributed                                          Op = 1170 // is_distributed
+	OpIsFloatingPoint                                        Op = 1171 // is_floating_point
+	OpAtenIsInference                                        Op = 1172 // is_inference
+	OpIsLeaf                                                 Op = 1173 // is_leaf
+	OpIsNeg                                                  Op = 1174 // is_neg
+	OpIsNonzero                                              Op = 1175 // is_nonzero
+	OpIsPinned                                               Op = 1176 // is_pinned
+	OpIsSameSize                                             Op = 1177 // is_same_size
+	OpIsSetTo                                                Op = 1178 // is_set_to
+	OpIsSigned                                               Op = 1179 // is_signed
+	OpIsVulkanAvailable                                      Op = 1180 // is_vulkan_available
+	OpIsClose                                                Op = 1181 // isclose
+	OpIsFinite                                               Op = 1182 // isfinite
+	OpIsInScalarTensor                                       Op = 1183 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1184 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1185 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1186 // isinf
+	OpIsNaN                                                  Op = 1187 // isnan
+	OpIsNegInf                                               Op = 1188 // isneginf
+	OpIsPosInf                                               Op = 1189 // isposinf
+	OpIsReal                                                 Op = 1190 // isreal
+	OpISTFT                                                  Op = 1191 // istft
+	OpAtenItem                                               Op = 1192 // item
+	OpKaiserWindow                                           Op = 1193 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1194 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1195 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1196 // kl_div
+	OpKron                                                   Op = 1197 // kron
+	OpKthValue                                               Op = 1198 // kthvalue
+	OpL1Loss                                                 Op = 1199 // l1_loss
+	OpLayerNorm                                              Op = 1200 // layer_norm
+	OpLCM                                                    Op = 1201 // lcm
+	OpLCMInPlace                                             Op = 1202 // lcm_
+	OpLdexpTensor                                            Op = 1203 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1204 // ldexp_
+	OpLeScalar                                               Op = 1205 // le.Scalar
+	OpLeTensor                                               Op = 1206 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1207 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1208 // le_.Tensor
+	OpLeakyReLU                                              Op = 1209 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1210 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1211 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1212 // lerp.Scalar
+	OpLerpTensor                                             Op = 1213 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1214 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1215 // lerp_.Tensor
+	OpLessScalar                                             Op = 1216 // less.Scalar
+	OpLessTensor                                             Op = 1217 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1218 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1219 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1220 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1221 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1222 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1223 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1224 // lgamma
+	OpLgammaInPlace                                          Op = 1225 // lgamma_
+	OpLift                                                   Op = 1226 // lift
+	OpLiftFresh                                              Op = 1227 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1228 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1229 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1230 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1231 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1232 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1233 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1234 // linalg_cross
+	OpLinalgDet                                              Op = 1235 // linalg_det
+	OpLinalgDiagonal                                         Op = 1236 // linalg_diagonal
+	OpLinalgEig                                              Op = 1237 // linalg_eig
+	OpLinalgEigh                                             Op = 1238 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1239 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1240 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1241 // linalg_householder_product
+	OpLinalgInv                                              Op = 1242 // linalg_inv
+	OpLinalgInvEx                                            Op = 1243 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1244 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1245 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1246 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1247 // linalg_lstsq
+	OpLinalgLU                                               Op = 1248 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1249 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1250 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1251 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1252 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1253 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1254 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1255 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1256 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1257 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1258 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1259 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1260 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1261 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1262 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1263 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1264 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1265 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1266 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1267 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1268 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1269 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1270 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1271 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1272 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1273 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1274 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1275 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1276 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1277 // linalg_vander
+	OpLinalgVecDot                                           Op = 1278 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1279 // linalg_vector_norm
+	OpLinear                                                 Op = 1280 // linear
+	OpLinearBackward                                         Op = 1281 // linear_backward
+	OpLinspace                                               Op = 1282 // linspace
+	OpLinspaceScalarTensor                                   Op = 1283 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1284 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1285 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1286 // log
+	OpLog10                                                  Op = 1287 // log10
+	OpLog10InPlace                                           Op = 1288 // log10_
+	OpLog1p                                                  Op = 1289 // log1p
+	OpLog1pInPlace                                           Op = 1290 // log1p_
+	OpLog2                                                   Op = 1291 // log2
+	OpLog2InPlace                                            Op = 1292 // log2_
+	OpLogInPlace                                             Op = 1293 // log_
+	OpLogNormalInPlace                                       Op = 1294 // log_normal_
+	OpLogSigmoid                                             Op = 1295 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1296 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1297 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1298 // log_softmax.int
+	OpLogAddExp                                              Op = 1299 // logaddexp
+	OpLogAddExp2                                             Op = 1300 // logaddexp2
+	OpLogCumSumExp                                           Op = 1301 // logcumsumexp
+	OpLogDet                                                 Op = 1302 // logdet
+	OpLogicalAnd                                             Op = 1303 // logical_and
+	OpLogicalAndInPlace                                      Op = 1304 // logical_and_
+	OpLogicalNot                                             Op = 1305 // logical_not
+	OpLogicalNotInPlace                                      Op = 1306 // logical_not_
+	OpLogicalOr                                              Op = 1307 // logical_or
+	OpLogicalOrInPlace                                       Op = 1308 // logical_or_
+	OpLogicalXor                                             Op = 1309 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1310 // logical_xor_
+	OpLogit                                                  Op = 1311 // logit
+	OpLogitInPlace                                           Op = 1312 // logit_
+	OpLogitBackward                                          Op = 1313 // logit_backward
+	OpLogspace                                               Op = 1314 // logspace
+	OpLogspaceScalarTensor                                   Op = 1315 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1316 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1317 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1318 // logsumexp
+	OpLSTMData                                               Op = 1319 // lstm.data
+	OpLSTMInput                                              Op = 1320 // lstm.input
+	OpLSTMCell                                               Op = 1321 // lstm_cell
+	OpLtScalar                                               Op = 1322 // lt.Scalar
+	OpLtTensor                                               Op = 1323 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1324 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1325 // lt_.Tensor
+	OpLUSolve                                                Op = 1326 // lu_solve
+	OpLUUnpack                                               Op = 1327 // lu_unpack
+	OpMH                                                     Op = 1328 // mH
+	OpMT                                                     Op = 1329 // mT
+	OpMarginRankingLoss                                      Op = 1330 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1331 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1332 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1333 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1334 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1335 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1336 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1337 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1338 // masked_select
+	OpMaskedSelectBackward                                   Op = 1339 // masked_select_backward
+	OpMatMul                                                 Op = 1340 // matmul
+	OpMatMulBackward                                         Op = 1341 // matmul_backward
+	OpMatrixH                                                Op = 1342 // matrix_H
+	OpMatrixExp                                              Op = 1343 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1344 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1345 // matrix_power
+	OpMax                                                    Op = 1346 // max
+	OpMaxDim                                                 Op = 1347 // max.dim
+	OpMaxOther                                               Op = 1348 // max.other
+	OpMaxPool1d                                              Op = 1349 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1350 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1351 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1352 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1353 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1354 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1355 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1356 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1357 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1358 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1359 // max_unpool3d
+	OpMaximum                                                Op = 1360 // maximum
+	OpMean                                                   Op = 1361 // mean
+	OpMeanDim                                                Op = 1362 // mean.dim
+	OpMedian                                                 Op = 1363 // median
+	OpMedianDim                                              Op = 1364 // median.dim
+	OpMeshgrid                                               Op = 1365 // meshgrid
+	OpMeshgridIndexing                                       Op = 1366 // meshgrid.indexing
+	OpMin                                                    Op = 1367 // min
+	OpMinDim                                                 Op = 1368 // min.dim
+	OpMinOther                                               Op = 1369 // min.other
+	OpMinimum                                                Op = 1370 // minimum
+	OpMIOpenBatchNorm                                        Op = 1371 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1372 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1373 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1374 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1375 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1376 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1377 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1378 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1379 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1380 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1381 // miopen_rnn_backward
+	OpMish                                                   Op = 1382 // mish
+	OpMishInPlace                                            Op = 1383 // mish_
+	OpMishBackward                                           Op = 1384 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1385 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1386 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1387 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1388 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1389 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1390 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1391 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1392 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1393 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1394 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1395 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1396 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1397 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1398 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1399 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1400 // mm
+	OpMMDType                                                Op = 1401 // mm.dtype
+	OpMode                                                   Op = 1402 // mode
+	OpMoveAxisInt                                            Op = 1403 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1404 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1405 // movedim.int
+	OpMoveDimIntlist                                         Op = 1406 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1407 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1408 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1409 // mse_loss
+	OpMSELossBackward                                        Op = 1410 // mse_loss_backward
+	OpMSort                                                  Op = 1411 // msort
+	OpMulScalar                                              Op = 1412 // mul.Scalar
+	OpMulTensor                                              Op = 1413 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1414 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1415 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1416 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1417 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1418 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1419 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1420 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1421 // multinomial
+	OpMultiplyScalar                                         Op = 1422 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1423 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1424 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1425 // multiply_.Tensor
+	OpMV                                                     Op = 1426 // mv
+	OpMvLgamma                                               Op = 1427 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1428 // mvlgamma_
+	OpNaNToNum                                               Op = 1429 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1430 // nan_to_num_
+	OpNaNMean                                                Op = 1431 // nanmean
+	OpNaNMedian                                              Op = 1432 // nanmedian
+	OpNaNMedianDim                                           Op = 1433 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1434 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1435 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1436 // nansum
+	OpNarrow                                                 Op = 1437 // narrow
+	OpNarrowTensor                                           Op = 1438 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1439 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1440 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1441 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1442 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1443 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1444 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1445 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1446 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1447 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1448 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1449 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1450 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1451 // ne.Scalar
+	OpNeTensor                                               Op = 1452 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1453 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1454 // ne_.Tensor
+	OpNeg                                                    Op = 1455 // neg
+	OpNegInPlace                                             Op = 1456 // neg_
+	OpNegative                                               Op = 1457 // negative
+	OpNegativeInPlace                                        Op = 1458 // negative_
+	OpNestedToPaddedTensor                                   Op = 1459 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1460 // new_empty
+	OpNewEmptyStrided                                        Op = 1461 // new_empty_strided
+	OpNewFull                                                Op = 1462 // new_full
+	OpNewOnes                                                Op = 1463 // new_ones
+	OpNewZeros                                               Op = 1464 // new_zeros
+	OpNextafter                                              Op = 1465 // nextafter
+	OpNextafterInPlace                                       Op = 1466 // nextafter_
+	OpNLLLoss                                                Op = 1467 // nll_loss
+	OpNLLLoss2d                                              Op = 1468 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1469 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1470 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1471 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1472 // nll_loss_forward
+	OpNLLLossND                                              Op = 1473 // nll_loss_nd
+	OpNonzero                                                Op = 1474 // nonzero
+	OpNonzeroNumpy                                           Op = 1475 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1476 // nonzero_static
+	OpNormScalar                                             Op = 1477 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1478 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1479 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1480 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1481 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1482 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1483 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1484 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1485 // normal.float_float
+	OpNormalInPlace                                          Op = 1486 // normal_
+	OpNormalFunctional                                       Op = 1487 // normal_functional
+	OpNotEqualScalar                                         Op = 1488 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1489 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1490 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1491 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1492 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1493 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1494 // numpy_T
+	OpOneHot                                                 Op = 1495 // one_hot
+	OpOnes                                                   Op = 1496 // ones
+	OpOnesLike                                               Op = 1497 // ones_like
+	OpOrgqr                                                  Op = 1498 // orgqr
+	OpOrmqr                                                  Op = 1499 // ormqr
+	OpOuter                                                  Op = 1500 // outer
+	OpOutputNr                                               Op = 1501 // output_nr
+	OpPad                                                    Op = 1502 // pad
+	OpPadSequence                                            Op = 1503 // pad_sequence
+	OpPairwiseDistance                                       Op = 1504 // pairwise_distance
+	OpPDist                                                  Op = 1505 // pdist
+	OpPermute                                                Op = 1506 // permute
+	OpPermuteCopy                                            Op = 1507 // permute_copy
+	OpPinMemory                                              Op = 1508 // pin_memory
+	OpPinverse                                               Op = 1509 // pinverse
+	OpPixelShuffle                                           Op = 1510 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1511 // pixel_unshuffle
+	OpPoisson                                                Op = 1512 // poisson
+	OpPoissonNLLLoss                                         Op = 1513 // poisson_nll_loss
+	OpPolar                                                  Op = 1514 // polar
+	OpPolygamma                                              Op = 1515 // polygamma
+	OpPolygammaInPlace                                       Op = 1516 // polygamma_
+	OpPositive                                               Op = 1517 // positive
+	OpPowScalar                                              Op = 1518 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1519 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1520 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1521 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1522 // pow_.Tensor
+	OpPReLU                                                  Op = 1523 // prelu
+	OpProd                                                   Op = 1524 // prod
+	OpProdDimInt                                             Op = 1525 // prod.dim_int
+	OpPromoteTypes                                           Op = 1526 // promote_types
+	OpPut                                                    Op = 1527 // put
+	OpPutInPlace                                             Op = 1528 // put_
+	OpQPerChannelAxis                                        Op = 1529 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1530 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1531 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1532 // q_scale
+	OpQZeroPoint                                             Op = 1533 // q_zero_point
+	OpQR                                                     Op = 1534 // qr
+	OpQuantile                                               Op = 1535 // quantile
+	OpQuantileScalar                                         Op = 1536 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1537 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1538 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1539 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1540 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1541 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1542 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1543 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1544 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1545 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1546 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1547 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1548 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1549 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1550 // rad2deg
+	OpRad2DegInPlace                                         Op = 1551 // rad2deg_
+	OpRand                                                   Op = 1552 // rand
+	OpRandGenerator                                          Op = 1553 // rand.generator
+	OpRandLike                                               Op = 1554 // rand_like
+	OpRandLikeGenerator                                      Op = 1555 // rand_like.generator
+	OpRandInt                                                Op = 1556 // randint
+	OpRandIntGenerator                                       Op = 1557 // randint.generator
+	OpRandIntLow                                             Op = 1558 // randint.low
+	OpRandIntLowGenerator                                    Op = 1559 // randint.low_generator
+	OpRandIntLike                                            Op = 1560 // randint_like
+	OpRandIntLikeTensor                                      Op = 1561 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1562 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1563 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1564 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1565 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1566 // randn
+	OpRandNGenerator                                         Op = 1567 // randn.generator
+	OpRandNLike                                              Op = 1568 // randn_like
+	OpRandNLikeGenerator                                     Op = 1569 // randn_like.generator
+	OpRandomInPlace                                          Op = 1570 // random_
+	OpRandomInPlaceFrom                                      Op = 1571 // random_.from
+	OpRandomInPlaceTo                                        Op = 1572 // random_.to
+	OpRandPerm                                               Op = 1573 // randperm
+	OpRandPermGenerator                                      Op = 1574 // randperm.generator
+	OpRange                                                  Op = 1575 // range
+	OpRangeStep                                              Op = 1576 // range.step
+	OpRavel                                                  Op = 1577 // ravel
+	OpReal                                                   Op = 1578 // real
+	OpReciprocal                                             Op = 1579 // reciprocal
+	OpReciprocalInPlace                                      Op = 1580 // reciprocal_
+	OpReflectionPad1d                                        Op = 1581 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1582 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1583 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1584 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1585 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1586 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1587 // relu
+	OpReLU6                                                  Op = 1588 // relu6
+	OpReLU6InPlace                                           Op = 1589 // relu6_
+	OpReLUInPlace                                            Op = 1590 // relu_
+	OpRemainderScalar                                        Op = 1591 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1592 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1593 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1594 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1595 // remainder_.Tensor
+	OpRenorm                                                 Op = 1596 // renorm
+	OpRenormInPlace                                          Op = 1597 // renorm_
+	OpRepeat                                                 Op = 1598 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1599 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1600 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1601 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1602 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1603 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1604 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1605 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1606 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1607 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1608 // requires_grad_
+	OpReshape                                                Op = 1609 // reshape
+	OpReshapeAs                                              Op = 1610 // reshape_as
+	OpResizeInPlace                                          Op = 1611 // resize_
+	OpResizeAsInPlace                                        Op = 1612 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1613 // resize_as_sparse_
+	OpResolveConj                                            Op = 1614 // resolve_conj
+	OpResolveNeg                                             Op = 1615 // resolve_neg
+	OpResultTypeScalar                                       Op = 1616 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1617 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1618 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1619 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1620 // retain_grad
+	OpRetainsGrad                                            Op = 1621 // retains_grad
+	OpRMSNorm                                                Op = 1622 // rms_norm
+	OpRNNReLUData                                            Op = 1623 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1624 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1625 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1626 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1627 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1628 // rnn_tanh_cell
+	OpRoll                                                   Op = 1629 // roll
+	OpRot90                                                  Op = 1630 // rot90
+	OpRound                                                  Op = 1631 // round
+	OpRoundDecimals                                          Op = 1632 // round.decimals
+	OpRoundInPlace                                           Op = 1633 // round_
+	OpRoundInPlaceDecimals                                   Op = 1634 // round_.decimals
+	OpRowIndices                                             Op = 1635 // row_indices
+	OpRowIndicesCopy                                         Op = 1636 // row_indices_copy
+	OpRowStack                                               Op = 1637 // row_stack
+	OpRReLU                                                  Op = 1638 // rrelu
+	OpRReLUInPlace                                           Op = 1639 // rrelu_
+	OpRReLUWithNoise                                         Op = 1640 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1641 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1642 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1643 // rsqrt
+	OpRsqrtInPlace                                           Op = 1644 // rsqrt_
+	OpRSubScalar                                             Op = 1645 // rsub.Scalar
+	OpRSubTensor                                             Op = 1646 // rsub.Tensor
+	OpScalarTensor                                           Op = 1647 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1648 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1649 // scatter.reduce
+	OpScatterSrc                                             Op = 1650 // scatter.src
+	OpScatterValue                                           Op = 1651 // scatter.value
+	OpScatterValueReduce                                     Op = 1652 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1653 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1654 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1655 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1656 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1657 // scatter_add
+	OpScatterAddInPlace                                      Op = 1658 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1659 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1660 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1661 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1662 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1663 // segment_reduce
+	OpSelectInt                                              Op = 1664 // select.int
+	OpSelectBackward                                         Op = 1665 // select_backward
+	OpSelectCopyInt                                          Op = 1666 // select_copy.int
+	OpSelectScatter                                          Op = 1667 // select_scatter
+	OpSELU                                                   Op = 1668 // selu
+	OpSELUInPlace                                            Op = 1669 // selu_
+	OpSetInPlace                                             Op = 1670 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1671 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1672 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1673 // set_data
+	OpSgn                                                    Op = 1674 // sgn
+	OpSgnInPlace                                             Op = 1675 // sgn_
+	OpSigmoid                                                Op = 1676 // sigmoid
+	OpSigmoidInPlace                                         Op = 1677 // sigmoid_
+	OpSigmoidBackward                                        Op = 1678 // sigmoid_backward
+	OpSign                                                   Op = 1679 // sign
+	OpSignInPlace                                            Op = 1680 // sign_
+	OpSignbit                                                Op = 1681 // signbit
+	OpSiLU                                                   Op = 1682 // silu
+	OpSiLUInPlace                                            Op = 1683 // silu_
+	OpSiLUBackward                                           Op = 1684 // silu_backward
+	OpSin                                                    Op = 1685 // sin
+	OpSinInPlace                                             Op = 1686 // sin_
+	OpSinc                                                   Op = 1687 // sinc
+	OpSincInPlace                                            Op = 1688 // sinc_
+	OpSinh                                                   Op = 1689 // sinh
+	OpSinhInPlace                                            Op = 1690 // sinh_
+	OpSizeInt                                                Op = 1691 // size.int
+	OpSliceTensor                                            Op = 1692 // slice.Tensor
+	OpSliceBackward                                          Op = 1693 // slice_backward
+	OpSliceCopyTensor                                        Op = 1694 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1695 // slice_inverse
+	OpSliceScatter                                           Op = 1696 // slice_scatter
+	OpSLogDet                                                Op = 1697 // slogdet
+	OpSlowConv3d                                             Op = 1698 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1699 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1700 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1701 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1702 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1703 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1704 // smm
+	OpSmoothL1Loss                                           Op = 1705 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1706 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1707 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1708 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1709 // softmax.int
+	OpSoftplus                                               Op = 1710 // softplus
+	OpSoftplusBackward                                       Op = 1711 // softplus_backward
+	OpSoftshrink                                             Op = 1712 // softshrink
+	OpSoftshrinkBackward                                     Op = 1713 // softshrink_backward
+	OpSort                                                   Op = 1714 // sort
+	OpSortStable                                             Op = 1715 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1716 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1717 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1718 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1719 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1720 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1721 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1722 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1723 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1724 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1725 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1726 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1727 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1728 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1729 // sparse_dim
+	OpSparseMask                                             Op = 1730 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1731 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1732 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1733 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1734 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1735 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1736 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1737 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1738 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1739 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1740 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1741 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1742 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1743 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1744 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1745 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1746 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1747 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1748 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1749 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1750 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1751 // special_digamma
+	OpSpecialEntr                                            Op = 1752 // special_entr
+	OpSpecialErf                                             Op = 1753 // special_erf
+	OpSpecialErfc                                            Op = 1754 // special_erfc
+	OpSpecialErfcx                                           Op = 1755 // special_erfcx
+	OpSpecialErfinv                                          Op = 1756 // special_erfinv
+	OpSpecialExp2                                            Op = 1757 // special_exp2
+	OpSpecialExpit                                           Op = 1758 // special_expit
+	OpSpecialExpm1                                           Op = 1759 // special_expm1
+	OpSpecialGammaInc                                        Op = 1760 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1761 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1762 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1763 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1764 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1765 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1766 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1767 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1768 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1769 // special_i0
+	OpSpecialI0e                                             Op = 1770 // special_i0e
+	OpSpecialI1                                              Op = 1771 // special_i1
+	OpSpecialI1e                                             Op = 1772 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1773 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1774 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1775 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1776 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1777 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1778 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1779 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1780 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1781 // special_log_softmax
+	OpSpecialLogit                                           Op = 1782 // special_logit
+	OpSpecialLogSumExp                                       Op = 1783 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1784 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1785 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1786 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1787 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1788 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1789 // special_ndtr
+	OpSpecialNdtri                                           Op = 1790 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1791 // special_polygamma
+	OpSpecialPsi                                             Op = 1792 // special_psi
+	OpSpecialRound                                           Op = 1793 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1794 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1795 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1796 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1797 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1798 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1799 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1800 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1801 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1802 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1803 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1804 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1805 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1806 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1807 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1808 // special_sinc
+	OpSpecialSoftmax                                         Op = 1809 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1810 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1811 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1812 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1813 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1814 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1815 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1816 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1817 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1818 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1819 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1820 // split.Tensor
+	OpSplitSizes                                             Op = 1821 // split.sizes
+	OpSplitCopyTensor                                        Op = 1822 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1823 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1824 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1825 // sqrt
+	OpSqrtInPlace                                            Op = 1826 // sqrt_
+	OpSquare                                                 Op = 1827 // square
+	OpSquareInPlace                                          Op = 1828 // square_
+	OpSqueeze                                                Op = 1829 // squeeze
+	OpSqueezeDim                                             Op = 1830 // squeeze.dim
+	OpSqueezeDims                                            Op = 1831 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1832 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1833 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1834 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1835 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1836 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1837 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1838 // sspaddmm
+	OpStack                                                  Op = 1839 // stack
+	OpStd                                                    Op = 1840 // std
+	OpStdCorrection                                          Op = 1841 // std.correction
+	OpStdDim                                                 Op = 1842 // std.dim
+	OpStdMean                                                Op = 1843 // std_mean
+	OpStdMeanCorrection                                      Op = 1844 // std_mean.correction
+	OpStdMeanDim                                             Op = 1845 // std_mean.dim
+	OpSTFT                                                   Op = 1846 // stft
+	OpSTFTCenter                                             Op = 1847 // stft.center
+	OpStrideInt                                              Op = 1848 // stride.int
+	OpSubScalar                                              Op = 1849 // sub.Scalar
+	OpSubTensor                                              Op = 1850 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1851 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1852 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1853 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1854 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1855 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1856 // subtract_.Tensor
+	OpSum                                                    Op = 1857 // sum
+	OpSumDimIntList                                          Op = 1858 // sum.dim_IntList
+	OpSumToSize                                              Op = 1859 // sum_to_size
+	OpSVD                                                    Op = 1860 // svd
+	OpSwapAxes                                               Op = 1861 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1862 // swapaxes_
+	OpSwapDims                                               Op = 1863 // swapdims
+	OpSwapDimsInPlace                                        Op = 1864 // swapdims_
+	OpT                                                      Op = 1865 // t
+	OpTInPlace                                               Op = 1866 // t_
+	OpTCopy                                                  Op = 1867 // t_copy
+	OpTake                                                   Op = 1868 // take
+	OpTakeAlongDim                                           Op = 1869 // take_along_dim
+	OpTan                                                    Op = 1870 // tan
+	OpTanInPlace                                             Op = 1871 // tan_
+	OpTanh                                                   Op = 1872 // tanh
+	OpTanhInPlace                                            Op = 1873 // tanh_
+	OpTanhBackward                                           Op = 1874 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1875 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1876 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1877 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1878 // tensordot
+	OpTHNNConv2d                                             Op = 1879 // thnn_conv2d
+	OpThreshold                                              Op = 1880 // threshold
+	OpThresholdInPlace                                       Op = 1881 // threshold_
+	OpThresholdBackward                                      Op = 1882 // threshold_backward
+	OpTile                                                   Op = 1883 // tile
+	OpToDevice                                               Op = 1884 // to.device
+	OpToDType                                                Op = 1885 // to.dtype
+	OpToDTypeLayout                                          Op = 1886 // to.dtype_layout
+	OpToOther                                                Op = 1887 // to.other
+	OpToDense                                                Op = 1888 // to_dense
+	OpToDenseBackward                                        Op = 1889 // to_dense_backward
+	OpToMKLDNN                                               Op = 1890 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1891 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1892 // to_padded_tensor
+	OpToSparse                                               Op = 1893 // to_sparse
+	OpToSparseSparseDim                                      Op = 1894 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1895 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1896 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1897 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1898 // to_sparse_csr
+	OpTopK                                                   Op = 1899 // topk
+	OpTrace                                                  Op = 1900 // trace
+	OpTraceBackward                                          Op = 1901 // trace_backward
+	OpTransposeInt                                           Op = 1902 // transpose.int
+	OpTransposeInPlace                                       Op = 1903 // transpose_
+	OpTransposeCopyInt                                       Op = 1904 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1905 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1906 // trapezoid.x
+	OpTrapzDx                                                Op = 1907 // trapz.dx
+	OpTrapzX                                                 Op = 1908 // trapz.x
+	OpTriangularSolve                                        Op = 1909 // triangular_solve
+	OpTril                                                   Op = 1910 // tril
+	OpTrilInPlace                                            Op = 1911 // tril_
+	OpTrilIndices                                            Op = 1912 // tril_indices
+	OpTripletMarginLoss                                      Op = 1913 // triplet_margin_loss
+	OpTriu                                                   Op = 1914 // triu
+	OpTriuInPlace                                            Op = 1915 // triu_
+	OpTriuIndices                                            Op = 1916 // triu_indices
+	OpTrueDivideScalar                                       Op = 1917 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1918 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1919 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1920 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1921 // trunc
+	OpTruncInPlace                                           Op = 1922 // trunc_
+	OpTypeAs                                                 Op = 1923 // type_as
+	OpUnbindInt                                              Op = 1924 // unbind.int
+	OpUnbindCopyInt                                          Op = 1925 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1926 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1927 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1928 // unfold
+	OpUnfoldBackward                                         Op = 1929 // unfold_backward
+	OpUnfoldCopy                                             Op = 1930 // unfold_copy
+	OpUniformInPlace                                         Op = 1931 // uniform_
+	OpUniqueConsecutive                                      Op = 1932 // unique_consecutive
+	OpUniqueDim                                              Op = 1933 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1934 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1935 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1936 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1937 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1938 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1939 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1940 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 1941 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 1942 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 1943 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 1944 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 1945 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 1946 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 1947 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 1948 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 1949 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 1950 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 1951 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 1952 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 1953 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 1954 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 1955 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 1956 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 1957 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 1958 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 1959 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 1960 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 1961 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 1962 // value_selecting_reduction_backward
+	OpValues                                                 Op = 1963 // values
+	OpValuesCopy                                             Op = 1964 // values_copy
+	OpVander                                                 Op = 1965 // vander
+	OpVar                                                    Op = 1966 // var
+	OpVarCorrection                                          Op = 1967 // var.correction
+	OpVarDim                                                 Op = 1968 // var.dim
+	OpVarMean                                                Op = 1969 // var_mean
+	OpVarMeanCorrection                                      Op = 1970 // var_mean.correction
+	OpVarMeanDim                                             Op = 1971 // var_mean.dim
+	OpVDot                                                   Op = 1972 // vdot
+	OpView                                                   Op = 1973 // view
+	OpViewDType                                              Op = 1974 // view.dtype
+	OpViewAs                                                 Op = 1975 // view_as
+	OpViewAsComplex                                          Op = 1976 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 1977 // view_as_complex_copy
+	OpViewAsReal                                             Op = 1978 // view_as_real
+	OpViewAsRealCopy                                         Op = 1979 // view_as_real_copy
+	OpViewCopy                                               Op = 1980 // view_copy
+	OpViewCopyDType                                          Op = 1981 // view_copy.dtype
+	OpVSplitArray                                            Op = 1982 // vsplit.array
+	OpVSplitInt                                              Op = 1983 // vsplit.int
+	OpVStack                                                 Op = 1984 // vstack
+	OpWhere                                                  Op = 1985 // where
+	OpWhereScalar                                            Op = 1986 // where.Scalar
+	OpWhereScalarOther                                       Op = 1987 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 1988 // where.ScalarSelf
+	OpWhereSelf                                              Op = 1989 // where.self
+	OpXLogYScalarOther                                       Op = 1990 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 1991 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 1992 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 1993 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 1994 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 1995 // zero_
+	OpZeros                                                  Op = 1996 // zeros
+	OpZerosLike                                              Op = 1997 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
@@ -2006,465 +2021,468 @@ const opNames = "" +
 	"torseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_devicetorch_versionshow_c" +
 	"onfigdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcuda_versionsboxedadd_" +
 	"hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbackward_numberset_ano" +
-	"malydropped__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.T" +
-	"ensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor_" +
-	"_lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__" +
-	".Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_" +
-	"avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_" +
-	"addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__ass" +
-	"ert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_" +
-	"to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_upd" +
-	"ate_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_c" +
-	"ast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coa" +
-	"lesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_in" +
-	"dices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_i" +
-	"nt4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy" +
-	"_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tens" +
-	"or_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn" +
-	"_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flat" +
-	"ten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_" +
-	"plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_diri" +
-	"chlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_a" +
-	"ttention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backwa" +
-	"rd_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backwar" +
-	"d_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_p" +
-	"er_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_te" +
-	"nsor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cache" +
-	"mask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flas" +
-	"h_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_" +
-	"acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.Lis" +
-	"t_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_add" +
-	"cdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_a" +
-	"ddcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addc" +
-	"mul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_a" +
-	"tan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach" +
-	"_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarLis" +
-	"t_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.Li" +
-	"st_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_fo" +
-	"reach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_for" +
-	"each_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_fo" +
-	"reach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_exp" +
-	"m1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_fo" +
-	"reach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamm" +
-	"a_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2" +
-	"_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum." +
-	"ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum" +
-	".List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scala" +
-	"r_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul" +
-	".Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_ne" +
-	"g_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_f" +
-	"oreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.S" +
-	"calar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqr" +
-	"t__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh" +
-	"_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList" +
-	"_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh" +
-	"_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_ass" +
-	"ert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fus" +
-	"ed_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dr" +
-	"opout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_s" +
-	"gd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallbac" +
-	"k_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage" +
-	"_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__i" +
-	"ndices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy" +
-	"_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_lina" +
-	"lg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_m" +
-	"ake_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_t" +
-	"ensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_" +
-	"transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native" +
-	"_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_" +
-	"neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_ne" +
-	"sted_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seq" +
-	"len_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_valu" +
-	"es_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_l" +
-	"eft_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_neste" +
-	"d_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_" +
-	"nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_availab" +
-	"le_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pa" +
-	"d_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_pr" +
-	"elu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_ali" +
-	"as_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_" +
-	"saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_" +
-	"scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_ef" +
-	"ficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention" +
-	"_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot" +
-	"_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_prod" +
-	"uct_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_gro" +
-	"uped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_con" +
-	"v2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initial" +
-	"ize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_spa" +
-	"rse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_uns" +
-	"afe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_c" +
-	"oo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.di" +
-	"m_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backwa" +
-	"rd_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_imp" +
-	"l_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_de" +
-	"nse_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softm" +
-	"ax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sp" +
-	"arse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standar" +
-	"d_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused" +
-	"_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused" +
-	"_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_spa" +
-	"rse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer" +
-	"_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_" +
-	"unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumul" +
-	"ate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsam" +
-	"ple_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1" +
-	"d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_n" +
-	"earest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact" +
-	"3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_" +
-	"flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_val" +
-	"idate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_" +
-	"validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_valu" +
-	"es_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_" +
-	"and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_w" +
-	"eight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absolu" +
-	"teabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max" +
-	"_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwar" +
-	"dadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dty" +
-	"peaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_cop" +
-	"yalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyan" +
-	"y.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcs" +
-	"inh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas" +
-	"_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast" +
-	"_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2d" +
-	"avg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_" +
-	"window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch" +
-	"_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_upda" +
-	"te_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cros" +
-	"s_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scal" +
-	"ar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbit" +
-	"wise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_." +
-	"Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwis" +
-	"e_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_rig" +
-	"ht_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scala" +
-	"rbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowbla" +
-	"ckman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Te" +
-	"nsorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmul" +
-	"chalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Te" +
-	"nsorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensor" +
-	"clamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices" +
-	"_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndc" +
-	"ontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tb" +
-	"c_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwar" +
-	"dconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Sc" +
-	"alarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosi" +
-	"ne_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indice" +
-	"s_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backward" +
-	"cudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolutio" +
-	"n_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecum" +
-	"maxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumula" +
-	"tive_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_" +
-	"copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_d" +
-	"istdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tens" +
-	"or_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_mo" +
-	"dedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_ba" +
-	"ckwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembed" +
-	"ding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty" +
-	"_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expa" +
-	"ndexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_p" +
-	"er_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tens" +
-	"or_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake" +
-	"_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp3" +
-	"2_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize" +
-	"_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeatur" +
-	"e_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_ff" +
-	"tnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2ff" +
-	"t_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfil" +
-	"l_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudflo" +
-	"at_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Ten" +
-	"sorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Sc" +
-	"alarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardf" +
-	"ractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_li" +
-	"kefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorg" +
-	"elugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient." +
-	"scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradien" +
-	"t.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreate" +
-	"r_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_b" +
-	"ackwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorg" +
-	"t_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window." +
-	"periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoi" +
-	"d_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_te" +
-	"nsorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhist" +
-	"ogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_bac" +
-	"kwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copy" +
-	"index_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorind" +
-	"ex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinit" +
-	"ely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_dis" +
-	"tributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedi" +
-	"s_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisn" +
-	"eginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel" +
-	"1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_" +
-	"leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarl" +
-	"ess_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftli" +
-	"ft_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strli" +
-	"nalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_househol" +
-	"der_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsql" +
-	"inalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matri" +
-	"x_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_fl" +
-	"oatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg" +
-	"_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_ten" +
-	"sorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvals" +
-	"linalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardl" +
-	"inspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_lo" +
-	"g2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexploga" +
-	"ddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_x" +
-	"orlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace." +
-	"Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_u" +
-	"npackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tens" +
-	"ormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmu" +
-	"l_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_w" +
-	"ith_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_p" +
-	"ool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean." +
-	"dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_" +
-	"norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_" +
-	"transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backw" +
-	"ardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolu" +
-	"tionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkl" +
-	"dnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_co" +
-	"nv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveax" +
-	"is.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_ba" +
-	"ckwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti" +
-	"_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_for" +
-	"wardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_" +
-	"to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensor" +
-	"narrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dro" +
-	"pout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardn" +
-	"ative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegati" +
-	"ve_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_" +
-	"lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonze" +
-	"rononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dty" +
-	"penorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_" +
-	"normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnucle" +
-	"ar_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistp" +
-	"ermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygamm" +
-	"apolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.d" +
-	"im_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_ze" +
-	"ro_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_q" +
-	"paramsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellqu" +
-	"antized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cell" +
-	"quantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.g" +
-	"eneratorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generator" +
-	"randint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrand" +
-	"n_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.steprave" +
-	"lrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_" +
-	"backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scala" +
-	"r_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tenso" +
-	"rrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardr" +
-	"eplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_r" +
-	"eshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_ty" +
-	"pe.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.d" +
-	"atarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsro" +
-	"und_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_r" +
-	"relu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionsc" +
-	"atter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuesca" +
-	"tter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsea" +
-	"rchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set" +
-	"_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsi" +
-	"gn_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_cop" +
-	"y.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_" +
-	"dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_marg" +
-	"in_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsor" +
-	"tsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.c" +
-	"row_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_co" +
-	"mpressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_c" +
-	"oo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor" +
-	".crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize" +
-	"_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0spe" +
-	"cial_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev" +
-	"_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_c" +
-	"hebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalars" +
-	"pecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n" +
-	"_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspec" +
-	"ial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecia" +
-	"l_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial" +
-	"_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polyno" +
-	"mial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_lague" +
-	"rre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_" +
-	"legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspe" +
-	"cial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1sp" +
-	"ecial_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispeci" +
-	"al_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_" +
-	"k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shift" +
-	"ed_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_po" +
-	"lynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomi" +
-	"al_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarsp" +
-	"ecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_c" +
-	"hebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pys" +
-	"pecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial" +
-	"_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.siz" +
-	"essplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsque" +
-	"eze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstacks" +
-	"tdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub" +
-	".Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.di" +
-	"m_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_" +
-	"tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensord" +
-	"otthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_den" +
-	"seto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse" +
-	"_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_c" +
-	"opy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_los" +
-	"striutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrun" +
-	"ctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfo" +
-	"ld_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsa" +
-	"fe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample" +
-	"_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_li" +
-	"near1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsampl" +
-	"e_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_near" +
-	"est3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecup" +
-	"sample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctio" +
-	"nvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_compl" +
-	"ex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.S" +
-	"calarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy" +
-	"_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
+	"malydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_operatorkernel_arguments" +
+	"kernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkernel_unloadkernel_func" +
+	"tionkernel_launch__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshi" +
+	"ft__.Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.T" +
+	"ensor__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor_" +
+	"_xor__.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_ada" +
+	"ptive_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.T" +
+	"ensor_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scal" +
+	"e__assert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_aut" +
+	"ocast_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_" +
+	"no_update_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_" +
+	"Long_cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_c" +
+	"at_coalesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_conv" +
+	"ert_indices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weigh" +
+	"t_to_int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mod" +
+	"e_copy_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_los" +
+	"s.Tensor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward" +
+	"_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rn" +
+	"n_flatten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cuff" +
+	"t_set_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arang" +
+	"e_dirichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_effic" +
+	"ient_attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_" +
+	"backward_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_b" +
+	"ackward_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learn" +
+	"able_per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_" +
+	"per_tensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine" +
+	"_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backwar" +
+	"d_flash_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_fo" +
+	"reach_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_ad" +
+	"d_.List_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_forea" +
+	"ch_addcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_for" +
+	"each_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreac" +
+	"h_addcmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__for" +
+	"each_atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_f" +
+	"oreach_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.Sca" +
+	"larList_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_m" +
+	"in_.List_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_" +
+	"cos_foreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarLi" +
+	"st_foreach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Ten" +
+	"sor_foreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_forea" +
+	"ch_expm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Sca" +
+	"lar_foreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach" +
+	"_lgamma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreac" +
+	"h_log2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_ma" +
+	"ximum.ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_m" +
+	"inimum.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_" +
+	".Scalar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_forea" +
+	"ch_mul.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_fore" +
+	"ach_neg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTe" +
+	"nsor_foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_po" +
+	"wsum.Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreac" +
+	"h_rsqrt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreac" +
+	"h_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.Scal" +
+	"arList_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreac" +
+	"h_tanh_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_function" +
+	"al_assert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagra" +
+	"d__fused_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fu" +
+	"sed_dropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_f" +
+	"used_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_f" +
+	"allback_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_s" +
+	"torage_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_i" +
+	"mpl__indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forwar" +
+	"d_lazy_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_e" +
+	"x_linalg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_" +
+	"info_make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quant" +
+	"ized_tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_m" +
+	"kldnn_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_" +
+	"native_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg" +
+	"_view_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_" +
+	"and_nested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_m" +
+	"ax_seqlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_ge" +
+	"t_values_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_" +
+	"mask_left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape" +
+	"_nested_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer" +
+	"_copy_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_a" +
+	"vailable_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circu" +
+	"lar_pad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_mem" +
+	"ory_prelu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_resha" +
+	"pe_alias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_diri" +
+	"chlet_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_fo" +
+	"r_mps_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_prod" +
+	"uct_efficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_att" +
+	"ention_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scal" +
+	"ed_dot_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_do" +
+	"t_product_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scal" +
+	"ed_grouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_sl" +
+	"ow_conv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_i" +
+	"nitialize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_" +
+	"to_sparse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tens" +
+	"or_unsafe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sp" +
+	"arse_coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_" +
+	"sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_" +
+	"backward_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_redu" +
+	"ce_impl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_ap" +
+	"ply_dense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse" +
+	"_softmax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum." +
+	"dim_sparse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_s" +
+	"tandard_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn" +
+	"_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn" +
+	"_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_" +
+	"to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_trans" +
+	"former_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_un" +
+	"ique2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_a" +
+	"ccumulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward" +
+	"_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_" +
+	"exact1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsa" +
+	"mple_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest" +
+	"_exact3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudn" +
+	"n_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indic" +
+	"es_validate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor" +
+	"_args_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_arg" +
+	"s_values_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_s" +
+	"cales_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_inter" +
+	"face_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_" +
+	"absoluteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadapti" +
+	"ve_max_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_b" +
+	"ackwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmadd" +
+	"mm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasali" +
+	"as_copyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangl" +
+	"eanyany.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsi" +
+	"nharcsinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_str" +
+	"idedas_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_a" +
+	"tleast_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_" +
+	"pool2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbar" +
+	"tlett_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reduc" +
+	"ebatch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_nor" +
+	"m_update_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinar" +
+	"y_cross_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_an" +
+	"d.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Ten" +
+	"sorbitwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_s" +
+	"hift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensor" +
+	"bitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwi" +
+	"se_right_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor" +
+	".Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_win" +
+	"dowblackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucket" +
+	"ize.Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_" +
+	"matmulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampcl" +
+	"amp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min." +
+	"Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_i" +
+	"ndices_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_p" +
+	"ad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcc" +
+	"onv_tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_b" +
+	"ackwardconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copys" +
+	"ign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_lo" +
+	"sscosine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_" +
+	"indices_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_ba" +
+	"ckwardcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_conv" +
+	"olution_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_accepta" +
+	"blecummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dx" +
+	"cumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_d" +
+	"etach_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadig" +
+	"amma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv" +
+	"_.Tensor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Sca" +
+	"lar_modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_" +
+	"elu_backwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwar" +
+	"dembedding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantize" +
+	"dempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_ex" +
+	"p_expandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quan" +
+	"tize_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_pe" +
+	"r_tensor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachema" +
+	"skfake_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weig" +
+	"ht_fp32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_qu" +
+	"antize_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KN" +
+	"feature_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreq" +
+	"fft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ih" +
+	"fft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Ten" +
+	"sorfill_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrfli" +
+	"pudfloat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_powe" +
+	"r_.Tensorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminf" +
+	"mod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_bac" +
+	"kwardfractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullf" +
+	"ull_likefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.T" +
+	"ensorgelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygra" +
+	"dient.scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarrayg" +
+	"radient.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalar" +
+	"greater_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sample" +
+	"r_2d_backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.T" +
+	"ensorgt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_w" +
+	"indow.periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhard" +
+	"sigmoid_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardh" +
+	"ash_tensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogram" +
+	"ddhistogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_lo" +
+	"ss_backwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_inde" +
+	"x_copyindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Ten" +
+	"sorindex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyi" +
+	"nfinitely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conj" +
+	"is_distributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_s" +
+	"ignedis_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfis" +
+	"nanisneginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkth" +
+	"valuel1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky" +
+	"_relu_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.S" +
+	"calarless_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_" +
+	"liftlift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p" +
+	"_strlinalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_ho" +
+	"useholder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_" +
+	"lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg" +
+	"_matrix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_r" +
+	"tol_floatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_norm" +
+	"linalg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rco" +
+	"nd_tensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_s" +
+	"vdvalslinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_bac" +
+	"kwardlinspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plo" +
+	"g1p_log2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogadde" +
+	"xplogaddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_log" +
+	"ical_xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlog" +
+	"space.Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_sol" +
+	"velu_unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill" +
+	"_.Tensormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmu" +
+	"lmatmul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_po" +
+	"ol1d_with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwar" +
+	"dmax_pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummea" +
+	"nmean.dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_" +
+	"batch_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convol" +
+	"ution_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn" +
+	"_backwardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_c" +
+	"onvolutionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weig" +
+	"htsmkldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reor" +
+	"der_conv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemode" +
+	"moveaxis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transp" +
+	"ose_backwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_los" +
+	"smulti_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_lo" +
+	"ss_forwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamm" +
+	"a_nan_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow." +
+	"Tensornarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnati" +
+	"ve_dropout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_bac" +
+	"kwardnative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negative" +
+	"negative_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafte" +
+	"r_nll_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_n" +
+	"dnonzerononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarO" +
+	"pt_dtypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatn" +
+	"ormal_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_nor" +
+	"mnuclear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distance" +
+	"pdistpermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpo" +
+	"lygammapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprod" +
+	"prod.dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_sca" +
+	"leq_zero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.te" +
+	"nsor_qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_" +
+	"cellquantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_rel" +
+	"u_cellquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintran" +
+	"dint.generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_gen" +
+	"eratorrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generat" +
+	"orrandn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.st" +
+	"epravelrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_" +
+	"pad2d_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder" +
+	".Scalar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave" +
+	".Tensorrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_bac" +
+	"kwardreplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_" +
+	"grad_reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarres" +
+	"ult_type.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_" +
+	"relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.deci" +
+	"malsround_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_n" +
+	"oise_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_atten" +
+	"tionscatter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.va" +
+	"luescatter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Sca" +
+	"larsearchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_s" +
+	"et_set_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backward" +
+	"signsign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardsli" +
+	"ce_copy.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow" +
+	"_conv_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsof" +
+	"t_margin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backw" +
+	"ardsortsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_te" +
+	"nsor.crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuespa" +
+	"rse_compressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesp" +
+	"arse_coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_" +
+	"tensor.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_" +
+	"resize_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel" +
+	"_y0special_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_che" +
+	"byshev_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspe" +
+	"cial_chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_s" +
+	"calarspecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomi" +
+	"al_w.n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_er" +
+	"fcspecial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammaincc" +
+	"special_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_poly" +
+	"nomial_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_" +
+	"polynomial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial" +
+	"_laguerre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_psp" +
+	"ecial_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_n" +
+	"dtrspecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_besse" +
+	"l_i1special_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtr" +
+	"ispecial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_b" +
+	"essel_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial" +
+	"_shifted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebys" +
+	"hev_polynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_po" +
+	"lynomial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_sc" +
+	"alarspecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shi" +
+	"fted_chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xl" +
+	"og1pyspecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalars" +
+	"pecial_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorspl" +
+	"it.sizessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.d" +
+	"imsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmm" +
+	"stackstdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Sca" +
+	"larsub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsum" +
+	"sum.dim_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tan" +
+	"htanh_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionst" +
+	"ensordotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.other" +
+	"to_denseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_" +
+	"sparse_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_trans" +
+	"pose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_marg" +
+	"in_losstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tens" +
+	"ortrunctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwa" +
+	"rdunfold_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tens" +
+	"orunsafe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecup" +
+	"sample_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsam" +
+	"ple_linear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecu" +
+	"psample_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsampl" +
+	"e_nearest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d" +
+	".vecupsample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.cor" +
+	"rectionvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as" +
+	"_complex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherew" +
+	"here.Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tenso" +
+	"rxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 28, 33, 46, 63, 74, 85, 90, 100, 115, 129, 141, 154,
 	165, 175, 190, 202, 216, 224, 228, 237, 252, 264, 281, 292, 299, 311, 316, 323,
 	331, 334, 347, 354, 361, 371, 379, 388, 392, 394, 402, 413, 424, 443, 462, 473,
 	486, 503, 517, 531, 546, 565, 581, 594, 605, 617, 628, 642, 656, 667, 678, 691,
-	696, 704, 723, 734, 748, 761, 778, 793, 804, 811, 825, 839, 854, 869, 887, 905,
-	919, 933, 951, 969, 984, 999, 1016, 1033, 1046, 1059, 1076, 1093, 1107, 1121, 1141, 1170,
-	1190, 1219, 1233, 1249, 1265, 1282, 1299, 1316, 1324, 1336, 1378, 1396, 1409, 1426, 1440, 1463,
-	1490, 1520, 1529, 1551, 1582, 1603, 1626, 1636, 1646, 1658, 1669, 1679, 1688, 1698, 1709, 1724,
-	1738, 1760, 1786, 1796, 1805, 1816, 1843, 1848, 1858, 1872, 1889, 1921, 1953, 1980, 2015, 2027,
-	2050, 2078, 2095, 2105, 2126, 2140, 2155, 2177, 2186, 2202, 2220, 2245, 2270, 2294, 2309, 2331,
-	2356, 2366, 2385, 2410, 2433, 2463, 2489, 2519, 2533, 2547, 2574, 2579, 2584, 2595, 2610, 2632,
-	2659, 2688, 2716, 2736, 2750, 2773, 2802, 2829, 2871, 2901, 2924, 2959, 2974, 3017, 3069, 3111,
-	3162, 3219, 3227, 3235, 3243, 3270, 3295, 3319, 3353, 3365, 3378, 3391, 3405, 3422, 3441, 3464,
-	3483, 3501, 3521, 3545, 3565, 3588, 3615, 3638, 3662, 3690, 3714, 3737, 3764, 3787, 3811, 3839,
-	3863, 3876, 3890, 3903, 3917, 3930, 3944, 3967, 3992, 4021, 4045, 4071, 4101, 4124, 4149, 4178,
-	4202, 4228, 4258, 4271, 4285, 4297, 4310, 4323, 4337, 4354, 4373, 4396, 4415, 4433, 4453, 4477,
-	4497, 4509, 4522, 4535, 4549, 4561, 4574, 4588, 4603, 4617, 4632, 4645, 4659, 4677, 4697, 4721,
-	4740, 4761, 4786, 4801, 4817, 4829, 4843, 4858, 4872, 4887, 4900, 4914, 4927, 4939, 4960, 4983,
-	5010, 5032, 5056, 5084, 5105, 5128, 5155, 5177, 5201, 5229, 5246, 5265, 5288, 5307, 5325, 5345,
-	5369, 5389, 5401, 5414, 5434, 5451, 5470, 5498, 5521, 5539, 5559, 5583, 5605, 5624, 5644, 5658,
-	5673, 5687, 5702, 5718, 5735, 5748, 5762, 5774, 5787, 5800, 5814, 5827, 5841, 5858, 5877, 5900,
-	5918, 5938, 5962, 5974, 5987, 6000, 6014, 6028, 6043, 6057, 6085, 6110, 6141, 6181, 6196, 6221,
-	6233, 6255, 6268, 6291, 6305, 6336, 6351, 6375, 6392, 6403, 6424, 6434, 6449, 6472, 6501, 6539,
-	6550, 6583, 6606, 6628, 6653, 6682, 6698, 6706, 6719, 6726, 6738, 6750, 6764, 6795, 6806, 6826,
-	6837, 6849, 6864, 6879, 6895, 6906, 6925, 6937, 6963, 6976, 6985, 6998, 7013, 7023, 7038, 7072,
-	7105, 7118, 7133, 7157, 7177, 7192, 7209, 7227, 7243, 7269, 7293, 7326, 7362, 7390, 7399, 7413,
-	7455, 7474, 7512, 7538, 7562, 7581, 7603, 7625, 7644, 7666, 7684, 7707, 7730, 7750, 7774, 7811,
-	7842, 7861, 7894, 7924, 7946, 7970, 7999, 8023, 8052, 8085, 8102, 8129, 8133, 8154, 8184, 8197,
-	8206, 8226, 8257, 8272, 8286, 8297, 8310, 8332, 8338, 8357, 8374, 8388, 8407, 8420, 8440, 8455,
-	8469, 8482, 8499, 8523, 8557, 8599, 8634, 8678, 8717, 8765, 8800, 8845, 8889, 8932, 8984, 9032,
-	9089, 9107, 9128, 9138, 9151, 9175, 9191, 9224, 9244, 9262, 9279, 9310, 9333, 9341, 9363, 9376,
-	9396, 9421, 9446, 9471, 9503, 9538, 9563, 9591, 9631, 9656, 9682, 9707, 9732, 9751, 9774, 9807,
-	9830, 9840, 9857, 9879, 9910, 9939, 9968, 10003, 10033, 10059, 10087, 10102, 10121, 10150, 10171, 10182,
-	10197, 10218, 10235, 10255, 10263, 10271, 10277, 10292, 10312, 10350, 10389, 10409, 10438, 10459, 10489, 10524,
-	10532, 10539, 10548, 10558, 10579, 10593, 10607, 10621, 10635, 10661, 10688, 10718, 10728, 10756, 10784, 10791,
-	10799, 10811, 10831, 10848, 10868, 10903, 10915, 10937, 10963, 10994, 11017, 11044, 11076, 11101, 11130, 11164,
-	11189, 11218, 11252, 11277, 11306, 11340, 11359, 11385, 11414, 11434, 11461, 11496, 11528, 11560, 11599, 11631,
-	11663, 11695, 11702, 11714, 11722, 11741, 11768, 11809, 11828, 11840, 11876, 11898, 11929, 11952, 11987, 11990,
-	11994, 12002, 12011, 12015, 12020, 12025, 12031, 12050, 12069, 12088, 12107, 12126, 12154, 12173, 12201, 12211,
-	12221, 12232, 12243, 12249, 12256, 12263, 12271, 12278, 12286, 12291, 12302, 12308, 12313, 12319, 12323, 12328,
-	12335, 12356, 12386, 12391, 12401, 12409, 12422, 12425, 12432, 12440, 12448, 12461, 12475, 12479, 12483, 12490,
-	12495, 12498, 12505, 12513, 12519, 12531, 12548, 12554, 12561, 12568, 12576, 12582, 12589, 12596, 12604, 12610,
-	12617, 12625, 12632, 12639, 12647, 12653, 12659, 12666, 12680, 12688, 12698, 12709, 12724, 12742, 12746, 12751,
-	12756, 12762, 12766, 12771, 12777, 12782, 12787, 12793, 12803, 12822, 12832, 12851, 12861, 12880, 12890, 12900,
-	12919, 12929, 12948, 12955, 12968, 12976, 12991, 13015, 13025, 13044, 13069, 13095, 13111, 13134, 13169, 13185,
-	13208, 13217, 13228, 13245, 13261, 13269, 13289, 13318, 13350, 13358, 13366, 13384, 13409, 13427, 13446, 13465,
-	13497, 13522, 13554, 13580, 13613, 13624, 13636, 13653, 13677, 13694, 13712, 13730, 13763, 13789, 13822, 13849,
-	13883, 13901, 13926, 13944, 13963, 13982, 13997, 14021, 14031, 14034, 14043, 14060, 14072, 14088, 14104, 14112,
-	14126, 14129, 14136, 14148, 14165, 14170, 14174, 14179, 14183, 14188, 14200, 14205, 14220, 14228, 14244, 14258,
-	14282, 14287, 14292, 14304, 14310, 14323, 14332, 14348, 14358, 14375, 14384, 14400, 14410, 14427, 14431, 14442,
-	14447, 14459, 14464, 14472, 14478, 14489, 14505, 14517, 14529, 14536, 14542, 14553, 14557, 14570, 14584, 14599,
-	14609, 14615, 14629, 14635, 14649, 14655, 14669, 14685, 14693, 14710, 14726, 14748, 14770, 14781, 14801, 14834,
-	14858, 14862, 14867, 14889, 14904, 14919, 14935, 14951, 14959, 14962, 14966, 14970, 14975, 14996, 15013, 15026,
-	15051, 15054, 15059, 15077, 15089, 15106, 15122, 15137, 15164, 15200, 15216, 15241, 15258, 15284, 15306, 15333,
-	15351, 15378, 15397, 15403, 15421, 15427, 15434, 15442, 15458, 15464, 15471, 15494, 15516, 15520, 15527, 15535,
-	15544, 15559, 15577, 15580, 15586, 15593, 15604, 15608, 15618, 15626, 15634, 15651, 15664, 15680, 15684, 15691,
-	15699, 15703, 15713, 15728, 15738, 15753, 15764, 15780, 15791, 15807, 15820, 15838, 15851, 15869, 15883, 15902,
-	15916, 15935, 15938, 15945, 15953, 15965, 15975, 15981, 15987, 15990, 15994, 16006, 16015, 16033, 16046, 16071,
-	16095, 16112, 16137, 16156, 16166, 16180, 16195, 16208, 16217, 16226, 16236, 16246, 16251, 16254, 16258, 16262,
-	16267, 16273, 16280, 16283, 16287, 16292, 16296, 16302, 16311, 16322, 16327, 16333, 16345, 16348, 16353, 16385,
-	16427, 16478, 16509, 16555, 16596, 16646, 16671, 16712, 16737, 16778, 16807, 16835, 16863, 16894, 16915, 16937,
-	16952, 16968, 16975, 16983, 16994, 17002, 17014, 17022, 17031, 17040, 17048, 17057, 17066, 17079, 17088, 17098,
-	17108, 17117, 17127, 17137, 17145, 17154, 17166, 17175, 17186, 17197, 17209, 17221, 17235, 17238, 17242, 17260,
-	17281, 17285, 17291, 17297, 17315, 17340, 17365, 17384, 17403, 17408, 17414, 17426, 17445, 17465, 17485, 17489,
-	17493, 17504, 17515, 17527, 17539, 17543, 17548, 17569, 17599, 17620, 17650, 17662, 17680, 17689, 17693, 17702,
-	17733, 17739, 17754, 17757, 17761, 17770, 17779, 17789, 17799, 17803, 17808, 17821, 17831, 17836, 17839, 17842,
-	17854, 17870, 17877, 17891, 17911, 17929, 17952, 17973, 17993, 18016, 18030, 18044, 18059, 18074, 18094, 18114,
-	18135, 18156, 18168, 18183, 18207, 18222, 18246, 18256, 18264, 18273, 18281, 18290, 18299, 18309, 18319, 18333,
-	18356, 18385, 18419, 18430, 18450, 18460, 18479, 18490, 18502, 18522, 18531, 18541, 18559, 18567, 18576, 18593,
-	18604, 18613, 18623, 18643, 18648, 18664, 18685, 18696, 18723, 18743, 18755, 18765, 18770, 18776, 18786, 18805,
-	18810, 18816, 18818, 18821, 18827, 18834, 18841, 18849, 18855, 18859, 18871, 18880, 18890, 18900, 18911, 18932,
-	18953, 18975, 18997, 19006, 19016, 19028, 19041, 19053, 19074, 19081, 19093, 19132, 19137, 19150, 19158, 19165,
-	19177, 19187, 19194, 19208, 19225, 19237, 19244, 19250, 19260, 19269, 19281, 19290, 19299, 19318, 19325, 19333,
-	19351, 19369, 19387, 19392, 19397, 19405, 19413, 19419, 19424, 19428, 19441, 19459, 19481, 19487, 19491, 19499,
-	19506, 19516, 19519, 19523, 19535, 19541, 19550, 19559, 19569, 19579, 19589, 19600, 19619, 19630, 19641, 19653,
-	19665, 19676, 19687, 19699, 19711, 19728, 19745, 19763, 19781, 19787, 19794, 19798, 19808, 19823, 19837, 19852,
-	19870, 19881, 19898, 19910, 19920, 19935, 19945, 19956, 19970, 19985, 20011, 20021, 20034, 20051, 20071, 20087,
-	20099, 20108, 20124, 20143, 20158, 20171, 20188, 20206, 20232, 20251, 20269, 20303, 20338, 20367, 20383, 20394,
-	20413, 20424, 20451, 20479, 20503, 20512, 20526, 20538, 20553, 20576, 20586, 20600, 20616, 20634, 20647, 20660,
-	20678, 20684, 20699, 20707, 20729, 20751, 20773, 20776, 20781, 20787, 20792, 20798, 20802, 20807, 20811, 20822,
-	20833, 20853, 20872, 20887, 20896, 20906, 20918, 20924, 20935, 20947, 20958, 20970, 20980, 20991, 21002, 21014,
-	21019, 21025, 21039, 21047, 21069, 21091, 21113, 21122, 21131, 21141, 21150, 21159, 21168, 21178, 21188, 21196,
-	21205, 21207, 21209, 21228, 21246, 21264, 21283, 21302, 21316, 21331, 21354, 21367, 21389, 21395, 21410, 21418,
-	21428, 21447, 21459, 21462, 21469, 21478, 21488, 21511, 21521, 21540, 21563, 21595, 21605, 21628, 21660, 21672,
-	21684, 21691, 21695, 21703, 21709, 21719, 21727, 21744, 21747, 21754, 21763, 21770, 21787, 21813, 21831, 21858,
-	21881, 21909, 21924, 21946, 21974, 21984, 22003, 22007, 22012, 22025, 22051, 22086, 22104, 22117, 22139, 22167,
-	22197, 22214, 22240, 22257, 22283, 22311, 22339, 22355, 22380, 22382, 22390, 22394, 22406, 22422, 22433, 22448,
-	22472, 22506, 22514, 22531, 22536, 22546, 22556, 22567, 22578, 22595, 22621, 22643, 22674, 22704, 22715, 22730,
-	22745, 22761, 22777, 22779, 22787, 22796, 22806, 22817, 22824, 22833, 22846, 22857, 22875, 22881, 22887, 22900,
-	22911, 22928, 22954, 22976, 22990, 23013, 23030, 23056, 23073, 23099, 23110, 23141, 23150, 23159, 23169, 23179,
-	23182, 23186, 23194, 23203, 23226, 23235, 23252, 23260, 23268, 23277, 23286, 23296, 23304, 23314, 23333, 23351,
-	23368, 23384, 23395, 23402, 23415, 23429, 23440, 23458, 23482, 23502, 23517, 23537, 23556, 23575, 23593, 23600,
-	23617, 23633, 23649, 23666, 23683, 23695, 23711, 23718, 23725, 23729, 23738, 23743, 23748, 23753, 23762, 23765,
-	23777, 23794, 23799, 23806, 23818, 23828, 23836, 23849, 23864, 23871, 23887, 23892, 23901, 23911, 23919, 23929,
-	23946, 23963, 23974, 23985, 23990, 23994, 24006, 24019, 24022, 24026, 24044, 24064, 24089, 24096, 24108, 24110,
-	24118, 24133, 24153, 24172, 24206, 24233, 24260, 24280, 24298, 24317, 24337, 24357, 24377, 24400, 24423, 24430,
-	24438, 24442, 24456, 24465, 24484, 24491, 24508, 24519, 24540, 24552, 24571, 24600, 24622, 24644, 24676, 24681,
-	24696, 24706, 24726, 24733, 24745, 24755, 24763, 24781, 24786, 24796, 24801, 24805, 24815, 24826, 24842, 24867,
-	24883, 24908, 24924, 24949, 24953, 24958, 24964, 24969, 24985, 25008, 25024, 25041, 25058, 25064, 25071, 25077,
-	25101, 25130, 25156, 25173, 25199, 25216, 25242, 25259, 25285, 25299, 25306, 25316, 25323, 25333, 25350, 25362,
-	25373, 25391, 25416, 25441, 25459, 25470, 25482, 25490, 25503, 25517, 25530, 25543, 25557, 25570, 25574, 25579,
-	25584, 25598, 25604, 25619, 25630, 25646, 25655, 25660, 25666, 25682, 25699, 25724, 25729, 25735, 25746, 25757,
-	25770, 25798, 25812, 25823, 25836, 25856, 25871, 25883, 25897, 25918, 25929, 25941, 25959, 25978, 25997, 26016,
-	26030, 26040, 26055, 26070, 26084, 26088, 26093, 26097, 26115, 26148, 26156, 26159, 26163, 26170, 26178, 26194,
-	26198, 26203, 26210, 26214, 26219, 26232, 26235, 26239, 26243, 26248, 26252, 26257, 26265, 26277, 26291, 26308,
-	26321, 26334, 26341, 26352, 26371, 26390, 26409, 26430, 26451, 26454, 26468, 26491, 26507, 26532, 26543, 26551,
-	26568, 26578, 26597, 26601, 26612, 26644, 26681, 26713, 26750, 26791, 26837, 26862, 26892, 26914, 26946, 26983,
-	27015, 27052, 27062, 27073, 27087, 27111, 27131, 27146, 27163, 27180, 27197, 27214, 27244, 27283, 27322, 27352,
-	27391, 27430, 27460, 27499, 27538, 27568, 27607, 27646, 27661, 27673, 27684, 27696, 27709, 27723, 27735, 27748,
-	27761, 27777, 27794, 27809, 27837, 27874, 27911, 27940, 27978, 28016, 28026, 28037, 28047, 28058, 28087, 28125,
-	28163, 28192, 28230, 28268, 28281, 28297, 28316, 28329, 28346, 28372, 28398, 28424, 28450, 28470, 28482, 28495,
-	28512, 28523, 28536, 28569, 28602, 28640, 28687, 28734, 28772, 28819, 28866, 28904, 28951, 28998, 29036, 29083,
-	29130, 29142, 29157, 29184, 29199, 29227, 29254, 29267, 29293, 29318, 29330, 29355, 29379, 29391, 29402, 29419,
-	29435, 29456, 29460, 29465, 29471, 29478, 29485, 29496, 29508, 29516, 29528, 29541, 29553, 29569, 29586, 29594,
-	29599, 29602, 29616, 29623, 29631, 29650, 29662, 29666, 29677, 29687, 29697, 29707, 29718, 29729, 29744, 29759,
-	29775, 29791, 29794, 29809, 29820, 29823, 29831, 29840, 29848, 29857, 29858, 29860, 29866, 29870, 29884, 29887,
-	29891, 29895, 29900, 29913, 29933, 29954, 29993, 30002, 30013, 30022, 30032, 30050, 30054, 30063, 30071, 30086,
-	30094, 30102, 30119, 30128, 30146, 30162, 30171, 30191, 30204, 30217, 30230, 30243, 30247, 30252, 30266, 30279,
-	30289, 30307, 30319, 30330, 30338, 30345, 30361, 30365, 30370, 30382, 30401, 30405, 30410, 30422, 30440, 30458,
-	30477, 30496, 30501, 30507, 30514, 30524, 30539, 30552, 30575, 30581, 30596, 30607, 30615, 30633, 30643, 30665,
-	30677, 30696, 30719, 30728, 30738, 30752, 30770, 30792, 30819, 30838, 30861, 30889, 30906, 30927, 30953, 30971,
-	30993, 31020, 31038, 31060, 31087, 31105, 31127, 31154, 31174, 31198, 31227, 31261, 31267, 31278, 31284, 31287,
-	31301, 31308, 31316, 31335, 31347, 31351, 31355, 31365, 31372, 31387, 31407, 31419, 31436, 31445, 31460, 31472,
-	31482, 31488, 31493, 31505, 31522, 31538, 31548, 31566, 31583, 31595, 31614, 31627, 31632, 31637, 31647,
+	696, 704, 723, 734, 748, 761, 778, 793, 804, 811, 826, 838, 851, 866, 884, 900,
+	917, 931, 941, 954, 965, 976, 989, 1004, 1017, 1031, 1045, 1060, 1075, 1093, 1111, 1125,
+	1139, 1157, 1175, 1190, 1205, 1222, 1239, 1252, 1265, 1282, 1299, 1313, 1327, 1347, 1376, 1396,
+	1425, 1439, 1455, 1471, 1488, 1505, 1522, 1530, 1542, 1584, 1602, 1615, 1632, 1646, 1669, 1696,
+	1726, 1735, 1757, 1788, 1809, 1832, 1842, 1852, 1864, 1875, 1885, 1894, 1904, 1915, 1930, 1944,
+	1966, 1992, 2002, 2011, 2022, 2049, 2054, 2064, 2078, 2095, 2127, 2159, 2186, 2221, 2233, 2256,
+	2284, 2301, 2311, 2332, 2346, 2361, 2383, 2392, 2408, 2426, 2451, 2476, 2500, 2515, 2537, 2562,
+	2572, 2591, 2616, 2639, 2669, 2695, 2725, 2739, 2753, 2780, 2785, 2790, 2801, 2816, 2838, 2865,
+	2894, 2922, 2942, 2956, 2979, 3008, 3035, 3077, 3107, 3130, 3165, 3180, 3223, 3275, 3317, 3368,
+	3425, 3433, 3441, 3449, 3476, 3501, 3525, 3559, 3571, 3584, 3597, 3611, 3628, 3647, 3670, 3689,
+	3707, 3727, 3751, 3771, 3794, 3821, 3844, 3868, 3896, 3920, 3943, 3970, 3993, 4017, 4045, 4069,
+	4082, 4096, 4109, 4123, 4136, 4150, 4173, 4198, 4227, 4251, 4277, 4307, 4330, 4355, 4384, 4408,
+	4434, 4464, 4477, 4491, 4503, 4516, 4529, 4543, 4560, 4579, 4602, 4621, 4639, 4659, 4683, 4703,
+	4715, 4728, 4741, 4755, 4767, 4780, 4794, 4809, 4823, 4838, 4851, 4865, 4883, 4903, 4927, 4946,
+	4967, 4992, 5007, 5023, 5035, 5049, 5064, 5078, 5093, 5106, 5120, 5133, 5145, 5166, 5189, 5216,
+	5238, 5262, 5290, 5311, 5334, 5361, 5383, 5407, 5435, 5452, 5471, 5494, 5513, 5531, 5551, 5575,
+	5595, 5607, 5620, 5640, 5657, 5676, 5704, 5727, 5745, 5765, 5789, 5811, 5830, 5850, 5864, 5879,
+	5893, 5908, 5924, 5941, 5954, 5968, 5980, 5993, 6006, 6020, 6033, 6047, 6064, 6083, 6106, 6124,
+	6144, 6168, 6180, 6193, 6206, 6220, 6234, 6249, 6263, 6291, 6316, 6347, 6387, 6402, 6427, 6439,
+	6461, 6474, 6497, 6511, 6542, 6557, 6581, 6598, 6609, 6630, 6640, 6655, 6678, 6707, 6745, 6756,
+	6789, 6812, 6834, 6859, 6888, 6904, 6912, 6925, 6932, 6944, 6956, 6970, 7001, 7012, 7032, 7043,
+	7055, 7070, 7085, 7101, 7112, 7131, 7143, 7169, 7182, 7191, 7204, 7219, 7229, 7244, 7278, 7311,
+	7324, 7339, 7363, 7383, 7398, 7415, 7433, 7449, 7475, 7499, 7532, 7568, 7596, 7605, 7619, 7661,
+	7680, 7718, 7744, 7768, 7787, 7809, 7831, 7850, 7872, 7890, 7913, 7936, 7956, 7980, 8017, 8048,
+	8067, 8100, 8130, 8152, 8176, 8205, 8229, 8258, 8291, 8308, 8335, 8339, 8360, 8390, 8403, 8412,
+	8432, 8463, 8478, 8492, 8503, 8516, 8538, 8544, 8563, 8580, 8594, 8613, 8626, 8646, 8661, 8675,
+	8688, 8705, 8729, 8763, 8805, 8840, 8884, 8923, 8971, 9006, 9051, 9095, 9138, 9190, 9238, 9295,
+	9313, 9334, 9344, 9357, 9381, 9397, 9430, 9450, 9468, 9485, 9516, 9539, 9547, 9569, 9582, 9602,
+	9627, 9652, 9677, 9709, 9744, 9769, 9797, 9837, 9862, 9888, 9913, 9938, 9957, 9980, 10013, 10036,
+	10046, 10063, 10085, 10116, 10145, 10174, 10209, 10239, 10265, 10293, 10308, 10327, 10356, 10377, 10388, 10403,
+	10424, 10441, 10461, 10469, 10477, 10483, 10498, 10518, 10556, 10595, 10615, 10644, 10665, 10695, 10730, 10738,
+	10745, 10754, 10764, 10785, 10799, 10813, 10827, 10841, 10867, 10894, 10924, 10934, 10962, 10990, 10997, 11005,
+	11017, 11037, 11054, 11074, 11109, 11121, 11143, 11169, 11200, 11223, 11250, 11282, 11307, 11336, 11370, 11395,
+	11424, 11458, 11483, 11512, 11546, 11565, 11591, 11620, 11640, 11667, 11702, 11734, 11766, 11805, 11837, 11869,
+	11901, 11908, 11920, 11928, 11947, 11974, 12015, 12034, 12046, 12082, 12104, 12135, 12158, 12193, 12196, 12200,
+	12208, 12217, 12221, 12226, 12231, 12237, 12256, 12275, 12294, 12313, 12332, 12360, 12379, 12407, 12417, 12427,
+	12438, 12449, 12455, 12462, 12469, 12477, 12484, 12492, 12497, 12508, 12514, 12519, 12525, 12529, 12534, 12541,
+	12562, 12592, 12597, 12607, 12615, 12628, 12631, 12638, 12646, 12654, 12667, 12681, 12685, 12689, 12696, 12701,
+	12704, 12711, 12719, 12725, 12737, 12754, 12760, 12767, 12774, 12782, 12788, 12795, 12802, 12810, 12816, 12823,
+	12831, 12838, 12845, 12853, 12859, 12865, 12872, 12886, 12894, 12904, 12915, 12930, 12948, 12952, 12957, 12962,
+	12968, 12972, 12977, 12983, 12988, 12993, 12999, 13009, 13028, 13038, 13057, 13067, 13086, 13096, 13106, 13125,
+	13135, 13154, 13161, 13174, 13182, 13197, 13221, 13231, 13250, 13275, 13301, 13317, 13340, 13375, 13391, 13414,
+	13423, 13434, 13451, 13467, 13475, 13495, 13524, 13556, 13564, 13572, 13590, 13615, 13633, 13652, 13671, 13703,
+	13728, 13760, 13786, 13819, 13830, 13842, 13859, 13883, 13900, 13918, 13936, 13969, 13995, 14028, 14055, 14089,
+	14107, 14132, 14150, 14169, 14188, 14203, 14227, 14237, 14240, 14249, 14266, 14278, 14294, 14310, 14318, 14332,
+	14335, 14342, 14354, 14371, 14376, 14380, 14385, 14389, 14394, 14406, 14411, 14426, 14434, 14450, 14464, 14488,
+	14493, 14498, 14510, 14516, 14529, 14538, 14554, 14564, 14581, 14590, 14606, 14616, 14633, 14637, 14648, 14653,
+	14665, 14670, 14678, 14684, 14695, 14711, 14723, 14735, 14742, 14748, 14759, 14763, 14776, 14790, 14805, 14815,
+	14821, 14835, 14841, 14855, 14861, 14875, 14891, 14899, 14916, 14932, 14954, 14976, 14987, 15007, 15040, 15064,
+	15068, 15073, 15095, 15110, 15125, 15141, 15157, 15165, 15168, 15172, 15176, 15181, 15202, 15219, 15232, 15257,
+	15260, 15265, 15283, 15295, 15312, 15328, 15343, 15370, 15406, 15422, 15447, 15464, 15490, 15512, 15539, 15557,
+	15584, 15603, 15609, 15627, 15633, 15640, 15648, 15664, 15670, 15677, 15700, 15722, 15726, 15733, 15741, 15750,
+	15765, 15783, 15786, 15792, 15799, 15810, 15814, 15824, 15832, 15840, 15857, 15870, 15886, 15890, 15897, 15905,
+	15909, 15919, 15934, 15944, 15959, 15970, 15986, 15997, 16013, 16026, 16044, 16057, 16075, 16089, 16108, 16122,
+	16141, 16144, 16151, 16159, 16171, 16181, 16187, 16193, 16196, 16200, 16212, 16221, 16239, 16252, 16277, 16301,
+	16318, 16343, 16362, 16372, 16386, 16401, 16414, 16423, 16432, 16442, 16452, 16457, 16460, 16464, 16468, 16473,
+	16479, 16486, 16489, 16493, 16498, 16502, 16508, 16517, 16528, 16533, 16539, 16551, 16554, 16559, 16591, 16633,
+	16684, 16715, 16761, 16802, 16852, 16877, 16918, 16943, 16984, 17013, 17041, 17069, 17100, 17121, 17143, 17158,
+	17174, 17181, 17189, 17200, 17208, 17220, 17228, 17237, 17246, 17254, 17263, 17272, 17285, 17294, 17304, 17314,
+	17323, 17333, 17343, 17351, 17360, 17372, 17381, 17392, 17403, 17415, 17427, 17441, 17444, 17448, 17466, 17487,
+	17491, 17497, 17503, 17521, 17546, 17571, 17590, 17609, 17614, 17620, 17632, 17651, 17671, 17691, 17695, 17699,
+	17710, 17721, 17733, 17745, 17749, 17754, 17775, 17805, 17826, 17856, 17868, 17886, 17895, 17899, 17908, 17939,
+	17945, 17960, 17963, 17967, 17976, 17985, 17995, 18005, 18009, 18014, 18027, 18037, 18042, 18045, 18048, 18060,
+	18076, 18083, 18097, 18117, 18135, 18158, 18179, 18199, 18222, 18236, 18250, 18265, 18280, 18300, 18320, 18341,
+	18362, 18374, 18389, 18413, 18428, 18452, 18462, 18470, 18479, 18487, 18496, 18505, 18515, 18525, 18539, 18562,
+	18591, 18625, 18636, 18656, 18666, 18685, 18696, 18708, 18728, 18737, 18747, 18765, 18773, 18782, 18799, 18810,
+	18819, 18829, 18849, 18854, 18870, 18891, 18902, 18929, 18949, 18961, 18971, 18976, 18982, 18992, 19011, 19016,
+	19022, 19024, 19027, 19033, 19040, 19047, 19055, 19061, 19065, 19077, 19086, 19096, 19106, 19117, 19138, 19159,
+	19181, 19203, 19212, 19222, 19234, 19247, 19259, 19280, 19287, 19299, 19338, 19343, 19356, 19364, 19371, 19383,
+	19393, 19400, 19414, 19431, 19443, 19450, 19456, 19466, 19475, 19487, 19496, 19505, 19524, 19531, 19539, 19557,
+	19575, 19593, 19598, 19603, 19611, 19619, 19625, 19630, 19634, 19647, 19665, 19687, 19693, 19697, 19705, 19712,
+	19722, 19725, 19729, 19741, 19747, 19756, 19765, 19775, 19785, 19795, 19806, 19825, 19836, 19847, 19859, 19871,
+	19882, 19893, 19905, 19917, 19934, 19951, 19969, 19987, 19993, 20000, 20004, 20014, 20029, 20043, 20058, 20076,
+	20087, 20104, 20116, 20126, 20141, 20151, 20162, 20176, 20191, 20217, 20227, 20240, 20257, 20277, 20293, 20305,
+	20314, 20330, 20349, 20364, 20377, 20394, 20412, 20438, 20457, 20475, 20509, 20544, 20573, 20589, 20600, 20619,
+	20630, 20657, 20685, 20709, 20718, 20732, 20744, 20759, 20782, 20792, 20806, 20822, 20840, 20853, 20866, 20884,
+	20890, 20905, 20913, 20935, 20957, 20979, 20982, 20987, 20993, 20998, 21004, 21008, 21013, 21017, 21028, 21039,
+	21059, 21078, 21093, 21102, 21112, 21124, 21130, 21141, 21153, 21164, 21176, 21186, 21197, 21208, 21220, 21225,
+	21231, 21245, 21253, 21275, 21297, 21319, 21328, 21337, 21347, 21356, 21365, 21374, 21384, 21394, 21402, 21411,
+	21413, 21415, 21434, 21452, 21470, 21489, 21508, 21522, 21537, 21560, 21573, 21595, 21601, 21616, 21624, 21634,
+	21653, 21665, 21668, 21675, 21684, 21694, 21717, 21727, 21746, 21769, 21801, 21811, 21834, 21866, 21878, 21890,
+	21897, 21901, 21909, 21915, 21925, 21933, 21950, 21953, 21960, 21969, 21976, 21993, 22019, 22037, 22064, 22087,
+	22115, 22130, 22152, 22180, 22190, 22209, 22213, 22218, 22231, 22257, 22292, 22310, 22323, 22345, 22373, 22403,
+	22420, 22446, 22463, 22489, 22517, 22545, 22561, 22586, 22588, 22596, 22600, 22612, 22628, 22639, 22654, 22678,
+	22712, 22720, 22737, 22742, 22752, 22762, 22773, 22784, 22801, 22827, 22849, 22880, 22910, 22921, 22936, 22951,
+	22967, 22983, 22985, 22993, 23002, 23012, 23023, 23030, 23039, 23052, 23063, 23081, 23087, 23093, 23106, 23117,
+	23134, 23160, 23182, 23196, 23219, 23236, 23262, 23279, 23305, 23316, 23347, 23356, 23365, 23375, 23385, 23388,
+	23392, 23400, 23409, 23432, 23441, 23458, 23466, 23474, 23483, 23492, 23502, 23510, 23520, 23539, 23557, 23574,
+	23590, 23601, 23608, 23621, 23635, 23646, 23664, 23688, 23708, 23723, 23743, 23762, 23781, 23799, 23806, 23823,
+	23839, 23855, 23872, 23889, 23901, 23917, 23924, 23931, 23935, 23944, 23949, 23954, 23959, 23968, 23971, 23983,
+	24000, 24005, 24012, 24024, 24034, 24042, 24055, 24070, 24077, 24093, 24098, 24107, 24117, 24125, 24135, 24152,
+	24169, 24180, 24191, 24196, 24200, 24212, 24225, 24228, 24232, 24250, 24270, 24295, 24302, 24314, 24316, 24324,
+	24339, 24359, 24378, 24412, 24439, 24466, 24486, 24504, 24523, 24543, 24563, 24583, 24606, 24629, 24636, 24644,
+	24648, 24662, 24671, 24690, 24697, 24714, 24725, 24746, 24758, 24777, 24806, 24828, 24850, 24882, 24887, 24902,
+	24912, 24932, 24939, 24951, 24961, 24969, 24987, 24992, 25002, 25007, 25011, 25021, 25032, 25048, 25073, 25089,
+	25114, 25130, 25155, 25159, 25164, 25170, 25175, 25191, 25214, 25230, 25247, 25264, 25270, 25277, 25283, 25307,
+	25336, 25362, 25379, 25405, 25422, 25448, 25465, 25491, 25505, 25512, 25522, 25529, 25539, 25556, 25568, 25579,
+	25597, 25622, 25647, 25665, 25676, 25688, 25696, 25709, 25723, 25736, 25749, 25763, 25776, 25780, 25785, 25790,
+	25804, 25810, 25825, 25836, 25852, 25861, 25866, 25872, 25888, 25905, 25930, 25935, 25941, 25952, 25963, 25976,
+	26004, 26018, 26029, 26042, 26062, 26077, 26089, 26103, 26124, 26135, 26147, 26165, 26184, 26203, 26222, 26236,
+	26246, 26261, 26276, 26290, 26294, 26299, 26303, 26321, 26354, 26362, 26365, 26369, 26376, 26384, 26400, 26404,
+	26409, 26416, 26420, 26425, 26438, 26441, 26445, 26449, 26454, 26458, 26463, 26471, 26483, 26497, 26514, 26527,
+	26540, 26547, 26558, 26577, 26596, 26615, 26636, 26657, 26660, 26674, 26697, 26713, 26738, 26749, 26757, 26774,
+	26784, 26803, 26807, 26818, 26850, 26887, 26919, 26956, 26997, 27043, 27068, 27098, 27120, 27152, 27189, 27221,
+	27258, 27268, 27279, 27293, 27317, 27337, 27352, 27369, 27386, 27403, 27420, 27450, 27489, 27528, 27558, 27597,
+	27636, 27666, 27705, 27744, 27774, 27813, 27852, 27867, 27879, 27890, 27902, 27915, 27929, 27941, 27954, 27967,
+	27983, 28000, 28015, 28043, 28080, 28117, 28146, 28184, 28222, 28232, 28243, 28253, 28264, 28293, 28331, 28369,
+	28398, 28436, 28474, 28487, 28503, 28522, 28535, 28552, 28578, 28604, 28630, 28656, 28676, 28688, 28701, 28718,
+	28729, 28742, 28775, 28808, 28846, 28893, 28940, 28978, 29025, 29072, 29110, 29157, 29204, 29242, 29289, 29336,
+	29348, 29363, 29390, 29405, 29433, 29460, 29473, 29499, 29524, 29536, 29561, 29585, 29597, 29608, 29625, 29641,
+	29662, 29666, 29671, 29677, 29684, 29691, 29702, 29714, 29722, 29734, 29747, 29759, 29775, 29792, 29800, 29805,
+	29808, 29822, 29829, 29837, 29856, 29868, 29872, 29883, 29893, 29903, 29913, 29924, 29935, 29950, 29965, 29981,
+	29997, 30000, 30015, 30026, 30029, 30037, 30046, 30054, 30063, 30064, 30066, 30072, 30076, 30090, 30093, 30097,
+	30101, 30106, 30119, 30139, 30160, 30199, 30208, 30219, 30228, 30238, 30256, 30260, 30269, 30277, 30292, 30300,
+	30308, 30325, 30334, 30352, 30368, 30377, 30397, 30410, 30423, 30436, 30449, 30453, 30458, 30472, 30485, 30495,
+	30513, 30525, 30536, 30544, 30551, 30567, 30571, 30576, 30588, 30607, 30611, 30616, 30628, 30646, 30664, 30683,
+	30702, 30707, 30713, 30720, 30730, 30745, 30758, 30781, 30787, 30802, 30813, 30821, 30839, 30849, 30871, 30883,
+	30902, 30925, 30934, 30944, 30958, 30976, 30998, 31025, 31044, 31067, 31095, 31112, 31133, 31159, 31177, 31199,
+	31226, 31244, 31266, 31293, 31311, 31333, 31360, 31380, 31404, 31433, 31467, 31473, 31484, 31490, 31493, 31507,
+	31514, 31522, 31541, 31553, 31557, 31561, 31571, 31578, 31593, 31613, 31625, 31642, 31651, 31666, 31678, 31688,
+	31694, 31699, 31711, 31728, 31744, 31754, 31772, 31789, 31801, 31820, 31833, 31838, 31843, 31853,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
-	"0000000000000000000000000000000000000000000000000000000000000000000000000011000000000011111111111111" +
-	"1001110011111111110111111111111110111111111111111111111111111111111100111111111111111111111111111011" +
-	"1101011110000111000111000101010111000111000101010111100001010101010101110001011010100111100011100011" +
-	"1100001011111000110101010101010101110001010100111100000010111001111111111101111111111111111111111111" +
-	"1111111011011111111111111111111111111111111111111111111111111110111111111111111111111111110001111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
-	"1111111101010101111111111003210103123210111111111111011111111111010101011001011111101110101100101111" +
-	"1111111312111111111111100311111111001110010111001110011100111311111111011310103111111111001100110011" +
-	"0011111111111101133333313133331111001100110101111111111111111111111111101101111011111011111111110111" +
-	"1100001111000011011131011133101111111100110101011001111001111111111111111110103313111133311113333313" +
-	"1100010111111110010110011110010111111111011101100101011111111111111100110011111133111001111111110110" +
-	"1101110111111111111110101010111101011001010111111111111111111111111111111111311111111110101100101110" +
-	"0110011001011113111111333313111133111331111111311333331311331111131111111010100011111111101010101011" +
-	"1111331110011111110010111311111111111111111111111111111111111111111101111111111111111311111111111110" +
-	"0111111110031010111111111111111111111100101011111110111111111111111111101110011111111111111111111111" +
-	"1011110011111011111111111111111111110111111111111111111000111111101111111100111001011111111110110001" +
-	"1111101133133111110011110001101113111100001010111111110000010101101101101010111111111111111111111113" +
-	"3111111111111111001111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
-	"1111111111101011100011111111111331110011001111101010111101011113110111111111111111111111011111110111" +
-	"01110010111111110111111101111111111111111111111111111111111111111111111111111100011"
+	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000011000000000" +
+	"0111111111111111001110011111111110111111111111110111111111111111111111111111111111100111111111111111" +
+	"1111111111110111101011110000111000111000101010111000111000101010111100001010101010101110001011010100" +
+	"1111000111000111100001011111000110101010101010101110001010100111100000010111001111111111101111111111" +
+	"1111111111111111111111011011111111111111111111111111111111111111111111111111110111111111111111111111" +
+	"1111100011111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
+	"1111111111111111111111101010101111111111003210103123210111111111111011111111111010101011001011111101" +
+	"1101011001011111111111312111111111111100311111111001110010111001110011100111311111111011310103111111" +
+	"1110011001100110011111111111101133333313133331111001100110101111111111111111111111111101101111011111" +
+	"0111111111101111100001111000011011131011133101111111100110101011001111001111111111111111110103313111" +
+	"1333111133333131100010111111110010110011110010111111111011101100101011111111111111100110011111133111" +
+	"0011111111101101101110111111111111110101010111101011001010111111111111111111111111111111111311111111" +
+	"1101011001011100110011001011113111111333313111133111331111111311333331311331111131111111010100011111" +
+	"1111010101010111111331110011111110010111311111111111111111111111111111111111111111101111111111111111" +
+	"3111111111111100111111110031010111111111111111111111100101011111110111111111111111111101110011111111" +
+	"1111111111111111011110011111011111111111111111111110111111111111111111000111111101111111100111001011" +
+	"1111111101100011111101133133111110011110001101113111100001010111111110000010101101101101010111111111" +
+	"1111111111111133111111111111111001111111111111111111111111111111111111111111111111111111111111111111" +
+	"1111111111111111111111111101011100011111111111331110011001111101010111101011113110111111111111111111" +
+	"11101111111011101110010111111110111111101111111111111111111111111111111111111111111111111111100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -24,7 +24,7 @@ func Arg(name string, value any) Named { return Named{name, value} }
 //
 // A value is nil, a Tensor, a number, a bool, a string, a DType, Device, Layout,
 // MemoryFormat or *Generator, or a slice of these. Results are Tensor, int64, float64,
-// bool, complex128, string, []Tensor, []any or nil. Generated methods are faster.
+// bool, complex128, string, Device, []Tensor, []any or nil. Generated methods are faster.
 func Call(name string, args ...any) []any {
 	if !strings.Contains(name, "::") {
 		name = "aten::" + name
@@ -48,12 +48,20 @@ func Call(name string, args ...any) []any {
 		err.Op = strings.TrimPrefix(name, "aten::")
 		panic(newError(err))
 	}
-	results := c.Boxed()
-	for i, v := range results {
-		results[i] = unbox(v)
-	}
-	return results
+	return unboxAll(c.Boxed())
 }
+
+// RawBox adds a value to a call as [Call] does, for package library.
+func RawBox(c *cgo.Call, v any) { box(c, v, 0) }
+
+// RawBoxed runs a call that may lead into Go and takes its boxed results, for package library.
+func RawBoxed(c *cgo.Call) []any {
+	doneBack(c)
+	return unboxAll(c.Boxed())
+}
+
+// RawLending runs a call that lends the value of that number, for package library.
+func RawLending(c *cgo.Call, id uint64) { lendingDone(c, id) }
 
 func split(args []any) (positional []any, named []Named) {
 	for _, v := range args {
@@ -112,6 +120,8 @@ func box(c *cgo.Call, v any, depth int) {
 		boxList(c, v, depth)
 	case []bool:
 		boxList(c, v, depth)
+	case []string:
+		boxList(c, v, depth)
 	case []any:
 		boxList(c, v, depth)
 	default:
@@ -143,6 +153,8 @@ func unbox(v any) any {
 	switch v := v.(type) {
 	case *cgo.Handle:
 		return Tensor{v}
+	case cgo.DeviceCode:
+		return Device(v + 1)
 	case cgo.Tuple:
 		return unboxAll(v)
 	case []any:

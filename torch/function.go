@@ -8,8 +8,8 @@ import (
 )
 
 // Function is an operation whose derivative is written in Go. [Apply] runs it. Parameters
-// that are no tensors are fields of its type, whose name, with "Backward", is that of the
-// operation in the graph.
+// that are no tensors are fields of its type. The type's name, or what its method Name
+// returns if it has one, is with "Backward" that of the operation in the graph.
 //
 //	type exp struct{}
 //
@@ -141,8 +141,12 @@ func (ctx *FunctionCtx) backward(t *cgo.Turn) {
 	}
 }
 
-// typeName is the name of a value's type, without package and pointers.
+// typeName is what a value's method Name says, or else the name of its type, without package
+// and pointers.
 func typeName(v any) string {
+	if v, ok := v.(interface{ Name() string }); ok {
+		return v.Name()
+	}
 	t := reflect.TypeOf(v)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

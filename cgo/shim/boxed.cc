@@ -1,9 +1,9 @@
 // The side door: any operator of the dispatcher by name, also those of other libraries.
 // Slower than the generated entries, open to everything.
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/ivalue.h>
+#include "boxed.h"
 
 #include "entries.h"
+#include "library.h"
 
 namespace tg {
 namespace {
@@ -91,6 +91,8 @@ void write(std::vector<uint64_t>& out, const c10::IValue& v) {
 	} else if (v.isComplexDouble()) {
 		tagged(out, Box::complex, word(v.toComplexDouble().real()));
 		out.push_back(word(v.toComplexDouble().imag()));
+	} else if (v.isDevice()) {
+		tagged(out, Box::device, device_word(v.toDevice()));
 	} else if (v.isList()) {
 		write_all(out, Box::list, v.toListRef());
 	} else if (v.isTuple()) {
@@ -154,20 +156,42 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 
 }  // namespace
 
-// boxed(name, overload, positional values, named values) -> results as boxed values
-void entry::boxed(Args& a, Results& r) {
+c10::OperatorHandle read_operator(Args& a) {
 	std::string name(a.string());
 	std::string overload(a.string());
 	auto op = c10::Dispatcher::singleton().findSchema({name, overload});
 	TORCH_CHECK_NOT_IMPLEMENTED(op.has_value(), "there is no operator ", name, overload.empty() ? "" : ".", overload);
-	auto stack = arguments(a, op->schema());
-	op->callBoxed(stack);
+	return *op;
+}
+
+torch::jit::Stack read_values(Args& a, const std::vector<c10::Argument>& declared) {
+	uint64_t n = a.next();
+	TORCH_CHECK(n == declared.size(), "expected ", declared.size(), " values, got ", n);
+	torch::jit::Stack stack;
+	for (const auto& slot : declared) {
+		stack.push_back(read(a, slot.type()));
+		TORCH_CHECK_TYPE(stack.back().type()->isSubtypeOf(*slot.type()), "expected ", slot.type()->repr_str(), " as value ",
+		                 stack.size() - 1, ", got ", stack.back().type()->repr_str());
+	}
+	return stack;
+}
+
+void put_boxed(Results& r, at::ArrayRef<c10::IValue> values) {
 	std::vector<uint64_t> out;
-	for (const auto& v : stack) {
+	for (const auto& v : values) {
 		write(out, v);
 	}
-	r.put(stack.size());
+	r.put(values.size());
 	r.words(out);
+}
+
+// boxed(name, overload, positional values, named values) -> results as boxed values
+void entry::boxed(Args& a, Results& r) {
+	Calling calling;
+	auto op = read_operator(a);
+	auto stack = arguments(a, op.schema());
+	op.callBoxed(stack);
+	put_boxed(r, stack);
 }
 
 }  // namespace tg

@@ -1994,6 +1994,21 @@ const Entry ops_table[] = {
 	entry::backward_number,
 	entry::set_anomaly,
 	entry::dropped,
+	entry::operator_schema,
+	entry::open_library,
+	entry::close_library,
+	entry::define_operator,
+	entry::implement_operator,
+	entry::kernel_arguments,
+	entry::kernel_redispatch,
+	entry::kernel_results,
+	entry::nvrtc_open,
+	entry::nvrtc_compile,
+	entry::kernel_arch,
+	entry::kernel_load,
+	entry::kernel_unload,
+	entry::kernel_function,
+	entry::kernel_launch,
 	op::__and___Scalar,
 	op::__and___Tensor,
 	op::__iand___Scalar,
@@ -3904,7 +3919,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 1983;
-const uint64_t ops_hash = 0x6cfea75a033f5a0du;
+const uint32_t ops_count = 1998;
+const uint64_t ops_hash = 0x60da38edf5d41a14u;
 
 }  // namespace tg

@@ -15,10 +15,6 @@ const at::Tensor& defined(Args& a) {
 	return t;
 }
 
-uint64_t device_word(at::Device d) {
-	return static_cast<uint64_t>(d.type()) << 8 | static_cast<uint8_t>(d.index());
-}
-
 }  // namespace
 
 void sizes(Args& a, Results& r) {

@@ -56,6 +56,10 @@ inline uint64_t release(at::Tensor&& t) {
 	return t.defined() ? reinterpret_cast<uint64_t>(t.unsafeReleaseTensorImpl()) : 0;
 }
 
+inline uint64_t device_word(at::Device d) {
+	return static_cast<uint64_t>(d.type()) << 8 | static_cast<uint8_t>(d.index());
+}
+
 // Tags of a Scalar on the wire.
 enum class Tag : uint64_t { none = 0, number = 1, integer = 2, boolean = 3, complex = 4, natural = 5 };
 

@@ -15,4 +15,9 @@
 //	cuda.Set(cuda.Settings{Benchmark: cuda.On, Deterministic: cuda.Off})
 //
 // [With] sets them for the duration of a function, for measurements.
+//
+// # Kernels
+//
+// [Compile] makes CUDA C++ source, given when the program runs, into kernels that [Kernel.Launch]
+// runs on tensors. torch/library makes operators of them, with a derivative.
 package cuda
