@@ -86,19 +86,19 @@ var suites = []suite{
 	{
 		name: "cgocheck", title: "cgo's checks of pointers",
 		what: "GOEXPERIMENT=cgocheck2: every write of a Go pointer to memory of C's is seen.",
-		env:  []string{"GOEXPERIMENT=cgocheck2"}, flags: []string{"-short"}, packages: slices.Concat(concurrent, []string{"./torch/nn", "./torch/optim"}),
+		env:  []string{"GOEXPERIMENT=cgocheck2"}, flags: []string{"-short"}, packages: slices.Concat(concurrent, []string{"./torch/nn"}),
 		reports: crash,
 	},
 	{
 		name: "finalizers", title: "The runtime's checks of cleanups",
 		what: "GODEBUG=checkfinalizers=1: a cleanup that keeps its own object alive ends the process.",
-		env:  []string{"GODEBUG=checkfinalizers=1"}, flags: []string{"-short"}, packages: slices.Concat(concurrent, []string{"./torch/nn", "./torch/optim"}),
+		env:  []string{"GODEBUG=checkfinalizers=1"}, flags: []string{"-short"}, packages: slices.Concat(concurrent, []string{"./torch/nn"}),
 		without: watched, reports: crash,
 	},
 	{
 		name: "stress", title: "A garbage collector that never rests, and goroutines that stay behind",
 		what: "GOGC=1, and a goroutine that does nothing but collect garbage; at the end of each package goleak looks for goroutines.",
-		env:  []string{"GOGC=1"}, flags: []string{"-short", "-tags=stress"}, packages: slices.Concat(concurrent, []string{"./torch/nn", "./torch/optim"}),
+		env:  []string{"GOGC=1"}, flags: []string{"-short", "-tags=stress"}, packages: concurrent,
 		without: watched, reports: crash,
 	},
 	{
