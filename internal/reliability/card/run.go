@@ -54,7 +54,7 @@ func (s suite) run(o options) (r result, err error) {
 	r.suite = s
 	words := s.command
 	if words == nil {
-		words = slices.Concat([]string{"go", "test", "-json", "-count=1", "-timeout=60m"}, s.arguments(false))
+		words = slices.Concat([]string{"go", "test", "-json", "-count=1", "-timeout=60m"}, s.arguments())
 	}
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Env = slices.Concat(os.Environ(), o.environment())

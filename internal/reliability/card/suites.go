@@ -11,7 +11,7 @@ type suite struct {
 	name, title string
 	what        string         // for the reader of the card
 	env         []string       // beside that of all
-	flags       []string       // of go test
+	flags       []string       // of go test; -exec has what is for the test alone, not for the compiler
 	packages    []string       // paths in the module
 	tests       string         // go test's -run
 	without     string         // go test's -skip
@@ -91,14 +91,14 @@ var suites = []suite{
 	},
 	{
 		name: "finalizers", title: "The runtime's checks of cleanups",
-		what: "GODEBUG=checkfinalizers=1: a cleanup that keeps its own object alive ends the process.",
-		env:  []string{"GODEBUG=checkfinalizers=1"}, flags: []string{"-short"}, packages: slices.Concat(concurrent, []string{"./torch/nn"}),
+		what:  "GODEBUG=checkfinalizers=1: a cleanup that keeps its own object alive ends the process.",
+		flags: []string{"-short", "-exec=env GODEBUG=checkfinalizers=1"}, packages: slices.Concat(concurrent, []string{"./torch/nn"}),
 		without: watched, reports: crash,
 	},
 	{
 		name: "stress", title: "A garbage collector that never rests, and goroutines that stay behind",
-		what: "GOGC=1, and a goroutine that does nothing but collect garbage; at the end of each package goleak looks for goroutines.",
-		env:  []string{"GOGC=1"}, flags: []string{"-short", "-tags=stress"}, packages: concurrent,
+		what:  "GOGC=1, and a goroutine that does nothing but collect garbage; at the end of each package goleak looks for goroutines.",
+		flags: []string{"-short", "-tags=stress", "-exec=env GOGC=1"}, packages: concurrent,
 		without: watched, reports: crash,
 	},
 	{
@@ -128,31 +128,36 @@ func comparison(before string) []suite {
 // alone is the command that runs the suite by itself.
 func (s suite) alone(o options) string {
 	words := slices.Concat(s.env, o.environment()[1:])
-	for i, v := range words {
-		if name, value, _ := strings.Cut(v, "="); strings.Contains(value, " ") {
-			words[i] = name + "='" + value + "'"
-		}
-	}
 	if s.command != nil {
-		return strings.Join(slices.Concat(words, s.command), " ")
+		words = append(words, s.command...)
+	} else {
+		words = slices.Concat(words, []string{"go", "test"}, s.arguments())
 	}
-	return strings.Join(slices.Concat(words, []string{"go test"}, s.arguments(true)), " ")
+	for i, word := range words {
+		words[i] = quoted(word)
+	}
+	return strings.Join(words, " ")
 }
 
-// arguments are those of go test, for a shell if quoted.
-func (s suite) arguments(quoted bool) []string {
-	quote := func(pattern string) string {
-		if quoted {
-			return "'" + pattern + "'"
-		}
-		return pattern
+// quoted is a word as a shell wants it.
+func quoted(word string) string {
+	if !strings.ContainsAny(word, " |*") {
+		return word
 	}
+	if name, value, ok := strings.Cut(word, "="); ok {
+		return name + "='" + value + "'"
+	}
+	return "'" + word + "'"
+}
+
+// arguments are those of go test.
+func (s suite) arguments() []string {
 	args := slices.Clone(s.flags)
 	if s.tests != "" {
-		args = append(args, "-run", quote(s.tests))
+		args = append(args, "-run", s.tests)
 	}
 	if s.without != "" {
-		args = append(args, "-skip", quote(s.without))
+		args = append(args, "-skip", s.without)
 	}
 	return append(args, s.packages...)
 }
