@@ -81,14 +81,16 @@ func TestAutograd(t *testing.T) {
 func TestWithoutFormula(t *testing.T) {
 	lib := open(t)
 	square := func(x torch.Tensor) torch.Tensor { return x.Mul(x) }
-	implicit := lib.Define("implicit(Tensor x) -> Tensor").Impl(library.CompositeImplicit, square)
-	torch.Scope(func() {
-		x := torch.FromSlice([]float32{3}).SetRequiresGrad(true)
-		y := implicit.Call1(x)
-		require.Equal(t, "MulBackward0", y.GradFn())
-		y.Backward()
-		require.Equal(t, 6.0, x.Grad().Float64())
-	})
+	for name, key := range map[string]library.Key{"implicit": library.CompositeImplicit, "cpu": library.CPU} {
+		op := lib.Define(name+"(Tensor x) -> Tensor").Impl(key, square)
+		torch.Scope(func() {
+			x := torch.FromSlice([]float32{3}).SetRequiresGrad(true)
+			y := op.Call1(x)
+			require.Equal(t, "MulBackward0", y.GradFn(), name)
+			y.Backward()
+			require.Equal(t, 6.0, x.Grad().Float64(), name)
+		})
+	}
 }
 
 func TestErrorsOfFormulas(t *testing.T) {

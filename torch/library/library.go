@@ -111,7 +111,7 @@ const (
 	CPU               Key = 1 << iota // tensors on the CPU
 	CUDA                              // tensors on NVIDIA cards
 	Meta                              // tensors without elements: shapes and dtypes only
-	CompositeExplicit                 // all devices; autograd has a formula of its own, or none
+	CompositeExplicit                 // all devices; the derivative is a formula of its own
 	CompositeImplicit                 // all devices; autograd follows the operators inside
 	autograd                          // what Autograd registers
 )
@@ -146,8 +146,8 @@ func (k Key) names() (list []string) {
 // the values as torch.Call returns them.
 //
 // A kernel runs on the goroutine that called the operator, in a torch.Scope of its own: what it
-// makes and does not return is freed. Nothing it does is recorded, except under
-// [CompositeImplicit]. Its error, and what it panics with, comes back from the call as a
+// makes and does not return is freed. What it does is recorded for autograd unless the operator
+// has a formula of its own ([Operator.Autograd]). Its error, and what it panics with, comes back from the call as a
 // *torch.Error of KindCallback, through which errors.Is and errors.As look. It may be called from
 // many goroutines at once, and must not wait for one that registers operators.
 func (o *Operator) Impl(keys Key, fn any) *Operator {
