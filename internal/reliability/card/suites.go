@@ -86,13 +86,13 @@ var suites = []suite{
 	{
 		name: "cgocheck", title: "cgo's checks of pointers",
 		what: "GOEXPERIMENT=cgocheck2: every write of a Go pointer to memory of C's is seen.",
-		env:  []string{"GOEXPERIMENT=cgocheck2"}, flags: []string{"-short"}, packages: slices.Concat(concurrent, []string{"./torch/nn"}),
+		env:  []string{"GOEXPERIMENT=cgocheck2"}, flags: []string{"-short"}, packages: concurrent,
 		reports: crash,
 	},
 	{
 		name: "finalizers", title: "The runtime's checks of cleanups",
 		what:  "GODEBUG=checkfinalizers=1: a cleanup that keeps its own object alive ends the process.",
-		flags: []string{"-short", "-exec=env GODEBUG=checkfinalizers=1"}, packages: slices.Concat(concurrent, []string{"./torch/nn"}),
+		flags: []string{"-short", "-exec=env GODEBUG=checkfinalizers=1"}, packages: concurrent,
 		without: watched, reports: crash,
 	},
 	{
