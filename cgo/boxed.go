@@ -1,6 +1,7 @@
 package cgo
 
 import (
+	"encoding/binary"
 	"math"
 )
 
@@ -74,19 +75,13 @@ type DeviceCode uint64
 // Boxed takes the results of a boxed call: nil, *Handle, int64, float64, bool,
 // complex128, string, DeviceCode, []any or Tuple each.
 func (c *Call) Boxed() []any {
-	r := boxReader{words: c.Words(1), scope: c.frame.scope}
+	r := boxReader{Reader{c.Words(1)}, c.frame.scope}
 	return r.values(c.IntResult(0))
 }
 
 type boxReader struct {
-	words []uint64
+	Reader
 	scope uint64
-}
-
-func (r *boxReader) next() uint64 {
-	w := r.words[0]
-	r.words = r.words[1:]
-	return w
 }
 
 func (r *boxReader) values(n int) []any {
@@ -98,39 +93,53 @@ func (r *boxReader) values(n int) []any {
 }
 
 func (r *boxReader) value() any {
-	switch r.next() {
+	switch r.Next() {
 	case boxTensor:
-		return adopt(r.next(), r.scope)
+		return adopt(r.Next(), r.scope)
 	case boxInt:
-		return int64(r.next())
+		return int64(r.Next())
 	case boxFloat:
-		return math.Float64frombits(r.next())
+		return math.Float64frombits(r.Next())
 	case boxBool:
-		return r.next() != 0
+		return r.Next() != 0
 	case boxComplex:
-		re := math.Float64frombits(r.next())
-		return complex(re, math.Float64frombits(r.next()))
+		re := math.Float64frombits(r.Next())
+		return complex(re, math.Float64frombits(r.Next()))
 	case boxString:
-		return r.text(int(r.next()))
+		return r.Text()
 	case boxList:
-		return r.values(int(r.next()))
+		return r.values(int(r.Next()))
 	case boxDevice:
-		return DeviceCode(r.next())
+		return DeviceCode(r.Next())
 	case boxTuple:
-		return Tuple(r.values(int(r.next())))
+		return Tuple(r.values(int(r.Next())))
 	default:
 		return nil
 	}
 }
 
-func (r *boxReader) text(n int) string {
+// Reader takes a list of words apart that the shim put together.
+type Reader struct{ words []uint64 }
+
+// Reader takes the list whose length is result i.
+func (c *Call) Reader(i int) Reader { return Reader{c.Words(i)} }
+
+// More tells whether there is anything left.
+func (r *Reader) More() bool { return len(r.words) > 0 }
+
+// Next is the next word.
+func (r *Reader) Next() uint64 {
+	w := r.words[0]
+	r.words = r.words[1:]
+	return w
+}
+
+// Text is the next text: its length in bytes, then these.
+func (r *Reader) Text() string {
+	n := int(r.Next())
 	text := make([]byte, 0, n+7)
 	for len(text) < n {
-		w := r.next()
-		for range 8 {
-			text = append(text, byte(w))
-			w >>= 8
-		}
+		text = binary.LittleEndian.AppendUint64(text, r.Next())
 	}
 	return string(text[:n])
 }

@@ -124,10 +124,10 @@ func TestEveryOperatorHasAName(t *testing.T) {
 
 func TestBoxedValues(t *testing.T) {
 	clean(t)
-	r := boxReader{words: []uint64{
+	r := boxReader{Reader: Reader{[]uint64{
 		boxInt, none, boxFloat, math.Float64bits(0.5), boxBool, 1, boxNone, boxComplex, math.Float64bits(1), math.Float64bits(2),
 		boxString, 9, 0x6867666564636261, 0x69, boxList, 2, boxInt, 1, boxTuple, 1, boxBool, 0,
-	}}
+	}}}
 	assert.Equal(t, []any{int64(-1), 0.5, true, nil, 1 + 2i, "abcdefghi", []any{int64(1), Tuple{false}}}, r.values(7))
-	assert.Empty(t, r.words)
+	assert.False(t, r.More())
 }

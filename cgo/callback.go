@@ -303,11 +303,11 @@ type Recorded struct {
 // trail takes what an error of anomaly mode says of the node it arose in, and of those in
 // whose backward passes that came about.
 func (c *Call) trail() (list []Recorded) {
-	r := boxReader{words: takeWords(c.frame.more, int(c.frame.out[1]))}
-	for len(r.words) > 0 {
-		step := Recorded{Node: r.text(int(r.next()))}
-		for range r.next() {
-			step.Callers = append(step.Callers, uintptr(r.next()))
+	r := c.Reader(1)
+	for r.More() {
+		step := Recorded{Node: r.Text()}
+		for range r.Next() {
+			step.Callers = append(step.Callers, uintptr(r.Next()))
 		}
 		list = append(list, step)
 	}

@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0x60da38edf5d41a14
+const opsHash uint64 = 0xbee5129d9507c009
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 89
+const opsByHand Op = 97
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -100,1915 +100,1923 @@ const (
 	OpKernelUnload                                           Op = 86   // kernel_unload
 	OpKernelFunction                                         Op = 87   // kernel_function
 	OpKernelLaunch                                           Op = 88   // kernel_launch
-	OpAtenAndScalar                                          Op = 89   // __and__.Scalar
-	OpAtenAndTensor                                          Op = 90   // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 91   // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 92   // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 93   // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 94   // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 95   // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 96   // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 97   // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 98   // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 99   // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 100  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 101  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 102  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 103  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 104  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 105  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 106  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 107  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 108  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 109  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 110  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 111  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 112  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 113  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 114  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 115  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 116  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 117  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 118  // _addmm_activation
-	OpAtenAMinMax                                            Op = 119  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 120  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 121  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 122  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 123  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 124  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 125  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 126  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 127  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 128  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 129  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 130  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 131  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 132  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 133  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 134  // _cast_Byte
-	OpAtenCastChar                                           Op = 135  // _cast_Char
-	OpAtenCastDouble                                         Op = 136  // _cast_Double
-	OpAtenCastFloat                                          Op = 137  // _cast_Float
-	OpAtenCastHalf                                           Op = 138  // _cast_Half
-	OpAtenCastInt                                            Op = 139  // _cast_Int
-	OpAtenCastLong                                           Op = 140  // _cast_Long
-	OpAtenCastShort                                          Op = 141  // _cast_Short
-	OpAtenCDistBackward                                      Op = 142  // _cdist_backward
-	OpAtenCDistForward                                       Op = 143  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 144  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 145  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 146  // _chunk_cat
-	OpAtenCoalesce                                           Op = 147  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 148  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 149  // _compute_linear_combination
-	OpAtenConj                                               Op = 150  // _conj
-	OpAtenConjCopy                                           Op = 151  // _conj_copy
-	OpAtenConjPhysical                                       Op = 152  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 153  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 154  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 155  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 156  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 157  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 158  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 159  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 160  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 161  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 162  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 163  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 164  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 165  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 166  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 167  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 168  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 169  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 170  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 171  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 172  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 173  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 174  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 175  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 176  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 177  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 178  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 179  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 180  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 181  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 182  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 183  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 184  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 185  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 186  // _dimI
-	OpAtenDimV                                               Op = 187  // _dimV
-	OpAtenDimArange                                          Op = 188  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 189  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 190  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 191  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 192  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 193  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 194  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 195  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 196  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 197  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 198  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 199  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 200  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 201  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 202  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 203  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 204  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 205  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 206  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 207  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 208  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 209  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 210  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 211  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 212  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 213  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 214  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 215  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 216  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 217  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 218  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 219  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 220  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 221  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 222  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 223  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 224  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 225  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 226  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 227  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 228  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 229  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 230  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 231  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 232  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 233  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 234  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 235  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 236  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 237  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 238  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 239  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 240  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 241  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 242  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 243  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 244  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 245  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 246  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 247  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 248  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 249  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 250  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 251  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 252  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 253  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 254  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 255  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 256  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 257  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 258  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 259  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 260  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 261  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 262  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 263  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 264  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 265  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 266  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 267  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 268  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 269  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 270  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 271  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 272  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 273  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 274  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 275  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 276  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 277  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 278  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 279  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 280  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 281  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 282  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 283  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 284  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 285  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 286  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 287  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 288  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 289  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 290  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 291  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 292  // _foreach_log
-	OpAtenForeachLog10                                       Op = 293  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 294  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 295  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 296  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 297  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 298  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 299  // _foreach_log_
-	OpAtenForeachMax                                         Op = 300  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 301  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 302  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 303  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 304  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 305  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 306  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 307  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 308  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 309  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 310  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 311  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 312  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 313  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 314  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 315  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 316  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 317  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 318  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 319  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 320  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 321  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 322  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 323  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 324  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 325  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 326  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 327  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 328  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 329  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 330  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 331  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 332  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 333  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 334  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 335  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 336  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 337  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 338  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 339  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 340  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 341  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 342  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 343  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 344  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 345  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 346  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 347  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 348  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 349  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 350  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 351  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 352  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 353  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 354  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 355  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 356  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 357  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 358  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 359  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 360  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 361  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 362  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 363  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 364  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 365  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 366  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 367  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 368  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 369  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 370  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 371  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 372  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 373  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 374  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 375  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 376  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 377  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 378  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 379  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 380  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 381  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 382  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 383  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 384  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 385  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 386  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 387  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 388  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 389  // _index_put_impl_
-	OpAtenIndices                                            Op = 390  // _indices
-	OpAtenIndicesCopy                                        Op = 391  // _indices_copy
-	OpAtenIntMM                                              Op = 392  // _int_mm
-	OpAtenIsAllTrue                                          Op = 393  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 394  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 395  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 396  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 397  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 398  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 399  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 400  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 401  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 402  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 403  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 404  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 405  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 406  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 407  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 408  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 409  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 410  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 411  // _make_dep_token
-	OpAtenMakeDual                                           Op = 412  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 413  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 414  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 415  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 416  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 417  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 418  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 419  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 420  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 421  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 422  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 423  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 424  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 425  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 426  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 427  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 428  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 429  // _neg_view
-	OpAtenNegViewCopy                                        Op = 430  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 431  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 432  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 433  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 434  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 435  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 436  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 437  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 438  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 439  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 440  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 441  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 442  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 443  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 444  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 445  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 446  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 447  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 448  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 449  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 450  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 451  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 452  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 453  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 454  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 455  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 456  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 457  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 458  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 459  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 460  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 461  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 462  // _pad_circular
-	OpAtenPadEnum                                            Op = 463  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 464  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 465  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 466  // _pdist_backward
-	OpAtenPDistForward                                       Op = 467  // _pdist_forward
-	OpAtenPinMemory                                          Op = 468  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 469  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 470  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 471  // _print
-	OpAtenPropagateXLAData                                   Op = 472  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 473  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 474  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 475  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 476  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 477  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 478  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 479  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 480  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 481  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 482  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 483  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 484  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 485  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 486  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 487  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 488  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 489  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 490  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 491  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 492  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 493  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 494  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 495  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 496  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 497  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 498  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 499  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 500  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 501  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 502  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 503  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 504  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 505  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 506  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 507  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 508  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 509  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 510  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 511  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 512  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 513  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 514  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 515  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 516  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 517  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 518  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 519  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 520  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 521  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 522  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 523  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 524  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 525  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 526  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 527  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 528  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 529  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 530  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 531  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 532  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 533  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 534  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 535  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 536  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 537  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 538  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 539  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 540  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 541  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 542  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 543  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 544  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 545  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 546  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 547  // _spdiags
-	OpAtenSpsolve                                            Op = 548  // _spsolve
-	OpAtenStack                                              Op = 549  // _stack
-	OpAtenStandardGamma                                      Op = 550  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 551  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 552  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 553  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 554  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 555  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 556  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 557  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 558  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 559  // _to_copy
-	OpAtenToCPU                                              Op = 560  // _to_cpu
-	OpAtenToDense                                            Op = 561  // _to_dense
-	OpAtenToSparse                                           Op = 562  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 563  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 564  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 565  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 566  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 567  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 568  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 569  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 570  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 571  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 572  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 573  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 574  // _unique
-	OpAtenUnique2                                            Op = 575  // _unique2
-	OpAtenUnpackDual                                         Op = 576  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 577  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 578  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 579  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 580  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 581  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 582  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 583  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 584  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 585  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 586  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 587  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 588  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 589  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 590  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 591  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 592  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 593  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 594  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 595  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 596  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 597  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 598  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 599  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 600  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 601  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 602  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 603  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 604  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 605  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 606  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 607  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 608  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 609  // _values
-	OpAtenValuesCopy                                         Op = 610  // _values_copy
-	OpAtenVersion                                            Op = 611  // _version
-	OpAtenWeightInt4PackMM                                   Op = 612  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 613  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 614  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 615  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 616  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 617  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 618  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 619  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 620  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 621  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 622  // abs
-	OpAbsInPlace                                             Op = 623  // abs_
-	OpAbsolute                                               Op = 624  // absolute
-	OpAbsoluteInPlace                                        Op = 625  // absolute_
-	OpAcos                                                   Op = 626  // acos
-	OpAcosInPlace                                            Op = 627  // acos_
-	OpAcosh                                                  Op = 628  // acosh
-	OpAcoshInPlace                                           Op = 629  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 630  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 631  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 632  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 633  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 634  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 635  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 636  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 637  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 638  // add.Scalar
-	OpAddTensor                                              Op = 639  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 640  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 641  // add_.Tensor
-	OpAddBMM                                                 Op = 642  // addbmm
-	OpAddBMMInPlace                                          Op = 643  // addbmm_
-	OpAddCDiv                                                Op = 644  // addcdiv
-	OpAddCDivInPlace                                         Op = 645  // addcdiv_
-	OpAddCMul                                                Op = 646  // addcmul
-	OpAddCMulInPlace                                         Op = 647  // addcmul_
-	OpAddMM                                                  Op = 648  // addmm
-	OpAddMMDType                                             Op = 649  // addmm.dtype
-	OpAddMMInPlace                                           Op = 650  // addmm_
-	OpAddMV                                                  Op = 651  // addmv
-	OpAddMVInPlace                                           Op = 652  // addmv_
-	OpAddR                                                   Op = 653  // addr
-	OpAddRInPlace                                            Op = 654  // addr_
-	OpAdjoint                                                Op = 655  // adjoint
-	OpAffineGridGenerator                                    Op = 656  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 657  // affine_grid_generator_backward
-	OpAlias                                                  Op = 658  // alias
-	OpAliasCopy                                              Op = 659  // alias_copy
-	OpAlignAs                                                Op = 660  // align_as
-	OpAlignTensors                                           Op = 661  // align_tensors
-	OpAll                                                    Op = 662  // all
-	OpAllDim                                                 Op = 663  // all.dim
-	OpAllDims                                                Op = 664  // all.dims
-	OpAllClose                                               Op = 665  // allclose
-	OpAlphaDropout                                           Op = 666  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 667  // alpha_dropout_
-	OpAMax                                                   Op = 668  // amax
-	OpAMin                                                   Op = 669  // amin
-	OpAMinMax                                                Op = 670  // aminmax
-	OpAngle                                                  Op = 671  // angle
-	OpAny                                                    Op = 672  // any
-	OpAnyDim                                                 Op = 673  // any.dim
-	OpAnyDims                                                Op = 674  // any.dims
-	OpArange                                                 Op = 675  // arange
-	OpArangeStart                                            Op = 676  // arange.start
-	OpArangeStartStep                                        Op = 677  // arange.start_step
-	OpArccos                                                 Op = 678  // arccos
-	OpArccosInPlace                                          Op = 679  // arccos_
-	OpArccosh                                                Op = 680  // arccosh
-	OpArccoshInPlace                                         Op = 681  // arccosh_
-	OpArcsin                                                 Op = 682  // arcsin
-	OpArcsinInPlace                                          Op = 683  // arcsin_
-	OpArcsinh                                                Op = 684  // arcsinh
-	OpArcsinhInPlace                                         Op = 685  // arcsinh_
-	OpArctan                                                 Op = 686  // arctan
-	OpArctan2                                                Op = 687  // arctan2
-	OpArctan2InPlace                                         Op = 688  // arctan2_
-	OpArctanInPlace                                          Op = 689  // arctan_
-	OpArctanh                                                Op = 690  // arctanh
-	OpArctanhInPlace                                         Op = 691  // arctanh_
-	OpArgMax                                                 Op = 692  // argmax
-	OpArgMin                                                 Op = 693  // argmin
-	OpArgSort                                                Op = 694  // argsort
-	OpArgSortStable                                          Op = 695  // argsort.stable
-	OpArgWhere                                               Op = 696  // argwhere
-	OpAsStrided                                              Op = 697  // as_strided
-	OpAsStridedInPlace                                       Op = 698  // as_strided_
-	OpAsStridedCopy                                          Op = 699  // as_strided_copy
-	OpAsStridedScatter                                       Op = 700  // as_strided_scatter
-	OpAsin                                                   Op = 701  // asin
-	OpAsinInPlace                                            Op = 702  // asin_
-	OpAsinh                                                  Op = 703  // asinh
-	OpAsinhInPlace                                           Op = 704  // asinh_
-	OpAtan                                                   Op = 705  // atan
-	OpAtan2                                                  Op = 706  // atan2
-	OpAtan2InPlace                                           Op = 707  // atan2_
-	OpAtanInPlace                                            Op = 708  // atan_
-	OpAtanh                                                  Op = 709  // atanh
-	OpAtanhInPlace                                           Op = 710  // atanh_
-	OpAtLeast1d                                              Op = 711  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 712  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 713  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 714  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 715  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 716  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 717  // avg_pool1d
-	OpAvgPool2d                                              Op = 718  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 719  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 720  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 721  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 722  // baddbmm
-	OpBAddBMMDType                                           Op = 723  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 724  // baddbmm_
-	OpBartlettWindow                                         Op = 725  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 726  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 727  // batch_norm
-	OpBatchNormBackward                                      Op = 728  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 729  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 730  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 731  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 732  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 733  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 734  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 735  // batch_norm_update_stats
-	OpBernoulli                                              Op = 736  // bernoulli
-	OpBernoulliP                                             Op = 737  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 738  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 739  // bernoulli_.float
-	OpBilinear                                               Op = 740  // bilinear
-	OpBinaryCrossEntropy                                     Op = 741  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 742  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 743  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 744  // bincount
-	OpBinomial                                               Op = 745  // binomial
-	OpBitwiseAndScalar                                       Op = 746  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 747  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 748  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 749  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 750  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 751  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 752  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 753  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 754  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 755  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 756  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 757  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 758  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 759  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 760  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 761  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 762  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 763  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 764  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 765  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 766  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 767  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 768  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 769  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 770  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 771  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 772  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 773  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 774  // blackman_window.periodic
-	OpBlockDiag                                              Op = 775  // block_diag
-	OpBMM                                                    Op = 776  // bmm
-	OpBMMDType                                               Op = 777  // bmm.dtype
-	OpBroadcastTensors                                       Op = 778  // broadcast_tensors
-	OpBroadcastTo                                            Op = 779  // broadcast_to
-	OpBucketizeScalar                                        Op = 780  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 781  // bucketize.Tensor
-	OpCanCast                                                Op = 782  // can_cast
-	OpCartesianProd                                          Op = 783  // cartesian_prod
-	OpCat                                                    Op = 784  // cat
-	OpCauchyInPlace                                          Op = 785  // cauchy_
-	OpCColIndices                                            Op = 786  // ccol_indices
-	OpCColIndicesCopy                                        Op = 787  // ccol_indices_copy
-	OpCDist                                                  Op = 788  // cdist
-	OpCeil                                                   Op = 789  // ceil
-	OpCeilInPlace                                            Op = 790  // ceil_
-	OpCELU                                                   Op = 791  // celu
-	OpCELUInPlace                                            Op = 792  // celu_
-	OpChainMatMul                                            Op = 793  // chain_matmul
-	OpCHalf                                                  Op = 794  // chalf
-	OpChannelShuffle                                         Op = 795  // channel_shuffle
-	OpCholesky                                               Op = 796  // cholesky
-	OpCholeskyInverse                                        Op = 797  // cholesky_inverse
-	OpCholeskySolve                                          Op = 798  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 799  // choose_qparams_optimized
-	OpChunk                                                  Op = 800  // chunk
-	OpClamp                                                  Op = 801  // clamp
-	OpClampTensor                                            Op = 802  // clamp.Tensor
-	OpClampInPlace                                           Op = 803  // clamp_
-	OpClampInPlaceTensor                                     Op = 804  // clamp_.Tensor
-	OpClampMax                                               Op = 805  // clamp_max
-	OpClampMaxTensor                                         Op = 806  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 807  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 808  // clamp_max_.Tensor
-	OpClampMin                                               Op = 809  // clamp_min
-	OpClampMinTensor                                         Op = 810  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 811  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 812  // clamp_min_.Tensor
-	OpClip                                                   Op = 813  // clip
-	OpClipTensor                                             Op = 814  // clip.Tensor
-	OpClipInPlace                                            Op = 815  // clip_
-	OpClipInPlaceTensor                                      Op = 816  // clip_.Tensor
-	OpClone                                                  Op = 817  // clone
-	OpCoalesce                                               Op = 818  // coalesce
-	OpCol2Im                                                 Op = 819  // col2im
-	OpColIndices                                             Op = 820  // col_indices
-	OpColIndicesCopy                                         Op = 821  // col_indices_copy
-	OpColumnStack                                            Op = 822  // column_stack
-	OpCombinations                                           Op = 823  // combinations
-	OpComplex                                                Op = 824  // complex
-	OpConcat                                                 Op = 825  // concat
-	OpConcatenate                                            Op = 826  // concatenate
-	OpConj                                                   Op = 827  // conj
-	OpConjPhysical                                           Op = 828  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 829  // conj_physical_
-	OpConstantPadND                                          Op = 830  // constant_pad_nd
-	OpContiguous                                             Op = 831  // contiguous
-	OpConv1d                                                 Op = 832  // conv1d
-	OpConv1dPadding                                          Op = 833  // conv1d.padding
-	OpConv2d                                                 Op = 834  // conv2d
-	OpConv2dPadding                                          Op = 835  // conv2d.padding
-	OpConv3d                                                 Op = 836  // conv3d
-	OpConv3dPadding                                          Op = 837  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 838  // conv_depthwise3d
-	OpConvTBC                                                Op = 839  // conv_tbc
-	OpConvTBCBackward                                        Op = 840  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 841  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 842  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 843  // conv_transpose3d.input
-	OpConvolution                                            Op = 844  // convolution
-	OpConvolutionBackward                                    Op = 845  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 846  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 847  // convolution_overrideable
-	OpCopy                                                   Op = 848  // copy
-	OpCopyInPlace                                            Op = 849  // copy_
-	OpCopySparseToSparseInPlace                              Op = 850  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 851  // copysign.Scalar
-	OpCopysignTensor                                         Op = 852  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 853  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 854  // copysign_.Tensor
-	OpCorrCoef                                               Op = 855  // corrcoef
-	OpCos                                                    Op = 856  // cos
-	OpCosInPlace                                             Op = 857  // cos_
-	OpCosh                                                   Op = 858  // cosh
-	OpCoshInPlace                                            Op = 859  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 860  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 861  // cosine_similarity
-	OpCountNonzero                                           Op = 862  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 863  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 864  // cov
-	OpCross                                                  Op = 865  // cross
-	OpCrossEntropyLoss                                       Op = 866  // cross_entropy_loss
-	OpCRowIndices                                            Op = 867  // crow_indices
-	OpCRowIndicesCopy                                        Op = 868  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 869  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 870  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 871  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 872  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 873  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 874  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 875  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 876  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 877  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 878  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 879  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 880  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 881  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 882  // cummax
-	OpCumMaxMinBackward                                      Op = 883  // cummaxmin_backward
-	OpCumMin                                                 Op = 884  // cummin
-	OpCumProd                                                Op = 885  // cumprod
-	OpCumProdInPlace                                         Op = 886  // cumprod_
-	OpCumProdBackward                                        Op = 887  // cumprod_backward
-	OpCumSum                                                 Op = 888  // cumsum
-	OpCumSumInPlace                                          Op = 889  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 890  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 891  // cumulative_trapezoid.x
-	OpData                                                   Op = 892  // data
-	OpDeg2Rad                                                Op = 893  // deg2rad
-	OpDeg2RadInPlace                                         Op = 894  // deg2rad_
-	OpDenseDim                                               Op = 895  // dense_dim
-	OpDequantizeSelf                                         Op = 896  // dequantize.self
-	OpDequantizeTensors                                      Op = 897  // dequantize.tensors
-	OpDet                                                    Op = 898  // det
-	OpDetach                                                 Op = 899  // detach
-	OpDetachInPlace                                          Op = 900  // detach_
-	OpDetachCopy                                             Op = 901  // detach_copy
-	OpDiag                                                   Op = 902  // diag
-	OpDiagEmbed                                              Op = 903  // diag_embed
-	OpDiagFlat                                               Op = 904  // diagflat
-	OpDiagonal                                               Op = 905  // diagonal
-	OpDiagonalBackward                                       Op = 906  // diagonal_backward
-	OpDiagonalCopy                                           Op = 907  // diagonal_copy
-	OpDiagonalScatter                                        Op = 908  // diagonal_scatter
-	OpDiff                                                   Op = 909  // diff
-	OpDigamma                                                Op = 910  // digamma
-	OpDigammaInPlace                                         Op = 911  // digamma_
-	OpDist                                                   Op = 912  // dist
-	OpDivScalar                                              Op = 913  // div.Scalar
-	OpDivScalarMode                                          Op = 914  // div.Scalar_mode
-	OpDivTensor                                              Op = 915  // div.Tensor
-	OpDivTensorMode                                          Op = 916  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 917  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 918  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 919  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 920  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 921  // divide.Scalar
-	OpDivideScalarMode                                       Op = 922  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 923  // divide.Tensor
-	OpDivideTensorMode                                       Op = 924  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 925  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 926  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 927  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 928  // divide_.Tensor_mode
-	OpDot                                                    Op = 929  // dot
-	OpDropout                                                Op = 930  // dropout
-	OpDropoutInPlace                                         Op = 931  // dropout_
-	OpDSplitArray                                            Op = 932  // dsplit.array
-	OpDSplitInt                                              Op = 933  // dsplit.int
-	OpDStack                                                 Op = 934  // dstack
-	OpEinsum                                                 Op = 935  // einsum
-	OpELU                                                    Op = 936  // elu
-	OpELUInPlace                                             Op = 937  // elu_
-	OpELUBackward                                            Op = 938  // elu_backward
-	OpEmbedding                                              Op = 939  // embedding
-	OpEmbeddingBackward                                      Op = 940  // embedding_backward
-	OpEmbeddingBag                                           Op = 941  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 942  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 943  // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 944  // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 945  // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 946  // empty.memory_format
-	OpEmptyLike                                              Op = 947  // empty_like
-	OpEmptyPermuted                                          Op = 948  // empty_permuted
-	OpEmptyQuantized                                         Op = 949  // empty_quantized
-	OpEmptyStrided                                           Op = 950  // empty_strided
-	OpEqScalar                                               Op = 951  // eq.Scalar
-	OpEqTensor                                               Op = 952  // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 953  // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 954  // eq_.Tensor
-	OpEqual                                                  Op = 955  // equal
-	OpErf                                                    Op = 956  // erf
-	OpErfInPlace                                             Op = 957  // erf_
-	OpErfc                                                   Op = 958  // erfc
-	OpErfcInPlace                                            Op = 959  // erfc_
-	OpErfinv                                                 Op = 960  // erfinv
-	OpErfinvInPlace                                          Op = 961  // erfinv_
-	OpExp                                                    Op = 962  // exp
-	OpExp2                                                   Op = 963  // exp2
-	OpExp2InPlace                                            Op = 964  // exp2_
-	OpExpInPlace                                             Op = 965  // exp_
-	OpExpand                                                 Op = 966  // expand
-	OpExpandAs                                               Op = 967  // expand_as
-	OpExpandCopy                                             Op = 968  // expand_copy
-	OpExpm1                                                  Op = 969  // expm1
-	OpExpm1InPlace                                           Op = 970  // expm1_
-	OpExponentialInPlace                                     Op = 971  // exponential_
-	OpEye                                                    Op = 972  // eye
-	OpEyeM                                                   Op = 973  // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 974  // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 975  // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 976  // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 977  // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 978  // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 979  // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 980  // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 981  // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 982  // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 983  // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 984  // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 985  // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 986  // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 987  // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 988  // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 989  // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 990  // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 991  // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 992  // feature_dropout_
-	OpFFTFFT                                                 Op = 993  // fft_fft
-	OpFFTFFT2                                                Op = 994  // fft_fft2
-	OpFFTFFTFreq                                             Op = 995  // fft_fftfreq
-	OpFFTFFTN                                                Op = 996  // fft_fftn
-	OpFFTFFTShift                                            Op = 997  // fft_fftshift
-	OpFFTHFFT                                                Op = 998  // fft_hfft
-	OpFFTHFFT2                                               Op = 999  // fft_hfft2
-	OpFFTHFFTN                                               Op = 1000 // fft_hfftn
-	OpFFTIFFT                                                Op = 1001 // fft_ifft
-	OpFFTIFFT2                                               Op = 1002 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1003 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1004 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1005 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1006 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1007 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1008 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1009 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1010 // fft_irfftn
-	OpFFTRFFT                                                Op = 1011 // fft_rfft
-	OpFFTRFFT2                                               Op = 1012 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1013 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1014 // fft_rfftn
-	OpFillScalar                                             Op = 1015 // fill.Scalar
-	OpFillTensor                                             Op = 1016 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1017 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1018 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1019 // fill_diagonal_
-	OpFix                                                    Op = 1020 // fix
-	OpFixInPlace                                             Op = 1021 // fix_
-	OpFlattenUsingInts                                       Op = 1022 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1023 // flatten_dense_tensors
-	OpFlip                                                   Op = 1024 // flip
-	OpFlipLR                                                 Op = 1025 // fliplr
-	OpFlipUD                                                 Op = 1026 // flipud
-	OpFloatPowerScalar                                       Op = 1027 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1028 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1029 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1030 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1031 // float_power_.Tensor
-	OpFloor                                                  Op = 1032 // floor
-	OpFloorInPlace                                           Op = 1033 // floor_
-	OpFloorDivide                                            Op = 1034 // floor_divide
-	OpFloorDivideScalar                                      Op = 1035 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1036 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1037 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1038 // fmax
-	OpFMin                                                   Op = 1039 // fmin
-	OpFModScalar                                             Op = 1040 // fmod.Scalar
-	OpFModTensor                                             Op = 1041 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1042 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1043 // fmod_.Tensor
-	OpFrac                                                   Op = 1044 // frac
-	OpFracInPlace                                            Op = 1045 // frac_
-	OpFractionalMaxPool2d                                    Op = 1046 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1047 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1048 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1049 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1050 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1051 // frobenius_norm.dim
-	OpFromFile                                               Op = 1052 // from_file
-	OpFull                                                   Op = 1053 // full
-	OpFullLike                                               Op = 1054 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1055 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1056 // gather
-	OpGatherBackward                                         Op = 1057 // gather_backward
-	OpGCD                                                    Op = 1058 // gcd
-	OpGCDInPlace                                             Op = 1059 // gcd_
-	OpGeScalar                                               Op = 1060 // ge.Scalar
-	OpGeTensor                                               Op = 1061 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1062 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1063 // ge_.Tensor
-	OpGELU                                                   Op = 1064 // gelu
-	OpGELUInPlace                                            Op = 1065 // gelu_
-	OpGELUBackward                                           Op = 1066 // gelu_backward
-	OpGeometricInPlace                                       Op = 1067 // geometric_
-	OpGeqrf                                                  Op = 1068 // geqrf
-	OpGer                                                    Op = 1069 // ger
-	OpGLU                                                    Op = 1070 // glu
-	OpGLUBackward                                            Op = 1071 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1072 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1073 // glu_jvp
-	OpGradientArray                                          Op = 1074 // gradient.array
-	OpGradientScalararray                                    Op = 1075 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1076 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1077 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1078 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1079 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1080 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1081 // greater.Scalar
-	OpGreaterTensor                                          Op = 1082 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1083 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1084 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1085 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1086 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1087 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1088 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1089 // grid_sampler
-	OpGridSampler2d                                          Op = 1090 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1091 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1092 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1093 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1094 // group_norm
-	OpGRUData                                                Op = 1095 // gru.data
-	OpGRUInput                                               Op = 1096 // gru.input
-	OpGRUCell                                                Op = 1097 // gru_cell
-	OpGtScalar                                               Op = 1098 // gt.Scalar
-	OpGtTensor                                               Op = 1099 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1100 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1101 // gt_.Tensor
-	OpHammingWindow                                          Op = 1102 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1103 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1104 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1105 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1106 // hann_window
-	OpHannWindowPeriodic                                     Op = 1107 // hann_window.periodic
-	OpHardshrink                                             Op = 1108 // hardshrink
-	OpHardshrinkBackward                                     Op = 1109 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1110 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1111 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1112 // hardsigmoid_backward
-	OpHardswish                                              Op = 1113 // hardswish
-	OpHardswishInPlace                                       Op = 1114 // hardswish_
-	OpHardswishBackward                                      Op = 1115 // hardswish_backward
-	OpHardtanh                                               Op = 1116 // hardtanh
-	OpHardtanhInPlace                                        Op = 1117 // hardtanh_
-	OpHardtanhBackward                                       Op = 1118 // hardtanh_backward
-	OpHashTensor                                             Op = 1119 // hash_tensor
-	OpHeaviside                                              Op = 1120 // heaviside
-	OpHeavisideInPlace                                       Op = 1121 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1122 // hinge_embedding_loss
-	OpHistc                                                  Op = 1123 // histc
-	OpHistogramBinCt                                         Op = 1124 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1125 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1126 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1127 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1128 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1129 // hsplit.array
-	OpHSplitInt                                              Op = 1130 // hsplit.int
-	OpHSPMM                                                  Op = 1131 // hspmm
-	OpHStack                                                 Op = 1132 // hstack
-	OpHuberLoss                                              Op = 1133 // huber_loss
-	OpHuberLossBackward                                      Op = 1134 // huber_loss_backward
-	OpHypot                                                  Op = 1135 // hypot
-	OpHypotInPlace                                           Op = 1136 // hypot_
-	OpI0                                                     Op = 1137 // i0
-	OpI0InPlace                                              Op = 1138 // i0_
-	OpIGamma                                                 Op = 1139 // igamma
-	OpIGammaInPlace                                          Op = 1140 // igamma_
-	OpIGammaC                                                Op = 1141 // igammac
-	OpIGammaCInPlace                                         Op = 1142 // igammac_
-	OpIm2Col                                                 Op = 1143 // im2col
-	OpImag                                                   Op = 1144 // imag
-	OpIndexTensor                                            Op = 1145 // index.Tensor
-	OpIndexAdd                                               Op = 1146 // index_add
-	OpIndexAddInPlace                                        Op = 1147 // index_add_
-	OpIndexCopy                                              Op = 1148 // index_copy
-	OpIndexCopyInPlace                                       Op = 1149 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1150 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1151 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1152 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1153 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1154 // index_put
-	OpIndexPutInPlace                                        Op = 1155 // index_put_
-	OpIndexReduce                                            Op = 1156 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1157 // index_reduce_
-	OpIndexSelect                                            Op = 1158 // index_select
-	OpIndexSelectBackward                                    Op = 1159 // index_select_backward
-	OpIndices                                                Op = 1160 // indices
-	OpIndicesCopy                                            Op = 1161 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1162 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1163 // inner
-	OpInstanceNorm                                           Op = 1164 // instance_norm
-	OpIntRepr                                                Op = 1165 // int_repr
-	OpInverse                                                Op = 1166 // inverse
-	OpIsCoalesced                                            Op = 1167 // is_coalesced
-	OpIsComplex                                              Op = 1168 // is_complex
-	OpIsConj                                                 Op = 1169 // is_conj
-	OpIsDistributed                                          Op = 1170 // is_distributed
-	OpIsFloatingPoint                                        Op = 1171 // is_floating_point
-	OpAtenIsInference                                        Op = 1172 // is_inference
-	OpIsLeaf                                                 Op = 1173 // is_leaf
-	OpIsNeg                                                  Op = 1174 // is_neg
-	OpIsNonzero                                              Op = 1175 // is_nonzero
-	OpIsPinned                                               Op = 1176 // is_pinned
-	OpIsSameSize                                             Op = 1177 // is_same_size
-	OpIsSetTo                                                Op = 1178 // is_set_to
-	OpIsSigned                                               Op = 1179 // is_signed
-	OpIsVulkanAvailable                                      Op = 1180 // is_vulkan_available
-	OpIsClose                                                Op = 1181 // isclose
-	OpIsFinite                                               Op = 1182 // isfinite
-	OpIsInScalarTensor                                       Op = 1183 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1184 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1185 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1186 // isinf
-	OpIsNaN                                                  Op = 1187 // isnan
-	OpIsNegInf                                               Op = 1188 // isneginf
-	OpIsPosInf                                               Op = 1189 // isposinf
-	OpIsReal                                                 Op = 1190 // isreal
-	OpISTFT                                                  Op = 1191 // istft
-	OpAtenItem                                               Op = 1192 // item
-	OpKaiserWindow                                           Op = 1193 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1194 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1195 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1196 // kl_div
-	OpKron                                                   Op = 1197 // kron
-	OpKthValue                                               Op = 1198 // kthvalue
-	OpL1Loss                                                 Op = 1199 // l1_loss
-	OpLayerNorm                                              Op = 1200 // layer_norm
-	OpLCM                                                    Op = 1201 // lcm
-	OpLCMInPlace                                             Op = 1202 // lcm_
-	OpLdexpTensor                                            Op = 1203 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1204 // ldexp_
-	OpLeScalar                                               Op = 1205 // le.Scalar
-	OpLeTensor                                               Op = 1206 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1207 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1208 // le_.Tensor
-	OpLeakyReLU                                              Op = 1209 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1210 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1211 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1212 // lerp.Scalar
-	OpLerpTensor                                             Op = 1213 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1214 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1215 // lerp_.Tensor
-	OpLessScalar                                             Op = 1216 // less.Scalar
-	OpLessTensor                                             Op = 1217 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1218 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1219 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1220 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1221 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1222 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1223 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1224 // lgamma
-	OpLgammaInPlace                                          Op = 1225 // lgamma_
-	OpLift                                                   Op = 1226 // lift
-	OpLiftFresh                                              Op = 1227 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1228 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1229 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1230 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1231 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1232 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1233 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1234 // linalg_cross
-	OpLinalgDet                                              Op = 1235 // linalg_det
-	OpLinalgDiagonal                                         Op = 1236 // linalg_diagonal
-	OpLinalgEig                                              Op = 1237 // linalg_eig
-	OpLinalgEigh                                             Op = 1238 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1239 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1240 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1241 // linalg_householder_product
-	OpLinalgInv                                              Op = 1242 // linalg_inv
-	OpLinalgInvEx                                            Op = 1243 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1244 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1245 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1246 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1247 // linalg_lstsq
-	OpLinalgLU                                               Op = 1248 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1249 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1250 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1251 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1252 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1253 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1254 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1255 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1256 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1257 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1258 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1259 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1260 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1261 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1262 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1263 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1264 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1265 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1266 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1267 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1268 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1269 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1270 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1271 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1272 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1273 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1274 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1275 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1276 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1277 // linalg_vander
-	OpLinalgVecDot                                           Op = 1278 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1279 // linalg_vector_norm
-	OpLinear                                                 Op = 1280 // linear
-	OpLinearBackward                                         Op = 1281 // linear_backward
-	OpLinspace                                               Op = 1282 // linspace
-	OpLinspaceScalarTensor                                   Op = 1283 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1284 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1285 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1286 // log
-	OpLog10                                                  Op = 1287 // log10
-	OpLog10InPlace                                           Op = 1288 // log10_
-	OpLog1p                                                  Op = 1289 // log1p
-	OpLog1pInPlace                                           Op = 1290 // log1p_
-	OpLog2                                                   Op = 1291 // log2
-	OpLog2InPlace                                            Op = 1292 // log2_
-	OpLogInPlace                                             Op = 1293 // log_
-	OpLogNormalInPlace                                       Op = 1294 // log_normal_
-	OpLogSigmoid                                             Op = 1295 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1296 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1297 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1298 // log_softmax.int
-	OpLogAddExp                                              Op = 1299 // logaddexp
-	OpLogAddExp2                                             Op = 1300 // logaddexp2
-	OpLogCumSumExp                                           Op = 1301 // logcumsumexp
-	OpLogDet                                                 Op = 1302 // logdet
-	OpLogicalAnd                                             Op = 1303 // logical_and
-	OpLogicalAndInPlace                                      Op = 1304 // logical_and_
-	OpLogicalNot                                             Op = 1305 // logical_not
-	OpLogicalNotInPlace                                      Op = 1306 // logical_not_
-	OpLogicalOr                                              Op = 1307 // logical_or
-	OpLogicalOrInPlace                                       Op = 1308 // logical_or_
-	OpLogicalXor                                             Op = 1309 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1310 // logical_xor_
-	OpLogit                                                  Op = 1311 // logit
-	OpLogitInPlace                                           Op = 1312 // logit_
-	OpLogitBackward                                          Op = 1313 // logit_backward
-	OpLogspace                                               Op = 1314 // logspace
-	OpLogspaceScalarTensor                                   Op = 1315 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1316 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1317 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1318 // logsumexp
-	OpLSTMData                                               Op = 1319 // lstm.data
-	OpLSTMInput                                              Op = 1320 // lstm.input
-	OpLSTMCell                                               Op = 1321 // lstm_cell
-	OpLtScalar                                               Op = 1322 // lt.Scalar
-	OpLtTensor                                               Op = 1323 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1324 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1325 // lt_.Tensor
-	OpLUSolve                                                Op = 1326 // lu_solve
-	OpLUUnpack                                               Op = 1327 // lu_unpack
-	OpMH                                                     Op = 1328 // mH
-	OpMT                                                     Op = 1329 // mT
-	OpMarginRankingLoss                                      Op = 1330 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1331 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1332 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1333 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1334 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1335 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1336 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1337 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1338 // masked_select
-	OpMaskedSelectBackward                                   Op = 1339 // masked_select_backward
-	OpMatMul                                                 Op = 1340 // matmul
-	OpMatMulBackward                                         Op = 1341 // matmul_backward
-	OpMatrixH                                                Op = 1342 // matrix_H
-	OpMatrixExp                                              Op = 1343 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1344 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1345 // matrix_power
-	OpMax                                                    Op = 1346 // max
-	OpMaxDim                                                 Op = 1347 // max.dim
-	OpMaxOther                                               Op = 1348 // max.other
-	OpMaxPool1d                                              Op = 1349 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1350 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1351 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1352 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1353 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1354 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1355 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1356 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1357 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1358 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1359 // max_unpool3d
-	OpMaximum                                                Op = 1360 // maximum
-	OpMean                                                   Op = 1361 // mean
-	OpMeanDim                                                Op = 1362 // mean.dim
-	OpMedian                                                 Op = 1363 // median
-	OpMedianDim                                              Op = 1364 // median.dim
-	OpMeshgrid                                               Op = 1365 // meshgrid
-	OpMeshgridIndexing                                       Op = 1366 // meshgrid.indexing
-	OpMin                                                    Op = 1367 // min
-	OpMinDim                                                 Op = 1368 // min.dim
-	OpMinOther                                               Op = 1369 // min.other
-	OpMinimum                                                Op = 1370 // minimum
-	OpMIOpenBatchNorm                                        Op = 1371 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1372 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1373 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1374 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1375 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1376 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1377 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1378 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1379 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1380 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1381 // miopen_rnn_backward
-	OpMish                                                   Op = 1382 // mish
-	OpMishInPlace                                            Op = 1383 // mish_
-	OpMishBackward                                           Op = 1384 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1385 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1386 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1387 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1388 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1389 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1390 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1391 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1392 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1393 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1394 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1395 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1396 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1397 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1398 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1399 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1400 // mm
-	OpMMDType                                                Op = 1401 // mm.dtype
-	OpMode                                                   Op = 1402 // mode
-	OpMoveAxisInt                                            Op = 1403 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1404 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1405 // movedim.int
-	OpMoveDimIntlist                                         Op = 1406 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1407 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1408 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1409 // mse_loss
-	OpMSELossBackward                                        Op = 1410 // mse_loss_backward
-	OpMSort                                                  Op = 1411 // msort
-	OpMulScalar                                              Op = 1412 // mul.Scalar
-	OpMulTensor                                              Op = 1413 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1414 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1415 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1416 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1417 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1418 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1419 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1420 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1421 // multinomial
-	OpMultiplyScalar                                         Op = 1422 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1423 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1424 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1425 // multiply_.Tensor
-	OpMV                                                     Op = 1426 // mv
-	OpMvLgamma                                               Op = 1427 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1428 // mvlgamma_
-	OpNaNToNum                                               Op = 1429 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1430 // nan_to_num_
-	OpNaNMean                                                Op = 1431 // nanmean
-	OpNaNMedian                                              Op = 1432 // nanmedian
-	OpNaNMedianDim                                           Op = 1433 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1434 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1435 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1436 // nansum
-	OpNarrow                                                 Op = 1437 // narrow
-	OpNarrowTensor                                           Op = 1438 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1439 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1440 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1441 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1442 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1443 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1444 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1445 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1446 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1447 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1448 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1449 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1450 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1451 // ne.Scalar
-	OpNeTensor                                               Op = 1452 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1453 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1454 // ne_.Tensor
-	OpNeg                                                    Op = 1455 // neg
-	OpNegInPlace                                             Op = 1456 // neg_
-	OpNegative                                               Op = 1457 // negative
-	OpNegativeInPlace                                        Op = 1458 // negative_
-	OpNestedToPaddedTensor                                   Op = 1459 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1460 // new_empty
-	OpNewEmptyStrided                                        Op = 1461 // new_empty_strided
-	OpNewFull                                                Op = 1462 // new_full
-	OpNewOnes                                                Op = 1463 // new_ones
-	OpNewZeros                                               Op = 1464 // new_zeros
-	OpNextafter                                              Op = 1465 // nextafter
-	OpNextafterInPlace                                       Op = 1466 // nextafter_
-	OpNLLLoss                                                Op = 1467 // nll_loss
-	OpNLLLoss2d                                              Op = 1468 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1469 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1470 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1471 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1472 // nll_loss_forward
-	OpNLLLossND                                              Op = 1473 // nll_loss_nd
-	OpNonzero                                                Op = 1474 // nonzero
-	OpNonzeroNumpy                                           Op = 1475 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1476 // nonzero_static
-	OpNormScalar                                             Op = 1477 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1478 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1479 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1480 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1481 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1482 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1483 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1484 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1485 // normal.float_float
-	OpNormalInPlace                                          Op = 1486 // normal_
-	OpNormalFunctional                                       Op = 1487 // normal_functional
-	OpNotEqualScalar                                         Op = 1488 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1489 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1490 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1491 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1492 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1493 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1494 // numpy_T
-	OpOneHot                                                 Op = 1495 // one_hot
-	OpOnes                                                   Op = 1496 // ones
-	OpOnesLike                                               Op = 1497 // ones_like
-	OpOrgqr                                                  Op = 1498 // orgqr
-	OpOrmqr                                                  Op = 1499 // ormqr
-	OpOuter                                                  Op = 1500 // outer
-	OpOutputNr                                               Op = 1501 // output_nr
-	OpPad                                                    Op = 1502 // pad
-	OpPadSequence                                            Op = 1503 // pad_sequence
-	OpPairwiseDistance                                       Op = 1504 // pairwise_distance
-	OpPDist                                                  Op = 1505 // pdist
-	OpPermute                                                Op = 1506 // permute
-	OpPermuteCopy                                            Op = 1507 // permute_copy
-	OpPinMemory                                              Op = 1508 // pin_memory
-	OpPinverse                                               Op = 1509 // pinverse
-	OpPixelShuffle                                           Op = 1510 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1511 // pixel_unshuffle
-	OpPoisson                                                Op = 1512 // poisson
-	OpPoissonNLLLoss                                         Op = 1513 // poisson_nll_loss
-	OpPolar                                                  Op = 1514 // polar
-	OpPolygamma                                              Op = 1515 // polygamma
-	OpPolygammaInPlace                                       Op = 1516 // polygamma_
-	OpPositive                                               Op = 1517 // positive
-	OpPowScalar                                              Op = 1518 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1519 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1520 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1521 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1522 // pow_.Tensor
-	OpPReLU                                                  Op = 1523 // prelu
-	OpProd                                                   Op = 1524 // prod
-	OpProdDimInt                                             Op = 1525 // prod.dim_int
-	OpPromoteTypes                                           Op = 1526 // promote_types
-	OpPut                                                    Op = 1527 // put
-	OpPutInPlace                                             Op = 1528 // put_
-	OpQPerChannelAxis                                        Op = 1529 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1530 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1531 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1532 // q_scale
-	OpQZeroPoint                                             Op = 1533 // q_zero_point
-	OpQR                                                     Op = 1534 // qr
-	OpQuantile                                               Op = 1535 // quantile
-	OpQuantileScalar                                         Op = 1536 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1537 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1538 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1539 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1540 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1541 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1542 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1543 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1544 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1545 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1546 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1547 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1548 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1549 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1550 // rad2deg
-	OpRad2DegInPlace                                         Op = 1551 // rad2deg_
-	OpRand                                                   Op = 1552 // rand
-	OpRandGenerator                                          Op = 1553 // rand.generator
-	OpRandLike                                               Op = 1554 // rand_like
-	OpRandLikeGenerator                                      Op = 1555 // rand_like.generator
-	OpRandInt                                                Op = 1556 // randint
-	OpRandIntGenerator                                       Op = 1557 // randint.generator
-	OpRandIntLow                                             Op = 1558 // randint.low
-	OpRandIntLowGenerator                                    Op = 1559 // randint.low_generator
-	OpRandIntLike                                            Op = 1560 // randint_like
-	OpRandIntLikeTensor                                      Op = 1561 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1562 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1563 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1564 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1565 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1566 // randn
-	OpRandNGenerator                                         Op = 1567 // randn.generator
-	OpRandNLike                                              Op = 1568 // randn_like
-	OpRandNLikeGenerator                                     Op = 1569 // randn_like.generator
-	OpRandomInPlace                                          Op = 1570 // random_
-	OpRandomInPlaceFrom                                      Op = 1571 // random_.from
-	OpRandomInPlaceTo                                        Op = 1572 // random_.to
-	OpRandPerm                                               Op = 1573 // randperm
-	OpRandPermGenerator                                      Op = 1574 // randperm.generator
-	OpRange                                                  Op = 1575 // range
-	OpRangeStep                                              Op = 1576 // range.step
-	OpRavel                                                  Op = 1577 // ravel
-	OpReal                                                   Op = 1578 // real
-	OpReciprocal                                             Op = 1579 // reciprocal
-	OpReciprocalInPlace                                      Op = 1580 // reciprocal_
-	OpReflectionPad1d                                        Op = 1581 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1582 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1583 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1584 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1585 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1586 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1587 // relu
-	OpReLU6                                                  Op = 1588 // relu6
-	OpReLU6InPlace                                           Op = 1589 // relu6_
-	OpReLUInPlace                                            Op = 1590 // relu_
-	OpRemainderScalar                                        Op = 1591 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1592 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1593 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1594 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1595 // remainder_.Tensor
-	OpRenorm                                                 Op = 1596 // renorm
-	OpRenormInPlace                                          Op = 1597 // renorm_
-	OpRepeat                                                 Op = 1598 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1599 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1600 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1601 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1602 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1603 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1604 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1605 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1606 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1607 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1608 // requires_grad_
-	OpReshape                                                Op = 1609 // reshape
-	OpReshapeAs                                              Op = 1610 // reshape_as
-	OpResizeInPlace                                          Op = 1611 // resize_
-	OpResizeAsInPlace                                        Op = 1612 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1613 // resize_as_sparse_
-	OpResolveConj                                            Op = 1614 // resolve_conj
-	OpResolveNeg                                             Op = 1615 // resolve_neg
-	OpResultTypeScalar                                       Op = 1616 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1617 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1618 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1619 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1620 // retain_grad
-	OpRetainsGrad                                            Op = 1621 // retains_grad
-	OpRMSNorm                                                Op = 1622 // rms_norm
-	OpRNNReLUData                                            Op = 1623 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1624 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1625 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1626 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1627 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1628 // rnn_tanh_cell
-	OpRoll                                                   Op = 1629 // roll
-	OpRot90                                                  Op = 1630 // rot90
-	OpRound                                                  Op = 1631 // round
-	OpRoundDecimals                                          Op = 1632 // round.decimals
-	OpRoundInPlace                                           Op = 1633 // round_
-	OpRoundInPlaceDecimals                                   Op = 1634 // round_.decimals
-	OpRowIndices                                             Op = 1635 // row_indices
-	OpRowIndicesCopy                                         Op = 1636 // row_indices_copy
-	OpRowStack                                               Op = 1637 // row_stack
-	OpRReLU                                                  Op = 1638 // rrelu
-	OpRReLUInPlace                                           Op = 1639 // rrelu_
-	OpRReLUWithNoise                                         Op = 1640 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1641 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1642 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1643 // rsqrt
-	OpRsqrtInPlace                                           Op = 1644 // rsqrt_
-	OpRSubScalar                                             Op = 1645 // rsub.Scalar
-	OpRSubTensor                                             Op = 1646 // rsub.Tensor
-	OpScalarTensor                                           Op = 1647 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1648 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1649 // scatter.reduce
-	OpScatterSrc                                             Op = 1650 // scatter.src
-	OpScatterValue                                           Op = 1651 // scatter.value
-	OpScatterValueReduce                                     Op = 1652 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1653 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1654 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1655 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1656 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1657 // scatter_add
-	OpScatterAddInPlace                                      Op = 1658 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1659 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1660 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1661 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1662 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1663 // segment_reduce
-	OpSelectInt                                              Op = 1664 // select.int
-	OpSelectBackward                                         Op = 1665 // select_backward
-	OpSelectCopyInt                                          Op = 1666 // select_copy.int
-	OpSelectScatter                                          Op = 1667 // select_scatter
-	OpSELU                                                   Op = 1668 // selu
-	OpSELUInPlace                                            Op = 1669 // selu_
-	OpSetInPlace                                             Op = 1670 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1671 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1672 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1673 // set_data
-	OpSgn                                                    Op = 1674 // sgn
-	OpSgnInPlace                                             Op = 1675 // sgn_
-	OpSigmoid                                                Op = 1676 // sigmoid
-	OpSigmoidInPlace                                         Op = 1677 // sigmoid_
-	OpSigmoidBackward                                        Op = 1678 // sigmoid_backward
-	OpSign                                                   Op = 1679 // sign
-	OpSignInPlace                                            Op = 1680 // sign_
-	OpSignbit                                                Op = 1681 // signbit
-	OpSiLU                                                   Op = 1682 // silu
-	OpSiLUInPlace                                            Op = 1683 // silu_
-	OpSiLUBackward                                           Op = 1684 // silu_backward
-	OpSin                                                    Op = 1685 // sin
-	OpSinInPlace                                             Op = 1686 // sin_
-	OpSinc                                                   Op = 1687 // sinc
-	OpSincInPlace                                            Op = 1688 // sinc_
-	OpSinh                                                   Op = 1689 // sinh
-	OpSinhInPlace                                            Op = 1690 // sinh_
-	OpSizeInt                                                Op = 1691 // size.int
-	OpSliceTensor                                            Op = 1692 // slice.Tensor
-	OpSliceBackward                                          Op = 1693 // slice_backward
-	OpSliceCopyTensor                                        Op = 1694 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1695 // slice_inverse
-	OpSliceScatter                                           Op = 1696 // slice_scatter
-	OpSLogDet                                                Op = 1697 // slogdet
-	OpSlowConv3d                                             Op = 1698 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1699 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1700 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1701 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1702 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1703 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1704 // smm
-	OpSmoothL1Loss                                           Op = 1705 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1706 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1707 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1708 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1709 // softmax.int
-	OpSoftplus                                               Op = 1710 // softplus
-	OpSoftplusBackward                                       Op = 1711 // softplus_backward
-	OpSoftshrink                                             Op = 1712 // softshrink
-	OpSoftshrinkBackward                                     Op = 1713 // softshrink_backward
-	OpSort                                                   Op = 1714 // sort
-	OpSortStable                                             Op = 1715 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1716 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1717 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1718 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1719 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1720 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1721 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1722 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1723 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1724 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1725 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1726 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1727 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1728 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1729 // sparse_dim
-	OpSparseMask                                             Op = 1730 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1731 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1732 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1733 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1734 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1735 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1736 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1737 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1738 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1739 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1740 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1741 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1742 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1743 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1744 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1745 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1746 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1747 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1748 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1749 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1750 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1751 // special_digamma
-	OpSpecialEntr                                            Op = 1752 // special_entr
-	OpSpecialErf                                             Op = 1753 // special_erf
-	OpSpecialErfc                                            Op = 1754 // special_erfc
-	OpSpecialErfcx                                           Op = 1755 // special_erfcx
-	OpSpecialErfinv                                          Op = 1756 // special_erfinv
-	OpSpecialExp2                                            Op = 1757 // special_exp2
-	OpSpecialExpit                                           Op = 1758 // special_expit
-	OpSpecialExpm1                                           Op = 1759 // special_expm1
-	OpSpecialGammaInc                                        Op = 1760 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1761 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1762 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1763 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1764 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1765 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1766 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1767 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1768 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1769 // special_i0
-	OpSpecialI0e                                             Op = 1770 // special_i0e
-	OpSpecialI1                                              Op = 1771 // special_i1
-	OpSpecialI1e                                             Op = 1772 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1773 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1774 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1775 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1776 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1777 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1778 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1779 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1780 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1781 // special_log_softmax
-	OpSpecialLogit                                           Op = 1782 // special_logit
-	OpSpecialLogSumExp                                       Op = 1783 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1784 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1785 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1786 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1787 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1788 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1789 // special_ndtr
-	OpSpecialNdtri                                           Op = 1790 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1791 // special_polygamma
-	OpSpecialPsi                                             Op = 1792 // special_psi
-	OpSpecialRound                                           Op = 1793 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1794 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1795 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1796 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1797 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1798 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1799 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1800 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1801 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1802 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1803 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1804 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1805 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1806 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1807 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1808 // special_sinc
-	OpSpecialSoftmax                                         Op = 1809 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1810 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1811 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1812 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1813 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1814 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1815 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1816 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1817 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1818 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1819 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1820 // split.Tensor
-	OpSplitSizes                                             Op = 1821 // split.sizes
-	OpSplitCopyTensor                                        Op = 1822 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1823 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1824 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1825 // sqrt
-	OpSqrtInPlace                                            Op = 1826 // sqrt_
-	OpSquare                                                 Op = 1827 // square
-	OpSquareInPlace                                          Op = 1828 // square_
-	OpSqueeze                                                Op = 1829 // squeeze
-	OpSqueezeDim                                             Op = 1830 // squeeze.dim
-	OpSqueezeDims                                            Op = 1831 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1832 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1833 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1834 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1835 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1836 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1837 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1838 // sspaddmm
-	OpStack                                                  Op = 1839 // stack
-	OpStd                                                    Op = 1840 // std
-	OpStdCorrection                                          Op = 1841 // std.correction
-	OpStdDim                                                 Op = 1842 // std.dim
-	OpStdMean                                                Op = 1843 // std_mean
-	OpStdMeanCorrection                                      Op = 1844 // std_mean.correction
-	OpStdMeanDim                                             Op = 1845 // std_mean.dim
-	OpSTFT                                                   Op = 1846 // stft
-	OpSTFTCenter                                             Op = 1847 // stft.center
-	OpStrideInt                                              Op = 1848 // stride.int
-	OpSubScalar                                              Op = 1849 // sub.Scalar
-	OpSubTensor                                              Op = 1850 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1851 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1852 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1853 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1854 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1855 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1856 // subtract_.Tensor
-	OpSum                                                    Op = 1857 // sum
-	OpSumDimIntList                                          Op = 1858 // sum.dim_IntList
-	OpSumToSize                                              Op = 1859 // sum_to_size
-	OpSVD                                                    Op = 1860 // svd
-	OpSwapAxes                                               Op = 1861 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1862 // swapaxes_
-	OpSwapDims                                               Op = 1863 // swapdims
-	OpSwapDimsInPlace                                        Op = 1864 // swapdims_
-	OpT                                                      Op = 1865 // t
-	OpTInPlace                                               Op = 1866 // t_
-	OpTCopy                                                  Op = 1867 // t_copy
-	OpTake                                                   Op = 1868 // take
-	OpTakeAlongDim                                           Op = 1869 // take_along_dim
-	OpTan                                                    Op = 1870 // tan
-	OpTanInPlace                                             Op = 1871 // tan_
-	OpTanh                                                   Op = 1872 // tanh
-	OpTanhInPlace                                            Op = 1873 // tanh_
-	OpTanhBackward                                           Op = 1874 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1875 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1876 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1877 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1878 // tensordot
-	OpTHNNConv2d                                             Op = 1879 // thnn_conv2d
-	OpThreshold                                              Op = 1880 // threshold
-	OpThresholdInPlace                                       Op = 1881 // threshold_
-	OpThresholdBackward                                      Op = 1882 // threshold_backward
-	OpTile                                                   Op = 1883 // tile
-	OpToDevice                                               Op = 1884 // to.device
-	OpToDType                                                Op = 1885 // to.dtype
-	OpToDTypeLayout                                          Op = 1886 // to.dtype_layout
-	OpToOther                                                Op = 1887 // to.other
-	OpToDense                                                Op = 1888 // to_dense
-	OpToDenseBackward                                        Op = 1889 // to_dense_backward
-	OpToMKLDNN                                               Op = 1890 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1891 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1892 // to_padded_tensor
-	OpToSparse                                               Op = 1893 // to_sparse
-	OpToSparseSparseDim                                      Op = 1894 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1895 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1896 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1897 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1898 // to_sparse_csr
-	OpTopK                                                   Op = 1899 // topk
-	OpTrace                                                  Op = 1900 // trace
-	OpTraceBackward                                          Op = 1901 // trace_backward
-	OpTransposeInt                                           Op = 1902 // transpose.int
-	OpTransposeInPlace                                       Op = 1903 // transpose_
-	OpTransposeCopyInt                                       Op = 1904 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1905 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1906 // trapezoid.x
-	OpTrapzDx                                                Op = 1907 // trapz.dx
-	OpTrapzX                                                 Op = 1908 // trapz.x
-	OpTriangularSolve                                        Op = 1909 // triangular_solve
-	OpTril                                                   Op = 1910 // tril
-	OpTrilInPlace                                            Op = 1911 // tril_
-	OpTrilIndices                                            Op = 1912 // tril_indices
-	OpTripletMarginLoss                                      Op = 1913 // triplet_margin_loss
-	OpTriu                                                   Op = 1914 // triu
-	OpTriuInPlace                                            Op = 1915 // triu_
-	OpTriuIndices                                            Op = 1916 // triu_indices
-	OpTrueDivideScalar                                       Op = 1917 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1918 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1919 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1920 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1921 // trunc
-	OpTruncInPlace                                           Op = 1922 // trunc_
-	OpTypeAs                                                 Op = 1923 // type_as
-	OpUnbindInt                                              Op = 1924 // unbind.int
-	OpUnbindCopyInt                                          Op = 1925 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1926 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1927 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1928 // unfold
-	OpUnfoldBackward                                         Op = 1929 // unfold_backward
-	OpUnfoldCopy                                             Op = 1930 // unfold_copy
-	OpUniformInPlace                                         Op = 1931 // uniform_
-	OpUniqueConsecutive                                      Op = 1932 // unique_consecutive
-	OpUniqueDim                                              Op = 1933 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1934 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1935 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1936 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1937 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1938 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1939 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1940 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1941 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1942 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 1943 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 1944 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 1945 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 1946 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 1947 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 1948 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 1949 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 1950 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 1951 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 1952 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 1953 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 1954 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 1955 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 1956 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 1957 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 1958 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 1959 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 1960 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 1961 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 1962 // value_selecting_reduction_backward
-	OpValues                                                 Op = 1963 // values
-	OpValuesCopy                                             Op = 1964 // values_copy
-	OpVander                                                 Op = 1965 // vander
-	OpVar                                                    Op = 1966 // var
-	OpVarCorrection                                          Op = 1967 // var.correction
-	OpVarDim                                                 Op = 1968 // var.dim
-	OpVarMean                                                Op = 1969 // var_mean
-	OpVarMeanCorrection                                      Op = 1970 // var_mean.correction
-	OpVarMeanDim                                             Op = 1971 // var_mean.dim
-	OpVDot                                                   Op = 1972 // vdot
-	OpView                                                   Op = 1973 // view
-	OpViewDType                                              Op = 1974 // view.dtype
-	OpViewAs                                                 Op = 1975 // view_as
-	OpViewAsComplex                                          Op = 1976 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 1977 // view_as_complex_copy
-	OpViewAsReal                                             Op = 1978 // view_as_real
-	OpViewAsRealCopy                                         Op = 1979 // view_as_real_copy
-	OpViewCopy                                               Op = 1980 // view_copy
-	OpViewCopyDType                                          Op = 1981 // view_copy.dtype
-	OpVSplitArray                                            Op = 1982 // vsplit.array
-	OpVSplitInt                                              Op = 1983 // vsplit.int
-	OpVStack                                                 Op = 1984 // vstack
-	OpWhere                                                  Op = 1985 // where
-	OpWhereScalar                                            Op = 1986 // where.Scalar
-	OpWhereScalarOther                                       Op = 1987 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 1988 // where.ScalarSelf
-	OpWhereSelf                                              Op = 1989 // where.self
-	OpXLogYScalarOther                                       Op = 1990 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 1991 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 1992 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 1993 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 1994 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 1995 // zero_
-	OpZeros                                                  Op = 1996 // zeros
-	OpZerosLike                                              Op = 1997 // zeros_like
+	OpPrepareProfiler                                        Op = 89   // prepare_profiler
+	OpStartProfiler                                          Op = 90   // start_profiler
+	OpStopProfiler                                           Op = 91   // stop_profiler
+	OpProfilerEvents                                         Op = 92   // profiler_events
+	OpSaveProfile                                            Op = 93   // save_profile
+	OpFreeProfile                                            Op = 94   // free_profile
+	OpEnterRange                                             Op = 95   // enter_range
+	OpThreadNumber                                           Op = 96   // thread_number
+	OpAtenAndScalar                                          Op = 97   // __and__.Scalar
+	OpAtenAndTensor                                          Op = 98   // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 99   // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 100  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 101  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 102  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 103  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 104  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 105  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 106  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 107  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 108  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 109  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 110  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 111  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 112  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 113  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 114  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 115  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 116  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 117  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 118  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 119  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 120  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 121  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 122  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 123  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 124  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 125  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 126  // _addmm_activation
+	OpAtenAMinMax                                            Op = 127  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 128  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 129  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 130  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 131  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 132  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 133  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 134  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 135  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 136  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 137  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 138  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 139  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 140  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 141  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 142  // _cast_Byte
+	OpAtenCastChar                                           Op = 143  // _cast_Char
+	OpAtenCastDouble                                         Op = 144  // _cast_Double
+	OpAtenCastFloat                                          Op = 145  // _cast_Float
+	OpAtenCastHalf                                           Op = 146  // _cast_Half
+	OpAtenCastInt                                            Op = 147  // _cast_Int
+	OpAtenCastLong                                           Op = 148  // _cast_Long
+	OpAtenCastShort                                          Op = 149  // _cast_Short
+	OpAtenCDistBackward                                      Op = 150  // _cdist_backward
+	OpAtenCDistForward                                       Op = 151  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 152  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 153  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 154  // _chunk_cat
+	OpAtenCoalesce                                           Op = 155  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 156  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 157  // _compute_linear_combination
+	OpAtenConj                                               Op = 158  // _conj
+	OpAtenConjCopy                                           Op = 159  // _conj_copy
+	OpAtenConjPhysical                                       Op = 160  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 161  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 162  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 163  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 164  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 165  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 166  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 167  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 168  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 169  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 170  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 171  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 172  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 173  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 174  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 175  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 176  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 177  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 178  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 179  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 180  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 181  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 182  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 183  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 184  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 185  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 186  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 187  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 188  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 189  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 190  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 191  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 192  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 193  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 194  // _dimI
+	OpAtenDimV                                               Op = 195  // _dimV
+	OpAtenDimArange                                          Op = 196  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 197  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 198  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 199  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 200  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 201  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 202  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 203  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 204  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 205  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 206  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 207  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 208  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 209  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 210  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 211  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 212  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 213  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 214  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 215  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 216  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 217  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 218  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 219  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 220  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 221  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 222  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 223  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 224  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 225  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 226  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 227  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 228  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 229  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 230  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 231  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 232  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 233  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 234  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 235  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 236  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 237  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 238  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 239  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 240  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 241  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 242  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 243  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 244  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 245  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 246  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 247  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 248  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 249  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 250  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 251  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 252  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 253  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 254  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 255  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 256  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 257  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 258  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 259  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 260  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 261  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 262  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 263  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 264  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 265  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 266  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 267  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 268  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 269  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 270  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 271  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 272  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 273  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 274  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 275  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 276  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 277  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 278  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 279  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 280  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 281  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 282  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 283  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 284  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 285  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 286  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 287  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 288  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 289  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 290  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 291  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 292  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 293  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 294  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 295  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 296  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 297  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 298  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 299  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 300  // _foreach_log
+	OpAtenForeachLog10                                       Op = 301  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 302  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 303  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 304  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 305  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 306  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 307  // _foreach_log_
+	OpAtenForeachMax                                         Op = 308  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 309  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 310  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 311  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 312  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 313  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 314  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 315  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 316  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 317  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 318  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 319  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 320  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 321  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 322  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 323  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 324  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 325  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 326  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 327  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 328  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 329  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 330  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 331  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 332  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 333  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 334  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 335  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 336  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 337  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 338  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 339  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 340  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 341  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 342  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 343  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 344  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 345  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 346  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 347  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 348  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 349  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 350  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 351  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 352  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 353  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 354  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 355  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 356  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 357  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 358  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 359  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 360  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 361  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 362  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 363  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 364  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 365  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 366  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 367  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 368  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 369  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 370  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 371  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 372  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 373  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 374  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 375  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 376  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 377  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 378  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 379  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 380  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 381  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 382  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 383  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 384  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 385  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 386  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 387  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 388  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 389  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 390  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 391  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 392  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 393  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 394  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 395  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 396  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 397  // _index_put_impl_
+	OpAtenIndices                                            Op = 398  // _indices
+	OpAtenIndicesCopy                                        Op = 399  // _indices_copy
+	OpAtenIntMM                                              Op = 400  // _int_mm
+	OpAtenIsAllTrue                                          Op = 401  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 402  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 403  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 404  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 405  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 406  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 407  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 408  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 409  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 410  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 411  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 412  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 413  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 414  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 415  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 416  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 417  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 418  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 419  // _make_dep_token
+	OpAtenMakeDual                                           Op = 420  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 421  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 422  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 423  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 424  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 425  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 426  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 427  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 428  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 429  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 430  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 431  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 432  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 433  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 434  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 435  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 436  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 437  // _neg_view
+	OpAtenNegViewCopy                                        Op = 438  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 439  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 440  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 441  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 442  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 443  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 444  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 445  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 446  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 447  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 448  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 449  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 450  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 451  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 452  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 453  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 454  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 455  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 456  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 457  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 458  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 459  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 460  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 461  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 462  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 463  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 464  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 465  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 466  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 467  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 468  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 469  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 470  // _pad_circular
+	OpAtenPadEnum                                            Op = 471  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 472  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 473  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 474  // _pdist_backward
+	OpAtenPDistForward                                       Op = 475  // _pdist_forward
+	OpAtenPinMemory                                          Op = 476  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 477  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 478  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 479  // _print
+	OpAtenPropagateXLAData                                   Op = 480  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 481  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 482  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 483  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 484  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 485  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 486  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 487  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 488  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 489  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 490  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 491  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 492  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 493  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 494  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 495  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 496  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 497  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 498  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 499  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 500  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 501  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 502  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 503  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 504  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 505  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 506  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 507  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 508  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 509  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 510  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 511  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 512  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 513  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 514  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 515  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 516  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 517  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 518  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 519  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 520  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 521  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 522  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 523  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 524  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 525  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 526  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 527  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 528  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 529  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 530  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 531  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 532  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 533  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 534  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 535  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 536  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 537  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 538  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 539  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 540  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 541  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 542  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 543  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 544  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 545  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 546  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 547  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 548  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 549  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 550  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 551  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 552  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 553  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 554  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 555  // _spdiags
+	OpAtenSpsolve                                            Op = 556  // _spsolve
+	OpAtenStack                                              Op = 557  // _stack
+	OpAtenStandardGamma                                      Op = 558  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 559  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 560  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 561  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 562  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 563  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 564  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 565  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 566  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 567  // _to_copy
+	OpAtenToCPU                                              Op = 568  // _to_cpu
+	OpAtenToDense                                            Op = 569  // _to_dense
+	OpAtenToSparse                                           Op = 570  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 571  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 572  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 573  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 574  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 575  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 576  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 577  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 578  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 579  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 580  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 581  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 582  // _unique
+	OpAtenUnique2                                            Op = 583  // _unique2
+	OpAtenUnpackDual                                         Op = 584  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 585  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 586  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 587  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 588  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 589  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 590  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 591  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 592  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 593  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 594  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 595  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 596  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 597  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 598  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 599  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 600  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 601  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 602  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 603  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 604  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 605  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 606  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 607  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 608  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 609  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 610  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 611  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 612  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 613  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 614  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 615  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 616  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 617  // _values
+	OpAtenValuesCopy                                         Op = 618  // _values_copy
+	OpAtenVersion                                            Op = 619  // _version
+	OpAtenWeightInt4PackMM                                   Op = 620  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 621  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 622  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 623  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 624  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 625  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 626  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 627  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 628  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 629  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 630  // abs
+	OpAbsInPlace                                             Op = 631  // abs_
+	OpAbsolute                                               Op = 632  // absolute
+	OpAbsoluteInPlace                                        Op = 633  // absolute_
+	OpAcos                                                   Op = 634  // acos
+	OpAcosInPlace                                            Op = 635  // acos_
+	OpAcosh                                                  Op = 636  // acosh
+	OpAcoshInPlace                                           Op = 637  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 638  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 639  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 640  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 641  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 642  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 643  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 644  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 645  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 646  // add.Scalar
+	OpAddTensor                                              Op = 647  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 648  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 649  // add_.Tensor
+	OpAddBMM                                                 Op = 650  // addbmm
+	OpAddBMMInPlace                                          Op = 651  // addbmm_
+	OpAddCDiv                                                Op = 652  // addcdiv
+	OpAddCDivInPlace                                         Op = 653  // addcdiv_
+	OpAddCMul                                                Op = 654  // addcmul
+	OpAddCMulInPlace                                         Op = 655  // addcmul_
+	OpAddMM                                                  Op = 656  // addmm
+	OpAddMMDType                                             Op = 657  // addmm.dtype
+	OpAddMMInPlace                                           Op = 658  // addmm_
+	OpAddMV                                                  Op = 659  // addmv
+	OpAddMVInPlace                                           Op = 660  // addmv_
+	OpAddR                                                   Op = 661  // addr
+	OpAddRInPlace                                            Op = 662  // addr_
+	OpAdjoint                                                Op = 663  // adjoint
+	OpAffineGridGenerator                                    Op = 664  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 665  // affine_grid_generator_backward
+	OpAlias                                                  Op = 666  // alias
+	OpAliasCopy                                              Op = 667  // alias_copy
+	OpAlignAs                                                Op = 668  // align_as
+	OpAlignTensors                                           Op = 669  // align_tensors
+	OpAll                                                    Op = 670  // all
+	OpAllDim                                                 Op = 671  // all.dim
+	OpAllDims                                                Op = 672  // all.dims
+	OpAllClose                                               Op = 673  // allclose
+	OpAlphaDropout                                           Op = 674  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 675  // alpha_dropout_
+	OpAMax                                                   Op = 676  // amax
+	OpAMin                                                   Op = 677  // amin
+	OpAMinMax                                                Op = 678  // aminmax
+	OpAngle                                                  Op = 679  // angle
+	OpAny                                                    Op = 680  // any
+	OpAnyDim                                                 Op = 681  // any.dim
+	OpAnyDims                                                Op = 682  // any.dims
+	OpArange                                                 Op = 683  // arange
+	OpArangeStart                                            Op = 684  // arange.start
+	OpArangeStartStep                                        Op = 685  // arange.start_step
+	OpArccos                                                 Op = 686  // arccos
+	OpArccosInPlace                                          Op = 687  // arccos_
+	OpArccosh                                                Op = 688  // arccosh
+	OpArccoshInPlace                                         Op = 689  // arccosh_
+	OpArcsin                                                 Op = 690  // arcsin
+	OpArcsinInPlace                                          Op = 691  // arcsin_
+	OpArcsinh                                                Op = 692  // arcsinh
+	OpArcsinhInPlace                                         Op = 693  // arcsinh_
+	OpArctan                                                 Op = 694  // arctan
+	OpArctan2                                                Op = 695  // arctan2
+	OpArctan2InPlace                                         Op = 696  // arctan2_
+	OpArctanInPlace                                          Op = 697  // arctan_
+	OpArctanh                                                Op = 698  // arctanh
+	OpArctanhInPlace                                         Op = 699  // arctanh_
+	OpArgMax                                                 Op = 700  // argmax
+	OpArgMin                                                 Op = 701  // argmin
+	OpArgSort                                                Op = 702  // argsort
+	OpArgSortStable                                          Op = 703  // argsort.stable
+	OpArgWhere                                               Op = 704  // argwhere
+	OpAsStrided                                              Op = 705  // as_strided
+	OpAsStridedInPlace                                       Op = 706  // as_strided_
+	OpAsStridedCopy                                          Op = 707  // as_strided_copy
+	OpAsStridedScatter                                       Op = 708  // as_strided_scatter
+	OpAsin                                                   Op = 709  // asin
+	OpAsinInPlace                                            Op = 710  // asin_
+	OpAsinh                                                  Op = 711  // asinh
+	OpAsinhInPlace                                           Op = 712  // asinh_
+	OpAtan                                                   Op = 713  // atan
+	OpAtan2                                                  Op = 714  // atan2
+	OpAtan2InPlace                                           Op = 715  // atan2_
+	OpAtanInPlace                                            Op = 716  // atan_
+	OpAtanh                                                  Op = 717  // atanh
+	OpAtanhInPlace                                           Op = 718  // atanh_
+	OpAtLeast1d                                              Op = 719  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 720  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 721  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 722  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 723  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 724  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 725  // avg_pool1d
+	OpAvgPool2d                                              Op = 726  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 727  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 728  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 729  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 730  // baddbmm
+	OpBAddBMMDType                                           Op = 731  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 732  // baddbmm_
+	OpBartlettWindow                                         Op = 733  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 734  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 735  // batch_norm
+	OpBatchNormBackward                                      Op = 736  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 737  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 738  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 739  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 740  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 741  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 742  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 743  // batch_norm_update_stats
+	OpBernoulli                                              Op = 744  // bernoulli
+	OpBernoulliP                                             Op = 745  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 746  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 747  // bernoulli_.float
+	OpBilinear                                               Op = 748  // bilinear
+	OpBinaryCrossEntropy                                     Op = 749  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 750  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 751  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 752  // bincount
+	OpBinomial                                               Op = 753  // binomial
+	OpBitwiseAndScalar                                       Op = 754  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 755  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 756  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 757  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 758  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 759  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 760  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 761  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 762  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 763  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 764  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 765  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 766  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 767  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 768  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 769  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 770  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 771  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 772  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 773  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 774  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 775  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 776  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 777  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 778  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 779  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 780  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 781  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 782  // blackman_window.periodic
+	OpBlockDiag                                              Op = 783  // block_diag
+	OpBMM                                                    Op = 784  // bmm
+	OpBMMDType                                               Op = 785  // bmm.dtype
+	OpBroadcastTensors                                       Op = 786  // broadcast_tensors
+	OpBroadcastTo                                            Op = 787  // broadcast_to
+	OpBucketizeScalar                                        Op = 788  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 789  // bucketize.Tensor
+	OpCanCast                                                Op = 790  // can_cast
+	OpCartesianProd                                          Op = 791  // cartesian_prod
+	OpCat                                                    Op = 792  // cat
+	OpCauchyInPlace                                          Op = 793  // cauchy_
+	OpCColIndices                                            Op = 794  // ccol_indices
+	OpCColIndicesCopy                                        Op = 795  // ccol_indices_copy
+	OpCDist                                                  Op = 796  // cdist
+	OpCeil                                                   Op = 797  // ceil
+	OpCeilInPlace                                            Op = 798  // ceil_
+	OpCELU                                                   Op = 799  // celu
+	OpCELUInPlace                                            Op = 800  // celu_
+	OpChainMatMul                                            Op = 801  // chain_matmul
+	OpCHalf                                                  Op = 802  // chalf
+	OpChannelShuffle                                         Op = 803  // channel_shuffle
+	OpCholesky                                               Op = 804  // cholesky
+	OpCholeskyInverse                                        Op = 805  // cholesky_inverse
+	OpCholeskySolve                                          Op = 806  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 807  // choose_qparams_optimized
+	OpChunk                                                  Op = 808  // chunk
+	OpClamp                                                  Op = 809  // clamp
+	OpClampTensor                                            Op = 810  // clamp.Tensor
+	OpClampInPlace                                           Op = 811  // clamp_
+	OpClampInPlaceTensor                                     Op = 812  // clamp_.Tensor
+	OpClampMax                                               Op = 813  // clamp_max
+	OpClampMaxTensor                                         Op = 814  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 815  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 816  // clamp_max_.Tensor
+	OpClampMin                                               Op = 817  // clamp_min
+	OpClampMinTensor                                         Op = 818  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 819  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 820  // clamp_min_.Tensor
+	OpClip                                                   Op = 821  // clip
+	OpClipTensor                                             Op = 822  // clip.Tensor
+	OpClipInPlace                                            Op = 823  // clip_
+	OpClipInPlaceTensor                                      Op = 824  // clip_.Tensor
+	OpClone                                                  Op = 825  // clone
+	OpCoalesce                                               Op = 826  // coalesce
+	OpCol2Im                                                 Op = 827  // col2im
+	OpColIndices                                             Op = 828  // col_indices
+	OpColIndicesCopy                                         Op = 829  // col_indices_copy
+	OpColumnStack                                            Op = 830  // column_stack
+	OpCombinations                                           Op = 831  // combinations
+	OpComplex                                                Op = 832  // complex
+	OpConcat                                                 Op = 833  // concat
+	OpConcatenate                                            Op = 834  // concatenate
+	OpConj                                                   Op = 835  // conj
+	OpConjPhysical                                           Op = 836  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 837  // conj_physical_
+	OpConstantPadND                                          Op = 838  // constant_pad_nd
+	OpContiguous                                             Op = 839  // contiguous
+	OpConv1d                                                 Op = 840  // conv1d
+	OpConv1dPadding                                          Op = 841  // conv1d.padding
+	OpConv2d                                                 Op = 842  // conv2d
+	OpConv2dPadding                                          Op = 843  // conv2d.padding
+	OpConv3d                                                 Op = 844  // conv3d
+	OpConv3dPadding                                          Op = 845  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 846  // conv_depthwise3d
+	OpConvTBC                                                Op = 847  // conv_tbc
+	OpConvTBCBackward                                        Op = 848  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 849  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 850  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 851  // conv_transpose3d.input
+	OpConvolution                                            Op = 852  // convolution
+	OpConvolutionBackward                                    Op = 853  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 854  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 855  // convolution_overrideable
+	OpCopy                                                   Op = 856  // copy
+	OpCopyInPlace                                            Op = 857  // copy_
+	OpCopySparseToSparseInPlace                              Op = 858  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 859  // copysign.Scalar
+	OpCopysignTensor                                         Op = 860  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 861  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 862  // copysign_.Tensor
+	OpCorrCoef                                               Op = 863  // corrcoef
+	OpCos                                                    Op = 864  // cos
+	OpCosInPlace                                             Op = 865  // cos_
+	OpCosh                                                   Op = 866  // cosh
+	OpCoshInPlace                                            Op = 867  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 868  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 869  // cosine_similarity
+	OpCountNonzero                                           Op = 870  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 871  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 872  // cov
+	OpCross                                                  Op = 873  // cross
+	OpCrossEntropyLoss                                       Op = 874  // cross_entropy_loss
+	OpCRowIndices                                            Op = 875  // crow_indices
+	OpCRowIndicesCopy                                        Op = 876  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 877  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 878  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 879  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 880  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 881  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 882  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 883  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 884  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 885  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 886  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 887  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 888  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 889  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 890  // cummax
+	OpCumMaxMinBackward                                      Op = 891  // cummaxmin_backward
+	OpCumMin                                                 Op = 892  // cummin
+	OpCumProd                                                Op = 893  // cumprod
+	OpCumProdInPlace                                         Op = 894  // cumprod_
+	OpCumProdBackward                                        Op = 895  // cumprod_backward
+	OpCumSum                                                 Op = 896  // cumsum
+	OpCumSumInPlace                                          Op = 897  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 898  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 899  // cumulative_trapezoid.x
+	OpData                                                   Op = 900  // data
+	OpDeg2Rad                                                Op = 901  // deg2rad
+	OpDeg2RadInPlace                                         Op = 902  // deg2rad_
+	OpDenseDim                                               Op = 903  // dense_dim
+	OpDequantizeSelf                                         Op = 904  // dequantize.self
+	OpDequantizeTensors                                      Op = 905  // dequantize.tensors
+	OpDet                                                    Op = 906  // det
+	OpDetach                                                 Op = 907  // detach
+	OpDetachInPlace                                          Op = 908  // detach_
+	OpDetachCopy                                             Op = 909  // detach_copy
+	OpDiag                                                   Op = 910  // diag
+	OpDiagEmbed                                              Op = 911  // diag_embed
+	OpDiagFlat                                               Op = 912  // diagflat
+	OpDiagonal                                               Op = 913  // diagonal
+	OpDiagonalBackward                                       Op = 914  // diagonal_backward
+	OpDiagonalCopy                                           Op = 915  // diagonal_copy
+	OpDiagonalScatter                                        Op = 916  // diagonal_scatter
+	OpDiff                                                   Op = 917  // diff
+	OpDigamma                                                Op = 918  // digamma
+	OpDigammaInPlace                                         Op = 919  // digamma_
+	OpDist                                                   Op = 920  // dist
+	OpDivScalar                                              Op = 921  // div.Scalar
+	OpDivScalarMode                                          Op = 922  // div.Scalar_mode
+	OpDivTensor                                              Op = 923  // div.Tensor
+	OpDivTensorMode                                          Op = 924  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 925  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 926  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 927  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 928  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 929  // divide.Scalar
+	OpDivideScalarMode                                       Op = 930  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 931  // divide.Tensor
+	OpDivideTensorMode                                       Op = 932  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 933  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 934  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 935  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 936  // divide_.Tensor_mode
+	OpDot                                                    Op = 937  // dot
+	OpDropout                                                Op = 938  // dropout
+	OpDropoutInPlace                                         Op = 939  // dropout_
+	OpDSplitArray                                            Op = 940  // dsplit.array
+	OpDSplitInt                                              Op = 941  // dsplit.int
+	OpDStack                                                 Op = 942  // dstack
+	OpEinsum                                                 Op = 943  // einsum
+	OpELU                                                    Op = 944  // elu
+	OpELUInPlace                                             Op = 945  // elu_
+	OpELUBackward                                            Op = 946  // elu_backward
+	OpEmbedding                                              Op = 947  // embedding
+	OpEmbeddingBackward                                      Op = 948  // embedding_backward
+	OpEmbeddingBag                                           Op = 949  // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 950  // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 951  // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 952  // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 953  // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 954  // empty.memory_format
+	OpEmptyLike                                              Op = 955  // empty_like
+	OpEmptyPermuted                                          Op = 956  // empty_permuted
+	OpEmptyQuantized                                         Op = 957  // empty_quantized
+	OpEmptyStrided                                           Op = 958  // empty_strided
+	OpEqScalar                                               Op = 959  // eq.Scalar
+	OpEqTensor                                               Op = 960  // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 961  // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 962  // eq_.Tensor
+	OpEqual                                                  Op = 963  // equal
+	OpErf                                                    Op = 964  // erf
+	OpErfInPlace                                             Op = 965  // erf_
+	OpErfc                                                   Op = 966  // erfc
+	OpErfcInPlace                                            Op = 967  // erfc_
+	OpErfinv                                                 Op = 968  // erfinv
+	OpErfinvInPlace                                          Op = 969  // erfinv_
+	OpExp                                                    Op = 970  // exp
+	OpExp2                                                   Op = 971  // exp2
+	OpExp2InPlace                                            Op = 972  // exp2_
+	OpExpInPlace                                             Op = 973  // exp_
+	OpExpand                                                 Op = 974  // expand
+	OpExpandAs                                               Op = 975  // expand_as
+	OpExpandCopy                                             Op = 976  // expand_copy
+	OpExpm1                                                  Op = 977  // expm1
+	OpExpm1InPlace                                           Op = 978  // expm1_
+	OpExponentialInPlace                                     Op = 979  // exponential_
+	OpEye                                                    Op = 980  // eye
+	OpEyeM                                                   Op = 981  // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 982  // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 983  // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 984  // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 985  // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 986  // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 987  // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 988  // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 989  // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 990  // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 991  // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 992  // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 993  // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 994  // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 995  // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 996  // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 997  // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 998  // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 999  // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1000 // feature_dropout_
+	OpFFTFFT                                                 Op = 1001 // fft_fft
+	OpFFTFFT2                                                Op = 1002 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1003 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1004 // fft_fftn
+	OpFFTFFTShift                                            Op = 1005 // fft_fftshift
+	OpFFTHFFT                                                Op = 1006 // fft_hfft
+	OpFFTHFFT2                                               Op = 1007 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1008 // fft_hfftn
+	OpFFTIFFT                                                Op = 1009 // fft_ifft
+	OpFFTIFFT2                                               Op = 1010 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1011 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1012 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1013 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1014 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1015 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1016 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1017 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1018 // fft_irfftn
+	OpFFTRFFT                                                Op = 1019 // fft_rfft
+	OpFFTRFFT2                                               Op = 1020 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1021 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1022 // fft_rfftn
+	OpFillScalar                                             Op = 1023 // fill.Scalar
+	OpFillTensor                                             Op = 1024 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1025 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1026 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1027 // fill_diagonal_
+	OpFix                                                    Op = 1028 // fix
+	OpFixInPlace                                             Op = 1029 // fix_
+	OpFlattenUsingInts                                       Op = 1030 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1031 // flatten_dense_tensors
+	OpFlip                                                   Op = 1032 // flip
+	OpFlipLR                                                 Op = 1033 // fliplr
+	OpFlipUD                                                 Op = 1034 // flipud
+	OpFloatPowerScalar                                       Op = 1035 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1036 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1037 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1038 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1039 // float_power_.Tensor
+	OpFloor                                                  Op = 1040 // floor
+	OpFloorInPlace                                           Op = 1041 // floor_
+	OpFloorDivide                                            Op = 1042 // floor_divide
+	OpFloorDivideScalar                                      Op = 1043 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1044 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1045 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1046 // fmax
+	OpFMin                                                   Op = 1047 // fmin
+	OpFModScalar                                             Op = 1048 // fmod.Scalar
+	OpFModTensor                                             Op = 1049 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1050 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1051 // fmod_.Tensor
+	OpFrac                                                   Op = 1052 // frac
+	OpFracInPlace                                            Op = 1053 // frac_
+	OpFractionalMaxPool2d                                    Op = 1054 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1055 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1056 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1057 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1058 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1059 // frobenius_norm.dim
+	OpFromFile                                               Op = 1060 // from_file
+	OpFull                                                   Op = 1061 // full
+	OpFullLike                                               Op = 1062 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1063 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1064 // gather
+	OpGatherBackward                                         Op = 1065 // gather_backward
+	OpGCD                                                    Op = 1066 // gcd
+	OpGCDInPlace                                             Op = 1067 // gcd_
+	OpGeScalar                                               Op = 1068 // ge.Scalar
+	OpGeTensor                                               Op = 1069 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1070 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1071 // ge_.Tensor
+	OpGELU                                                   Op = 1072 // gelu
+	OpGELUInPlace                                            Op = 1073 // gelu_
+	OpGELUBackward                                           Op = 1074 // gelu_backward
+	OpGeometricInPlace                                       Op = 1075 // geometric_
+	OpGeqrf                                                  Op = 1076 // geqrf
+	OpGer                                                    Op = 1077 // ger
+	OpGLU                                                    Op = 1078 // glu
+	OpGLUBackward                                            Op = 1079 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1080 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1081 // glu_jvp
+	OpGradientArray                                          Op = 1082 // gradient.array
+	OpGradientScalararray                                    Op = 1083 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1084 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1085 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1086 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1087 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1088 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1089 // greater.Scalar
+	OpGreaterTensor                                          Op = 1090 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1091 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1092 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1093 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1094 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1095 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1096 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1097 // grid_sampler
+	OpGridSampler2d                                          Op = 1098 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1099 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1100 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1101 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1102 // group_norm
+	OpGRUData                                                Op = 1103 // gru.data
+	OpGRUInput                                               Op = 1104 // gru.input
+	OpGRUCell                                                Op = 1105 // gru_cell
+	OpGtScalar                                               Op = 1106 // gt.Scalar
+	OpGtTensor                                               Op = 1107 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1108 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1109 // gt_.Tensor
+	OpHammingWindow                                          Op = 1110 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1111 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1112 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1113 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1114 // hann_window
+	OpHannWindowPeriodic                                     Op = 1115 // hann_window.periodic
+	OpHardshrink                                             Op = 1116 // hardshrink
+	OpHardshrinkBackward                                     Op = 1117 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1118 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1119 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1120 // hardsigmoid_backward
+	OpHardswish                                              Op = 1121 // hardswish
+	OpHardswishInPlace                                       Op = 1122 // hardswish_
+	OpHardswishBackward                                      Op = 1123 // hardswish_backward
+	OpHardtanh                                               Op = 1124 // hardtanh
+	OpHardtanhInPlace                                        Op = 1125 // hardtanh_
+	OpHardtanhBackward                                       Op = 1126 // hardtanh_backward
+	OpHashTensor                                             Op = 1127 // hash_tensor
+	OpHeaviside                                              Op = 1128 // heaviside
+	OpHeavisideInPlace                                       Op = 1129 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1130 // hinge_embedding_loss
+	OpHistc                                                  Op = 1131 // histc
+	OpHistogramBinCt                                         Op = 1132 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1133 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1134 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1135 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1136 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1137 // hsplit.array
+	OpHSplitInt                                              Op = 1138 // hsplit.int
+	OpHSPMM                                                  Op = 1139 // hspmm
+	OpHStack                                                 Op = 1140 // hstack
+	OpHuberLoss                                              Op = 1141 // huber_loss
+	OpHuberLossBackward                                      Op = 1142 // huber_loss_backward
+	OpHypot                                                  Op = 1143 // hypot
+	OpHypotInPlace                                           Op = 1144 // hypot_
+	OpI0                                                     Op = 1145 // i0
+	OpI0InPlace                                              Op = 1146 // i0_
+	OpIGamma                                                 Op = 1147 // igamma
+	OpIGammaInPlace                                          Op = 1148 // igamma_
+	OpIGammaC                                                Op = 1149 // igammac
+	OpIGammaCInPlace                                         Op = 1150 // igammac_
+	OpIm2Col                                                 Op = 1151 // im2col
+	OpImag                                                   Op = 1152 // imag
+	OpIndexTensor                                            Op = 1153 // index.Tensor
+	OpIndexAdd                                               Op = 1154 // index_add
+	OpIndexAddInPlace                                        Op = 1155 // index_add_
+	OpIndexCopy                                              Op = 1156 // index_copy
+	OpIndexCopyInPlace                                       Op = 1157 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1158 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1159 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1160 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1161 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1162 // index_put
+	OpIndexPutInPlace                                        Op = 1163 // index_put_
+	OpIndexReduce                                            Op = 1164 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1165 // index_reduce_
+	OpIndexSelect                                            Op = 1166 // index_select
+	OpIndexSelectBackward                                    Op = 1167 // index_select_backward
+	OpIndices                                                Op = 1168 // indices
+	OpIndicesCopy                                            Op = 1169 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1170 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1171 // inner
+	OpInstanceNorm                                           Op = 1172 // instance_norm
+	OpIntRepr                                                Op = 1173 // int_repr
+	OpInverse                                                Op = 1174 // inverse
+	OpIsCoalesced                                            Op = 1175 // is_coalesced
+	OpIsComplex                                              Op = 1176 // is_complex
+	OpIsConj                                                 Op = 1177 // is_conj
+	OpIsDistributed                                          Op = 1178 // is_distributed
+	OpIsFloatingPoint                                        Op = 1179 // is_floating_point
+	OpAtenIsInference                                        Op = 1180 // is_inference
+	OpIsLeaf                                                 Op = 1181 // is_leaf
+	OpIsNeg                                                  Op = 1182 // is_neg
+	OpIsNonzero                                              Op = 1183 // is_nonzero
+	OpIsPinned                                               Op = 1184 // is_pinned
+	OpIsSameSize                                             Op = 1185 // is_same_size
+	OpIsSetTo                                                Op = 1186 // is_set_to
+	OpIsSigned                                               Op = 1187 // is_signed
+	OpIsVulkanAvailable                                      Op = 1188 // is_vulkan_available
+	OpIsClose                                                Op = 1189 // isclose
+	OpIsFinite                                               Op = 1190 // isfinite
+	OpIsInScalarTensor                                       Op = 1191 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1192 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1193 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1194 // isinf
+	OpIsNaN                                                  Op = 1195 // isnan
+	OpIsNegInf                                               Op = 1196 // isneginf
+	OpIsPosInf                                               Op = 1197 // isposinf
+	OpIsReal                                                 Op = 1198 // isreal
+	OpISTFT                                                  Op = 1199 // istft
+	OpAtenItem                                               Op = 1200 // item
+	OpKaiserWindow                                           Op = 1201 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1202 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1203 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1204 // kl_div
+	OpKron                                                   Op = 1205 // kron
+	OpKthValue                                               Op = 1206 // kthvalue
+	OpL1Loss                                                 Op = 1207 // l1_loss
+	OpLayerNorm                                              Op = 1208 // layer_norm
+	OpLCM                                                    Op = 1209 // lcm
+	OpLCMInPlace                                             Op = 1210 // lcm_
+	OpLdexpTensor                                            Op = 1211 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1212 // ldexp_
+	OpLeScalar                                               Op = 1213 // le.Scalar
+	OpLeTensor                                               Op = 1214 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1215 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1216 // le_.Tensor
+	OpLeakyReLU                                              Op = 1217 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1218 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1219 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1220 // lerp.Scalar
+	OpLerpTensor                                             Op = 1221 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1222 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1223 // lerp_.Tensor
+	OpLessScalar                                             Op = 1224 // less.Scalar
+	OpLessTensor                                             Op = 1225 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1226 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1227 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1228 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1229 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1230 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1231 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1232 // lgamma
+	OpLgammaInPlace                                          Op = 1233 // lgamma_
+	OpLift                                                   Op = 1234 // lift
+	OpLiftFresh                                              Op = 1235 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1236 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1237 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1238 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1239 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1240 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1241 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1242 // linalg_cross
+	OpLinalgDet                                              Op = 1243 // linalg_det
+	OpLinalgDiagonal                                         Op = 1244 // linalg_diagonal
+	OpLinalgEig                                              Op = 1245 // linalg_eig
+	OpLinalgEigh                                             Op = 1246 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1247 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1248 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1249 // linalg_householder_product
+	OpLinalgInv                                              Op = 1250 // linalg_inv
+	OpLinalgInvEx                                            Op = 1251 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1252 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1253 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1254 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1255 // linalg_lstsq
+	OpLinalgLU                                               Op = 1256 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1257 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1258 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1259 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1260 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1261 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1262 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1263 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1264 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1265 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1266 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1267 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1268 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1269 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1270 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1271 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1272 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1273 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1274 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1275 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1276 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1277 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1278 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1279 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1280 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1281 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1282 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1283 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1284 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1285 // linalg_vander
+	OpLinalgVecDot                                           Op = 1286 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1287 // linalg_vector_norm
+	OpLinear                                                 Op = 1288 // linear
+	OpLinearBackward                                         Op = 1289 // linear_backward
+	OpLinspace                                               Op = 1290 // linspace
+	OpLinspaceScalarTensor                                   Op = 1291 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1292 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1293 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1294 // log
+	OpLog10                                                  Op = 1295 // log10
+	OpLog10InPlace                                           Op = 1296 // log10_
+	OpLog1p                                                  Op = 1297 // log1p
+	OpLog1pInPlace                                           Op = 1298 // log1p_
+	OpLog2                                                   Op = 1299 // log2
+	OpLog2InPlace                                            Op = 1300 // log2_
+	OpLogInPlace                                             Op = 1301 // log_
+	OpLogNormalInPlace                                       Op = 1302 // log_normal_
+	OpLogSigmoid                                             Op = 1303 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1304 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1305 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1306 // log_softmax.int
+	OpLogAddExp                                              Op = 1307 // logaddexp
+	OpLogAddExp2                                             Op = 1308 // logaddexp2
+	OpLogCumSumExp                                           Op = 1309 // logcumsumexp
+	OpLogDet                                                 Op = 1310 // logdet
+	OpLogicalAnd                                             Op = 1311 // logical_and
+	OpLogicalAndInPlace                                      Op = 1312 // logical_and_
+	OpLogicalNot                                             Op = 1313 // logical_not
+	OpLogicalNotInPlace                                      Op = 1314 // logical_not_
+	OpLogicalOr                                              Op = 1315 // logical_or
+	OpLogicalOrInPlace                                       Op = 1316 // logical_or_
+	OpLogicalXor                                             Op = 1317 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1318 // logical_xor_
+	OpLogit                                                  Op = 1319 // logit
+	OpLogitInPlace                                           Op = 1320 // logit_
+	OpLogitBackward                                          Op = 1321 // logit_backward
+	OpLogspace                                               Op = 1322 // logspace
+	OpLogspaceScalarTensor                                   Op = 1323 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1324 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1325 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1326 // logsumexp
+	OpLSTMData                                               Op = 1327 // lstm.data
+	OpLSTMInput                                              Op = 1328 // lstm.input
+	OpLSTMCell                                               Op = 1329 // lstm_cell
+	OpLtScalar                                               Op = 1330 // lt.Scalar
+	OpLtTensor                                               Op = 1331 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1332 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1333 // lt_.Tensor
+	OpLUSolve                                                Op = 1334 // lu_solve
+	OpLUUnpack                                               Op = 1335 // lu_unpack
+	OpMH                                                     Op = 1336 // mH
+	OpMT                                                     Op = 1337 // mT
+	OpMarginRankingLoss                                      Op = 1338 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1339 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1340 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1341 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1342 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1343 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1344 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1345 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1346 // masked_select
+	OpMaskedSelectBackward                                   Op = 1347 // masked_select_backward
+	OpMatMul                                                 Op = 1348 // matmul
+	OpMatMulBackward                                         Op = 1349 // matmul_backward
+	OpMatrixH                                                Op = 1350 // matrix_H
+	OpMatrixExp                                              Op = 1351 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1352 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1353 // matrix_power
+	OpMax                                                    Op = 1354 // max
+	OpMaxDim                                                 Op = 1355 // max.dim
+	OpMaxOther                                               Op = 1356 // max.other
+	OpMaxPool1d                                              Op = 1357 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1358 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1359 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1360 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1361 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1362 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1363 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1364 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1365 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1366 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1367 // max_unpool3d
+	OpMaximum                                                Op = 1368 // maximum
+	OpMean                                                   Op = 1369 // mean
+	OpMeanDim                                                Op = 1370 // mean.dim
+	OpMedian                                                 Op = 1371 // median
+	OpMedianDim                                              Op = 1372 // median.dim
+	OpMeshgrid                                               Op = 1373 // meshgrid
+	OpMeshgridIndexing                                       Op = 1374 // meshgrid.indexing
+	OpMin                                                    Op = 1375 // min
+	OpMinDim                                                 Op = 1376 // min.dim
+	OpMinOther                                               Op = 1377 // min.other
+	OpMinimum                                                Op = 1378 // minimum
+	OpMIOpenBatchNorm                                        Op = 1379 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1380 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1381 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1382 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1383 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1384 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1385 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1386 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1387 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1388 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1389 // miopen_rnn_backward
+	OpMish                                                   Op = 1390 // mish
+	OpMishInPlace                                            Op = 1391 // mish_
+	OpMishBackward                                           Op = 1392 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1393 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1394 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1395 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1396 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1397 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1398 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1399 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1400 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1401 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1402 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1403 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1404 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1405 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1406 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1407 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1408 // mm
+	OpMMDType                                                Op = 1409 // mm.dtype
+	OpMode                                                   Op = 1410 // mode
+	OpMoveAxisInt                                            Op = 1411 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1412 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1413 // movedim.int
+	OpMoveDimIntlist                                         Op = 1414 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1415 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1416 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1417 // mse_loss
+	OpMSELossBackward                                        Op = 1418 // mse_loss_backward
+	OpMSort                                                  Op = 1419 // msort
+	OpMulScalar                                              Op = 1420 // mul.Scalar
+	OpMulTensor                                              Op = 1421 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1422 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1423 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1424 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1425 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1426 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1427 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1428 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1429 // multinomial
+	OpMultiplyScalar                                         Op = 1430 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1431 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1432 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1433 // multiply_.Tensor
+	OpMV                                                     Op = 1434 // mv
+	OpMvLgamma                                               Op = 1435 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1436 // mvlgamma_
+	OpNaNToNum                                               Op = 1437 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1438 // nan_to_num_
+	OpNaNMean                                                Op = 1439 // nanmean
+	OpNaNMedian                                              Op = 1440 // nanmedian
+	OpNaNMedianDim                                           Op = 1441 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1442 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1443 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1444 // nansum
+	OpNarrow                                                 Op = 1445 // narrow
+	OpNarrowTensor                                           Op = 1446 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1447 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1448 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1449 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1450 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1451 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1452 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1453 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1454 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1455 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1456 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1457 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1458 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1459 // ne.Scalar
+	OpNeTensor                                               Op = 1460 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1461 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1462 // ne_.Tensor
+	OpNeg                                                    Op = 1463 // neg
+	OpNegInPlace                                             Op = 1464 // neg_
+	OpNegative                                               Op = 1465 // negative
+	OpNegativeInPlace                                        Op = 1466 // negative_
+	OpNestedToPaddedTensor                                   Op = 1467 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1468 // new_empty
+	OpNewEmptyStrided                                        Op = 1469 // new_empty_strided
+	OpNewFull                                                Op = 1470 // new_full
+	OpNewOnes                                                Op = 1471 // new_ones
+	OpNewZeros                                               Op = 1472 // new_zeros
+	OpNextafter                                              Op = 1473 // nextafter
+	OpNextafterInPlace                                       Op = 1474 // nextafter_
+	OpNLLLoss                                                Op = 1475 // nll_loss
+	OpNLLLoss2d                                              Op = 1476 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1477 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1478 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1479 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1480 // nll_loss_forward
+	OpNLLLossND                                              Op = 1481 // nll_loss_nd
+	OpNonzero                                                Op = 1482 // nonzero
+	OpNonzeroNumpy                                           Op = 1483 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1484 // nonzero_static
+	OpNormScalar                                             Op = 1485 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1486 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1487 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1488 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1489 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1490 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1491 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1492 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1493 // normal.float_float
+	OpNormalInPlace                                          Op = 1494 // normal_
+	OpNormalFunctional                                       Op = 1495 // normal_functional
+	OpNotEqualScalar                                         Op = 1496 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1497 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1498 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1499 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1500 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1501 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1502 // numpy_T
+	OpOneHot                                                 Op = 1503 // one_hot
+	OpOnes                                                   Op = 1504 // ones
+	OpOnesLike                                               Op = 1505 // ones_like
+	OpOrgqr                                                  Op = 1506 // orgqr
+	OpOrmqr                                                  Op = 1507 // ormqr
+	OpOuter                                                  Op = 1508 // outer
+	OpOutputNr                                               Op = 1509 // output_nr
+	OpPad                                                    Op = 1510 // pad
+	OpPadSequence                                            Op = 1511 // pad_sequence
+	OpPairwiseDistance                                       Op = 1512 // pairwise_distance
+	OpPDist                                                  Op = 1513 // pdist
+	OpPermute                                                Op = 1514 // permute
+	OpPermuteCopy                                            Op = 1515 // permute_copy
+	OpPinMemory                                              Op = 1516 // pin_memory
+	OpPinverse                                               Op = 1517 // pinverse
+	OpPixelShuffle                                           Op = 1518 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1519 // pixel_unshuffle
+	OpPoisson                                                Op = 1520 // poisson
+	OpPoissonNLLLoss                                         Op = 1521 // poisson_nll_loss
+	OpPolar                                                  Op = 1522 // polar
+	OpPolygamma                                              Op = 1523 // polygamma
+	OpPolygammaInPlace                                       Op = 1524 // polygamma_
+	OpPositive                                               Op = 1525 // positive
+	OpPowScalar                                              Op = 1526 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1527 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1528 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1529 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1530 // pow_.Tensor
+	OpPReLU                                                  Op = 1531 // prelu
+	OpProd                                                   Op = 1532 // prod
+	OpProdDimInt                                             Op = 1533 // prod.dim_int
+	OpPromoteTypes                                           Op = 1534 // promote_types
+	OpPut                                                    Op = 1535 // put
+	OpPutInPlace                                             Op = 1536 // put_
+	OpQPerChannelAxis                                        Op = 1537 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1538 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1539 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1540 // q_scale
+	OpQZeroPoint                                             Op = 1541 // q_zero_point
+	OpQR                                                     Op = 1542 // qr
+	OpQuantile                                               Op = 1543 // quantile
+	OpQuantileScalar                                         Op = 1544 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1545 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1546 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1547 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1548 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1549 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1550 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1551 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1552 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1553 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1554 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1555 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1556 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1557 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1558 // rad2deg
+	OpRad2DegInPlace                                         Op = 1559 // rad2deg_
+	OpRand                                                   Op = 1560 // rand
+	OpRandGenerator                                          Op = 1561 // rand.generator
+	OpRandLike                                               Op = 1562 // rand_like
+	OpRandLikeGenerator                                      Op = 1563 // rand_like.generator
+	OpRandInt                                                Op = 1564 // randint
+	OpRandIntGenerator                                       Op = 1565 // randint.generator
+	OpRandIntLow                                             Op = 1566 // randint.low
+	OpRandIntLowGenerator                                    Op = 1567 // randint.low_generator
+	OpRandIntLike                                            Op = 1568 // randint_like
+	OpRandIntLikeTensor                                      Op = 1569 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1570 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1571 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1572 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1573 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1574 // randn
+	OpRandNGenerator                                         Op = 1575 // randn.generator
+	OpRandNLike                                              Op = 1576 // randn_like
+	OpRandNLikeGenerator                                     Op = 1577 // randn_like.generator
+	OpRandomInPlace                                          Op = 1578 // random_
+	OpRandomInPlaceFrom                                      Op = 1579 // random_.from
+	OpRandomInPlaceTo                                        Op = 1580 // random_.to
+	OpRandPerm                                               Op = 1581 // randperm
+	OpRandPermGenerator                                      Op = 1582 // randperm.generator
+	OpRange                                                  Op = 1583 // range
+	OpRangeStep                                              Op = 1584 // range.step
+	OpRavel                                                  Op = 1585 // ravel
+	OpReal                                                   Op = 1586 // real
+	OpReciprocal                                             Op = 1587 // reciprocal
+	OpReciprocalInPlace                                      Op = 1588 // reciprocal_
+	OpReflectionPad1d                                        Op = 1589 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1590 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1591 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1592 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1593 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1594 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1595 // relu
+	OpReLU6                                                  Op = 1596 // relu6
+	OpReLU6InPlace                                           Op = 1597 // relu6_
+	OpReLUInPlace                                            Op = 1598 // relu_
+	OpRemainderScalar                                        Op = 1599 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1600 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1601 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1602 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1603 // remainder_.Tensor
+	OpRenorm                                                 Op = 1604 // renorm
+	OpRenormInPlace                                          Op = 1605 // renorm_
+	OpRepeat                                                 Op = 1606 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1607 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1608 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1609 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1610 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1611 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1612 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1613 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1614 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1615 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1616 // requires_grad_
+	OpReshape                                                Op = 1617 // reshape
+	OpReshapeAs                                              Op = 1618 // reshape_as
+	OpResizeInPlace                                          Op = 1619 // resize_
+	OpResizeAsInPlace                                        Op = 1620 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1621 // resize_as_sparse_
+	OpResolveConj                                            Op = 1622 // resolve_conj
+	OpResolveNeg                                             Op = 1623 // resolve_neg
+	OpResultTypeScalar                                       Op = 1624 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1625 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1626 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1627 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1628 // retain_grad
+	OpRetainsGrad                                            Op = 1629 // retains_grad
+	OpRMSNorm                                                Op = 1630 // rms_norm
+	OpRNNReLUData                                            Op = 1631 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1632 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1633 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1634 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1635 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1636 // rnn_tanh_cell
+	OpRoll                                                   Op = 1637 // roll
+	OpRot90                                                  Op = 1638 // rot90
+	OpRound                                                  Op = 1639 // round
+	OpRoundDecimals                                          Op = 1640 // round.decimals
+	OpRoundInPlace                                           Op = 1641 // round_
+	OpRoundInPlaceDecimals                                   Op = 1642 // round_.decimals
+	OpRowIndices                                             Op = 1643 // row_indices
+	OpRowIndicesCopy                                         Op = 1644 // row_indices_copy
+	OpRowStack                                               Op = 1645 // row_stack
+	OpRReLU                                                  Op = 1646 // rrelu
+	OpRReLUInPlace                                           Op = 1647 // rrelu_
+	OpRReLUWithNoise                                         Op = 1648 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1649 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1650 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1651 // rsqrt
+	OpRsqrtInPlace                                           Op = 1652 // rsqrt_
+	OpRSubScalar                                             Op = 1653 // rsub.Scalar
+	OpRSubTensor                                             Op = 1654 // rsub.Tensor
+	OpScalarTensor                                           Op = 1655 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1656 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1657 // scatter.reduce
+	OpScatterSrc                                             Op = 1658 // scatter.src
+	OpScatterValue                                           Op = 1659 // scatter.value
+	OpScatterValueReduce                                     Op = 1660 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1661 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1662 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1663 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1664 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1665 // scatter_add
+	OpScatterAddInPlace                                      Op = 1666 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1667 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1668 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1669 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1670 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1671 // segment_reduce
+	OpSelectInt                                              Op = 1672 // select.int
+	OpSelectBackward                                         Op = 1673 // select_backward
+	OpSelectCopyInt                                          Op = 1674 // select_copy.int
+	OpSelectScatter                                          Op = 1675 // select_scatter
+	OpSELU                                                   Op = 1676 // selu
+	OpSELUInPlace                                            Op = 1677 // selu_
+	OpSetInPlace                                             Op = 1678 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1679 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1680 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1681 // set_data
+	OpSgn                                                    Op = 1682 // sgn
+	OpSgnInPlace                                             Op = 1683 // sgn_
+	OpSigmoid                                                Op = 1684 // sigmoid
+	OpSigmoidInPlace                                         Op = 1685 // sigmoid_
+	OpSigmoidBackward                                        Op = 1686 // sigmoid_backward
+	OpSign                                                   Op = 1687 // sign
+	OpSignInPlace                                            Op = 1688 // sign_
+	OpSignbit                                                Op = 1689 // signbit
+	OpSiLU                                                   Op = 1690 // silu
+	OpSiLUInPlace                                            Op = 1691 // silu_
+	OpSiLUBackward                                           Op = 1692 // silu_backward
+	OpSin                                                    Op = 1693 // sin
+	OpSinInPlace                                             Op = 1694 // sin_
+	OpSinc                                                   Op = 1695 // sinc
+	OpSincInPlace                                            Op = 1696 // sinc_
+	OpSinh                                                   Op = 1697 // sinh
+	OpSinhInPlace                                            Op = 1698 // sinh_
+	OpSizeInt                                                Op = 1699 // size.int
+	OpSliceTensor                                            Op = 1700 // slice.Tensor
+	OpSliceBackward                                          Op = 1701 // slice_backward
+	OpSliceCopyTensor                                        Op = 1702 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1703 // slice_inverse
+	OpSliceScatter                                           Op = 1704 // slice_scatter
+	OpSLogDet                                                Op = 1705 // slogdet
+	OpSlowConv3d                                             Op = 1706 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1707 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1708 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1709 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1710 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1711 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1712 // smm
+	OpSmoothL1Loss                                           Op = 1713 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1714 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1715 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1716 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1717 // softmax.int
+	OpSoftplus                                               Op = 1718 // softplus
+	OpSoftplusBackward                                       Op = 1719 // softplus_backward
+	OpSoftshrink                                             Op = 1720 // softshrink
+	OpSoftshrinkBackward                                     Op = 1721 // softshrink_backward
+	OpSort                                                   Op = 1722 // sort
+	OpSortStable                                             Op = 1723 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1724 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1725 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1726 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1727 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1728 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1729 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1730 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1731 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1732 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1733 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1734 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1735 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1736 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1737 // sparse_dim
+	OpSparseMask                                             Op = 1738 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1739 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1740 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1741 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1742 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1743 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1744 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1745 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1746 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1747 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1748 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1749 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1750 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1751 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1752 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1753 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1754 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1755 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1756 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1757 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1758 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1759 // special_digamma
+	OpSpecialEntr                                            Op = 1760 // special_entr
+	OpSpecialErf                                             Op = 1761 // special_erf
+	OpSpecialErfc                                            Op = 1762 // special_erfc
+	OpSpecialErfcx                                           Op = 1763 // special_erfcx
+	OpSpecialErfinv                                          Op = 1764 // special_erfinv
+	OpSpecialExp2                                            Op = 1765 // special_exp2
+	OpSpecialExpit                                           Op = 1766 // special_expit
+	OpSpecialExpm1                                           Op = 1767 // special_expm1
+	OpSpecialGammaInc                                        Op = 1768 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1769 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1770 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1771 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1772 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1773 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1774 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1775 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1776 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1777 // special_i0
+	OpSpecialI0e                                             Op = 1778 // special_i0e
+	OpSpecialI1                                              Op = 1779 // special_i1
+	OpSpecialI1e                                             Op = 1780 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1781 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1782 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1783 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1784 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1785 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1786 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1787 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1788 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1789 // special_log_softmax
+	OpSpecialLogit                                           Op = 1790 // special_logit
+	OpSpecialLogSumExp                                       Op = 1791 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1792 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1793 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1794 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1795 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1796 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1797 // special_ndtr
+	OpSpecialNdtri                                           Op = 1798 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1799 // special_polygamma
+	OpSpecialPsi                                             Op = 1800 // special_psi
+	OpSpecialRound                                           Op = 1801 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1802 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1803 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1804 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1805 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1806 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1807 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1808 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1809 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1810 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1811 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1812 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1813 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1814 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1815 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1816 // special_sinc
+	OpSpecialSoftmax                                         Op = 1817 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1818 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1819 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1820 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1821 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1822 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1823 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1824 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1825 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1826 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1827 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1828 // split.Tensor
+	OpSplitSizes                                             Op = 1829 // split.sizes
+	OpSplitCopyTensor                                        Op = 1830 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1831 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1832 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1833 // sqrt
+	OpSqrtInPlace                                            Op = 1834 // sqrt_
+	OpSquare                                                 Op = 1835 // square
+	OpSquareInPlace                                          Op = 1836 // square_
+	OpSqueeze                                                Op = 1837 // squeeze
+	OpSqueezeDim                                             Op = 1838 // squeeze.dim
+	OpSqueezeDims                                            Op = 1839 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1840 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1841 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1842 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1843 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1844 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1845 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1846 // sspaddmm
+	OpStack                                                  Op = 1847 // stack
+	OpStd                                                    Op = 1848 // std
+	OpStdCorrection                                          Op = 1849 // std.correction
+	OpStdDim                                                 Op = 1850 // std.dim
+	OpStdMean                                                Op = 1851 // std_mean
+	OpStdMeanCorrection                                      Op = 1852 // std_mean.correction
+	OpStdMeanDim                                             Op = 1853 // std_mean.dim
+	OpSTFT                                                   Op = 1854 // stft
+	OpSTFTCenter                                             Op = 1855 // stft.center
+	OpStrideInt                                              Op = 1856 // stride.int
+	OpSubScalar                                              Op = 1857 // sub.Scalar
+	OpSubTensor                                              Op = 1858 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1859 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1860 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1861 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1862 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1863 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1864 // subtract_.Tensor
+	OpSum                                                    Op = 1865 // sum
+	OpSumDimIntList                                          Op = 1866 // sum.dim_IntList
+	OpSumToSize                                              Op = 1867 // sum_to_size
+	OpSVD                                                    Op = 1868 // svd
+	OpSwapAxes                                               Op = 1869 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1870 // swapaxes_
+	OpSwapDims                                               Op = 1871 // swapdims
+	OpSwapDimsInPlace                                        Op = 1872 // swapdims_
+	OpT                                                      Op = 1873 // t
+	OpTInPlace                                               Op = 1874 // t_
+	OpTCopy                                                  Op = 1875 // t_copy
+	OpTake                                                   Op = 1876 // take
+	OpTakeAlongDim                                           Op = 1877 // take_along_dim
+	OpTan                                                    Op = 1878 // tan
+	OpTanInPlace                                             Op = 1879 // tan_
+	OpTanh                                                   Op = 1880 // tanh
+	OpTanhInPlace                                            Op = 1881 // tanh_
+	OpTanhBackward                                           Op = 1882 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1883 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1884 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1885 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1886 // tensordot
+	OpTHNNConv2d                                             Op = 1887 // thnn_conv2d
+	OpThreshold                                              Op = 1888 // threshold
+	OpThresholdInPlace                                       Op = 1889 // threshold_
+	OpThresholdBackward                                      Op = 1890 // threshold_backward
+	OpTile                                                   Op = 1891 // tile
+	OpToDevice                                               Op = 1892 // to.device
+	OpToDType                                                Op = 1893 // to.dtype
+	OpToDTypeLayout                                          Op = 1894 // to.dtype_layout
+	OpToOther                                                Op = 1895 // to.other
+	OpToDense                                                Op = 1896 // to_dense
+	OpToDenseBackward                                        Op = 1897 // to_dense_backward
+	OpToMKLDNN                                               Op = 1898 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1899 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1900 // to_padded_tensor
+	OpToSparse                                               Op = 1901 // to_sparse
+	OpToSparseSparseDim                                      Op = 1902 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1903 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1904 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1905 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1906 // to_sparse_csr
+	OpTopK                                                   Op = 1907 // topk
+	OpTrace                                                  Op = 1908 // trace
+	OpTraceBackward                                          Op = 1909 // trace_backward
+	OpTransposeInt                                           Op = 1910 // transpose.int
+	OpTransposeInPlace                                       Op = 1911 // transpose_
+	OpTransposeCopyInt                                       Op = 1912 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1913 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1914 // trapezoid.x
+	OpTrapzDx                                                Op = 1915 // trapz.dx
+	OpTrapzX                                                 Op = 1916 // trapz.x
+	OpTriangularSolve                                        Op = 1917 // triangular_solve
+	OpTril                                                   Op = 1918 // tril
+	OpTrilInPlace                                            Op = 1919 // tril_
+	OpTrilIndices                                            Op = 1920 // tril_indices
+	OpTripletMarginLoss                                      Op = 1921 // triplet_margin_loss
+	OpTriu                                                   Op = 1922 // triu
+	OpTriuInPlace                                            Op = 1923 // triu_
+	OpTriuIndices                                            Op = 1924 // triu_indices
+	OpTrueDivideScalar                                       Op = 1925 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1926 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1927 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1928 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1929 // trunc
+	OpTruncInPlace                                           Op = 1930 // trunc_
+	OpTypeAs                                                 Op = 1931 // type_as
+	OpUnbindInt                                              Op = 1932 // unbind.int
+	OpUnbindCopyInt                                          Op = 1933 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1934 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1935 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1936 // unfold
+	OpUnfoldBackward                                         Op = 1937 // unfold_backward
+	OpUnfoldCopy                                             Op = 1938 // unfold_copy
+	OpUniformInPlace                                         Op = 1939 // uniform_
+	OpUniqueConsecutive                                      Op = 1940 // unique_consecutive
+	OpUniqueDim                                              Op = 1941 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1942 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1943 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1944 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1945 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1946 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1947 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1948 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 1949 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 1950 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 1951 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 1952 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 1953 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 1954 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 1955 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 1956 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 1957 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 1958 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 1959 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 1960 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 1961 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 1962 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 1963 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 1964 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 1965 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 1966 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 1967 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 1968 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 1969 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 1970 // value_selecting_reduction_backward
+	OpValues                                                 Op = 1971 // values
+	OpValuesCopy                                             Op = 1972 // values_copy
+	OpVander                                                 Op = 1973 // vander
+	OpVar                                                    Op = 1974 // var
+	OpVarCorrection                                          Op = 1975 // var.correction
+	OpVarDim                                                 Op = 1976 // var.dim
+	OpVarMean                                                Op = 1977 // var_mean
+	OpVarMeanCorrection                                      Op = 1978 // var_mean.correction
+	OpVarMeanDim                                             Op = 1979 // var_mean.dim
+	OpVDot                                                   Op = 1980 // vdot
+	OpView                                                   Op = 1981 // view
+	OpViewDType                                              Op = 1982 // view.dtype
+	OpViewAs                                                 Op = 1983 // view_as
+	OpViewAsComplex                                          Op = 1984 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 1985 // view_as_complex_copy
+	OpViewAsReal                                             Op = 1986 // view_as_real
+	OpViewAsRealCopy                                         Op = 1987 // view_as_real_copy
+	OpViewCopy                                               Op = 1988 // view_copy
+	OpViewCopyDType                                          Op = 1989 // view_copy.dtype
+	OpVSplitArray                                            Op = 1990 // vsplit.array
+	OpVSplitInt                                              Op = 1991 // vsplit.int
+	OpVStack                                                 Op = 1992 // vstack
+	OpWhere                                                  Op = 1993 // where
+	OpWhereScalar                                            Op = 1994 // where.Scalar
+	OpWhereScalarOther                                       Op = 1995 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 1996 // where.ScalarSelf
+	OpWhereSelf                                              Op = 1997 // where.self
+	OpXLogYScalarOther                                       Op = 1998 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 1999 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2000 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2001 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2002 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2003 // zero_
+	OpZeros                                                  Op = 2004 // zeros
+	OpZerosLike                                              Op = 2005 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
@@ -2023,315 +2031,316 @@ const opNames = "" +
 	"hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbackward_numberset_ano" +
 	"malydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_operatorkernel_arguments" +
 	"kernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkernel_unloadkernel_func" +
-	"tionkernel_launch__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshi" +
-	"ft__.Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.T" +
-	"ensor__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor_" +
-	"_xor__.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_ada" +
-	"ptive_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.T" +
-	"ensor_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scal" +
-	"e__assert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_aut" +
-	"ocast_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_" +
-	"no_update_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_" +
-	"Long_cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_c" +
-	"at_coalesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_conv" +
-	"ert_indices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weigh" +
-	"t_to_int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mod" +
-	"e_copy_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_los" +
-	"s.Tensor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward" +
-	"_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rn" +
-	"n_flatten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cuff" +
-	"t_set_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arang" +
-	"e_dirichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_effic" +
-	"ient_attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_" +
-	"backward_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_b" +
-	"ackward_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learn" +
-	"able_per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_" +
-	"per_tensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine" +
-	"_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backwar" +
-	"d_flash_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_fo" +
-	"reach_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_ad" +
-	"d_.List_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_forea" +
-	"ch_addcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_for" +
-	"each_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreac" +
-	"h_addcmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__for" +
-	"each_atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_f" +
-	"oreach_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.Sca" +
-	"larList_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_m" +
-	"in_.List_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_" +
-	"cos_foreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarLi" +
-	"st_foreach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Ten" +
-	"sor_foreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_forea" +
-	"ch_expm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Sca" +
-	"lar_foreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach" +
-	"_lgamma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreac" +
-	"h_log2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_ma" +
-	"ximum.ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_m" +
-	"inimum.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_" +
-	".Scalar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_forea" +
-	"ch_mul.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_fore" +
-	"ach_neg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTe" +
-	"nsor_foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_po" +
-	"wsum.Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreac" +
-	"h_rsqrt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreac" +
-	"h_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.Scal" +
-	"arList_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreac" +
-	"h_tanh_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_function" +
-	"al_assert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagra" +
-	"d__fused_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fu" +
-	"sed_dropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_f" +
-	"used_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_f" +
-	"allback_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_s" +
-	"torage_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_i" +
-	"mpl__indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forwar" +
-	"d_lazy_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_e" +
-	"x_linalg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_" +
-	"info_make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quant" +
-	"ized_tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_m" +
-	"kldnn_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_" +
-	"native_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg" +
-	"_view_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_" +
-	"and_nested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_m" +
-	"ax_seqlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_ge" +
-	"t_values_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_" +
-	"mask_left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape" +
-	"_nested_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer" +
-	"_copy_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_a" +
-	"vailable_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circu" +
-	"lar_pad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_mem" +
-	"ory_prelu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_resha" +
-	"pe_alias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_diri" +
-	"chlet_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_fo" +
-	"r_mps_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_prod" +
-	"uct_efficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_att" +
-	"ention_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scal" +
-	"ed_dot_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_do" +
-	"t_product_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scal" +
-	"ed_grouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_sl" +
-	"ow_conv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_i" +
-	"nitialize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_" +
-	"to_sparse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tens" +
-	"or_unsafe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sp" +
-	"arse_coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_" +
-	"sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_" +
-	"backward_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_redu" +
-	"ce_impl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_ap" +
-	"ply_dense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse" +
-	"_softmax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum." +
-	"dim_sparse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_s" +
-	"tandard_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn" +
-	"_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn" +
-	"_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_" +
-	"to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_trans" +
-	"former_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_un" +
-	"ique2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_a" +
-	"ccumulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward" +
-	"_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_" +
-	"exact1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsa" +
-	"mple_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest" +
-	"_exact3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudn" +
-	"n_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indic" +
-	"es_validate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor" +
-	"_args_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_arg" +
-	"s_values_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_s" +
-	"cales_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_inter" +
-	"face_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_" +
-	"absoluteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadapti" +
-	"ve_max_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_b" +
-	"ackwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmadd" +
-	"mm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasali" +
-	"as_copyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangl" +
-	"eanyany.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsi" +
-	"nharcsinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_str" +
-	"idedas_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_a" +
-	"tleast_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_" +
-	"pool2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbar" +
-	"tlett_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reduc" +
-	"ebatch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_nor" +
-	"m_update_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinar" +
-	"y_cross_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_an" +
-	"d.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Ten" +
-	"sorbitwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_s" +
-	"hift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensor" +
-	"bitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwi" +
-	"se_right_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor" +
-	".Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_win" +
-	"dowblackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucket" +
-	"ize.Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_" +
-	"matmulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampcl" +
-	"amp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min." +
-	"Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_i" +
-	"ndices_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_p" +
-	"ad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcc" +
-	"onv_tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_b" +
-	"ackwardconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copys" +
-	"ign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_lo" +
-	"sscosine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_" +
-	"indices_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_ba" +
-	"ckwardcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_conv" +
-	"olution_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_accepta" +
-	"blecummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dx" +
-	"cumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_d" +
-	"etach_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadig" +
-	"amma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv" +
-	"_.Tensor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Sca" +
-	"lar_modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_" +
-	"elu_backwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwar" +
-	"dembedding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantize" +
-	"dempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_ex" +
-	"p_expandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quan" +
-	"tize_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_pe" +
-	"r_tensor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachema" +
-	"skfake_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weig" +
-	"ht_fp32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_qu" +
-	"antize_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KN" +
-	"feature_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreq" +
-	"fft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ih" +
-	"fft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Ten" +
-	"sorfill_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrfli" +
-	"pudfloat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_powe" +
-	"r_.Tensorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminf" +
-	"mod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_bac" +
-	"kwardfractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullf" +
-	"ull_likefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.T" +
-	"ensorgelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygra" +
-	"dient.scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarrayg" +
-	"radient.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalar" +
-	"greater_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sample" +
-	"r_2d_backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.T" +
-	"ensorgt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_w" +
-	"indow.periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhard" +
-	"sigmoid_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardh" +
-	"ash_tensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogram" +
-	"ddhistogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_lo" +
-	"ss_backwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_inde" +
-	"x_copyindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Ten" +
-	"sorindex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyi" +
-	"nfinitely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conj" +
-	"is_distributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_s" +
-	"ignedis_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfis" +
-	"nanisneginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkth" +
-	"valuel1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky" +
-	"_relu_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.S" +
-	"calarless_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_" +
-	"liftlift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p" +
-	"_strlinalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_ho" +
-	"useholder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_" +
-	"lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg" +
-	"_matrix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_r" +
-	"tol_floatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_norm" +
-	"linalg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rco" +
-	"nd_tensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_s" +
-	"vdvalslinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_bac" +
-	"kwardlinspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plo" +
-	"g1p_log2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogadde" +
-	"xplogaddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_log" +
-	"ical_xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlog" +
-	"space.Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_sol" +
-	"velu_unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill" +
-	"_.Tensormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmu" +
-	"lmatmul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_po" +
-	"ol1d_with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwar" +
-	"dmax_pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummea" +
-	"nmean.dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_" +
-	"batch_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convol" +
-	"ution_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn" +
-	"_backwardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_c" +
-	"onvolutionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weig" +
-	"htsmkldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reor" +
-	"der_conv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemode" +
-	"moveaxis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transp" +
-	"ose_backwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_los" +
-	"smulti_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_lo" +
-	"ss_forwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamm" +
-	"a_nan_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow." +
-	"Tensornarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnati" +
-	"ve_dropout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_bac" +
-	"kwardnative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negative" +
-	"negative_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafte" +
-	"r_nll_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_n" +
-	"dnonzerononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarO" +
-	"pt_dtypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatn" +
-	"ormal_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_nor" +
-	"mnuclear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distance" +
-	"pdistpermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpo" +
-	"lygammapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprod" +
-	"prod.dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_sca" +
-	"leq_zero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.te" +
-	"nsor_qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_" +
-	"cellquantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_rel" +
-	"u_cellquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintran" +
-	"dint.generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_gen" +
-	"eratorrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generat" +
-	"orrandn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.st" +
-	"epravelrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_" +
-	"pad2d_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder" +
-	".Scalar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave" +
-	".Tensorrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_bac" +
-	"kwardreplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_" +
-	"grad_reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarres" +
-	"ult_type.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_" +
-	"relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.deci" +
-	"malsround_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_n" +
-	"oise_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_atten" +
-	"tionscatter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.va" +
-	"luescatter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Sca" +
-	"larsearchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_s" +
-	"et_set_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backward" +
-	"signsign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardsli" +
-	"ce_copy.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow" +
-	"_conv_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsof" +
-	"t_margin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backw" +
-	"ardsortsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_te" +
-	"nsor.crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuespa" +
-	"rse_compressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesp" +
-	"arse_coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_" +
-	"tensor.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_" +
-	"resize_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel" +
-	"_y0special_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_che" +
-	"byshev_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspe" +
-	"cial_chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_s" +
-	"calarspecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomi" +
-	"al_w.n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_er" +
-	"fcspecial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammaincc" +
-	"special_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_poly" +
-	"nomial_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_" +
-	"polynomial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial" +
-	"_laguerre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_psp" +
-	"ecial_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_n" +
-	"dtrspecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_besse" +
-	"l_i1special_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtr" +
-	"ispecial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_b" +
-	"essel_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial" +
-	"_shifted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebys" +
-	"hev_polynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_po" +
-	"lynomial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_sc" +
-	"alarspecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shi" +
-	"fted_chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xl" +
-	"og1pyspecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalars" +
-	"pecial_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorspl" +
-	"it.sizessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.d" +
-	"imsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmm" +
-	"stackstdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Sca" +
-	"larsub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsum" +
-	"sum.dim_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tan" +
-	"htanh_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionst" +
-	"ensordotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.other" +
-	"to_denseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_" +
-	"sparse_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_trans" +
-	"pose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_marg" +
-	"in_losstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tens" +
-	"ortrunctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwa" +
-	"rdunfold_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tens" +
-	"orunsafe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecup" +
-	"sample_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsam" +
-	"ple_linear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecu" +
-	"psample_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsampl" +
-	"e_nearest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d" +
-	".vecupsample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.cor" +
-	"rectionvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as" +
-	"_complex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherew" +
-	"here.Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tenso" +
-	"rxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
+	"tionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssave_profilefree_profilee" +
+	"nter_rangethread_number__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar_" +
+	"_ilshift__.Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ix" +
+	"or__.Tensor__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.T" +
+	"ensor__xor__.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool" +
+	"3d_adaptive_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_r" +
+	"elu_.Tensor_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_updat" +
+	"e_scale__assert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precisi" +
+	"on_autocast_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch" +
+	"_norm_no_update_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int" +
+	"_cast_Long_cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_c" +
+	"hunk_cat_coalesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2" +
+	"d_convert_indices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert" +
+	"_weight_to_int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convoluti" +
+	"on_mode_copy_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_c" +
+	"tc_loss.Tensor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_f" +
+	"orward_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cu" +
+	"dnn_rnn_flatten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_siz" +
+	"e_cufft_set_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim" +
+	"_arange_dirichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward" +
+	"_efficient_attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_" +
+	"dense_backward_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sp" +
+	"arse_backward_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize" +
+	"_learnable_per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_lear" +
+	"nable_per_tensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_" +
+	"affine_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_b" +
+	"ackward_flash_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_a" +
+	"cos_foreach_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_fore" +
+	"ach_add_.List_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar" +
+	"_foreach_addcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarLi" +
+	"st_foreach_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_" +
+	"foreach_addcmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asi" +
+	"n__foreach_atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Sc" +
+	"alar_foreach_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_ma" +
+	"x_.ScalarList_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_c" +
+	"lamp_min_.List_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__fo" +
+	"reach_cos_foreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.Sc" +
+	"alarList_foreach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_di" +
+	"v_.Tensor_foreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1" +
+	"_foreach_expm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_le" +
+	"rp.Scalar_foreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_f" +
+	"oreach_lgamma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__" +
+	"foreach_log2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_fore" +
+	"ach_maximum.ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_for" +
+	"each_minimum.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_mi" +
+	"nimum_.Scalar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList" +
+	"_foreach_mul.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tenso" +
+	"r_foreach_neg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.Scala" +
+	"rAndTensor_foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_fore" +
+	"ach_powsum.Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_" +
+	"foreach_rsqrt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__" +
+	"foreach_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_su" +
+	"b.ScalarList_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__" +
+	"foreach_tanh_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_fu" +
+	"nctional_assert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_" +
+	"adagrad__fused_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor" +
+	"_lr_fused_dropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_ch" +
+	"oice_fused_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d" +
+	"_cpu_fallback_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_" +
+	"same_storage_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index" +
+	"_put_impl__indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_" +
+	"forward_lazy_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_s" +
+	"olve_ex_linalg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu" +
+	"_with_info_make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor" +
+	"_quantized_tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_res" +
+	"hape_mkldnn_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_" +
+	"legit_native_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attenti" +
+	"on_neg_view_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_p" +
+	"added_and_nested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested" +
+	"_get_max_seqlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nes" +
+	"ted_get_values_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor" +
+	"_from_mask_left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with" +
+	"_shape_nested_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_" +
+	"buffer_copy_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nn" +
+	"pack_available_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad" +
+	"_circular_pad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_p" +
+	"in_memory_prelu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias" +
+	"_reshape_alias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sampl" +
+	"e_dirichlet_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_m" +
+	"ath_for_mps_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_do" +
+	"t_product_efficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_fla" +
+	"sh_attention_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backwar" +
+	"d_scaled_dot_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_sca" +
+	"led_dot_product_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backwar" +
+	"d_scaled_grouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_ten" +
+	"sor_slow_conv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_en" +
+	"gine_initialize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broa" +
+	"dcast_to_sparse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compresse" +
+	"d_tensor_unsafe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_d" +
+	"ims_sparse_coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_spars" +
+	"e_csr_sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_so" +
+	"ftmax_backward_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_m" +
+	"m_reduce_impl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structu" +
+	"red_apply_dense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_" +
+	"sparse_softmax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_spars" +
+	"e_sum.dim_sparse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_g" +
+	"amma_standard_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backwar" +
+	"d_thnn_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backwar" +
+	"d_thnn_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_spars" +
+	"e_bsc_to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv" +
+	"_transformer_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_uni" +
+	"que_unique2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index" +
+	"_put_accumulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_ba" +
+	"ckward_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_ne" +
+	"arest_exact1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2" +
+	"d_upsample_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_n" +
+	"earest_exact3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_us" +
+	"e_cudnn_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse" +
+	"_indices_validate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_" +
+	"tensor_args_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tens" +
+	"or_args_values_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_" +
+	"with_scales_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm" +
+	"_interface_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackeda" +
+	"bsabs_absoluteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3d" +
+	"adaptive_max_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_po" +
+	"ol3d_backwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_ad" +
+	"dmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardal" +
+	"iasalias_copyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminm" +
+	"axangleanyany.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin" +
+	"_arcsinharcsinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhere" +
+	"as_stridedas_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanha" +
+	"tanh_atleast_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool" +
+	"1davg_pool2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_win" +
+	"dowbartlett_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward" +
+	"_reducebatch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbat" +
+	"ch_norm_update_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entrop" +
+	"ybinary_cross_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitw" +
+	"ise_and.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scal" +
+	"ar_Tensorbitwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_" +
+	"left_shift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or." +
+	"Tensorbitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tenso" +
+	"rbitwise_right_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwi" +
+	"se_xor.Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackm" +
+	"an_windowblackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalar" +
+	"bucketize.Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_" +
+	"chain_matmulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkc" +
+	"lampclamp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclam" +
+	"p_min.Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indice" +
+	"scol_indices_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_cons" +
+	"tant_pad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dcon" +
+	"v_tbcconv_tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolu" +
+	"tion_backwardconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse" +
+	"_copysign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedd" +
+	"ing_losscosine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indice" +
+	"scrow_indices_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_genera" +
+	"tor_backwardcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudn" +
+	"n_convolution_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_a" +
+	"cceptablecummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapez" +
+	"oid.dxcumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachde" +
+	"tach_detach_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdiga" +
+	"mmadigamma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Ten" +
+	"sordiv_.Tensor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivid" +
+	"e_.Scalar_modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsume" +
+	"luelu_elu_backwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_b" +
+	"ackwardembedding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_qu" +
+	"antizedempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2e" +
+	"xp2_exp_expandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefak" +
+	"e_quantize_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quant" +
+	"ize_per_tensor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_c" +
+	"achemaskfake_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp1" +
+	"6_weight_fp32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_lin" +
+	"ear_quantize_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_mat" +
+	"rix.KNfeature_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_f" +
+	"ftfreqfft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfft" +
+	"fft_ihfft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfi" +
+	"ll.Tensorfill_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfli" +
+	"plrflipudfloat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloa" +
+	"t_power_.Tensorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfma" +
+	"xfminfmod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool" +
+	"2d_backwardfractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_fil" +
+	"efullfull_likefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scala" +
+	"rge_.Tensorgelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.ar" +
+	"raygradient.scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensor" +
+	"arraygradient.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal." +
+	"Scalargreater_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_" +
+	"sampler_2d_backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scal" +
+	"argt.Tensorgt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphaham" +
+	"ming_window.periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmo" +
+	"idhardsigmoid_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_bac" +
+	"kwardhash_tensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhis" +
+	"togramddhistogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshu" +
+	"ber_loss_backwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_ad" +
+	"d_index_copyindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.i" +
+	"nt_Tensorindex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices" +
+	"_copyinfinitely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexi" +
+	"s_conjis_distributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_" +
+	"tois_signedis_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensori" +
+	"sinfisnanisneginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divk" +
+	"ronkthvaluel1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_rel" +
+	"uleaky_relu_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorl" +
+	"ess_.Scalarless_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammal" +
+	"gamma_liftlift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_" +
+	"cond.p_strlinalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlin" +
+	"alg_householder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvel" +
+	"inalg_lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_exp" +
+	"linalg_matrix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank." +
+	"atol_rtol_floatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinal" +
+	"g_normlinalg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pi" +
+	"nv.rcond_tensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdli" +
+	"nalg_svdvalslinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearline" +
+	"ar_backwardlinspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_l" +
+	"og1plog1p_log2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intl" +
+	"ogaddexplogaddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_" +
+	"or_logical_xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Sca" +
+	"larlogspace.Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensor" +
+	"lu_solvelu_unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmaske" +
+	"d_fill_.Tensormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwar" +
+	"dmatmulmatmul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1d" +
+	"max_pool1d_with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_b" +
+	"ackwardmax_pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaxi" +
+	"mummeanmean.dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normm" +
+	"iopen_batch_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_" +
+	"convolution_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiop" +
+	"en_rnn_backwardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmk" +
+	"ldnn_convolutionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backwar" +
+	"d_weightsmkldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldn" +
+	"n_reorder_conv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dty" +
+	"pemodemoveaxis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_" +
+	"transpose_backwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_marg" +
+	"in_lossmulti_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_mar" +
+	"gin_loss_forwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammam" +
+	"vlgamma_nan_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrown" +
+	"arrow.Tensornarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropo" +
+	"utnative_dropout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_no" +
+	"rm_backwardnative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_ne" +
+	"gativenegative_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafterne" +
+	"xtafter_nll_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_" +
+	"loss_ndnonzerononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.S" +
+	"calarOpt_dtypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_" +
+	"floatnormal_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornucle" +
+	"ar_normnuclear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_di" +
+	"stancepdistpermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_lossp" +
+	"olarpolygammapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpre" +
+	"luprodprod.dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_point" +
+	"sq_scaleq_zero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_ten" +
+	"sor.tensor_qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantize" +
+	"d_gru_cellquantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_r" +
+	"nn_relu_cellquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrand" +
+	"intrandint.generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tens" +
+	"or_generatorrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.g" +
+	"eneratorrandn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangera" +
+	"nge.stepravelrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2drefle" +
+	"ction_pad2d_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarrem" +
+	"ainder.Scalar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_inte" +
+	"rleave.Tensorrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad" +
+	"1d_backwardreplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardreq" +
+	"uires_grad_reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Sca" +
+	"larresult_type.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_no" +
+	"rmrnn_relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundroun" +
+	"d.decimalsround_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_" +
+	"with_noise_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product" +
+	"_attentionscatter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatt" +
+	"er_.valuescatter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsort" +
+	"ed.Scalarsearchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterselu" +
+	"selu_set_set_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_ba" +
+	"ckwardsignsign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backw" +
+	"ardslice_copy.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated" +
+	"2dslow_conv_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backw" +
+	"ardsoft_margin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink" +
+	"_backwardsortsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_" +
+	"bsr_tensor.crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_va" +
+	"luesparse_compressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_" +
+	"sizesparse_coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizespars" +
+	"e_csr_tensor.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_s" +
+	"parse_resize_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_" +
+	"bessel_y0special_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspeci" +
+	"al_chebyshev_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_sca" +
+	"larspecial_chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial" +
+	"_v.n_scalarspecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_po" +
+	"lynomial_w.n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspec" +
+	"ial_erfcspecial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gam" +
+	"mainccspecial_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermit" +
+	"e_polynomial_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_he" +
+	"rmite_polynomial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_ls" +
+	"pecial_laguerre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomi" +
+	"al_pspecial_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial" +
+	"_log_ndtrspecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified" +
+	"_bessel_i1special_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecia" +
+	"l_ndtrispecial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modi" +
+	"fied_bessel_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalars" +
+	"pecial_shifted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_" +
+	"chebyshev_polynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebys" +
+	"hev_polynomial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_" +
+	"v.x_scalarspecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspeci" +
+	"al_shifted_chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0spec" +
+	"ial_xlog1pyspecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_s" +
+	"calarspecial_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Ten" +
+	"sorsplit.sizessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqu" +
+	"eeze.dimsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimsss" +
+	"paddmmstackstdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.ints" +
+	"ub.Scalarsub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Ten" +
+	"sorsumsum.dim_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtant" +
+	"an_tanhtanh_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sec" +
+	"tionstensordotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto" +
+	".otherto_denseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_" +
+	"dimto_sparse_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose" +
+	"_transpose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriple" +
+	"t_margin_losstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide" +
+	"_.Tensortrunctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_" +
+	"backwardunfold_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_spli" +
+	"t.Tensorunsafe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d" +
+	".vecupsample_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwar" +
+	"dupsample_linear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1" +
+	"d.vecupsample_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardu" +
+	"psample_nearest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trili" +
+	"near3d.vecupsample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarv" +
+	"ar.correctionvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexv" +
+	"iew_as_complex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstack" +
+	"wherewhere.Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy" +
+	".Tensorxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 28, 33, 46, 63, 74, 85, 90, 100, 115, 129, 141, 154,
@@ -2339,150 +2348,152 @@ var opEnds = [...]uint32{
 	331, 334, 347, 354, 361, 371, 379, 388, 392, 394, 402, 413, 424, 443, 462, 473,
 	486, 503, 517, 531, 546, 565, 581, 594, 605, 617, 628, 642, 656, 667, 678, 691,
 	696, 704, 723, 734, 748, 761, 778, 793, 804, 811, 826, 838, 851, 866, 884, 900,
-	917, 931, 941, 954, 965, 976, 989, 1004, 1017, 1031, 1045, 1060, 1075, 1093, 1111, 1125,
-	1139, 1157, 1175, 1190, 1205, 1222, 1239, 1252, 1265, 1282, 1299, 1313, 1327, 1347, 1376, 1396,
-	1425, 1439, 1455, 1471, 1488, 1505, 1522, 1530, 1542, 1584, 1602, 1615, 1632, 1646, 1669, 1696,
-	1726, 1735, 1757, 1788, 1809, 1832, 1842, 1852, 1864, 1875, 1885, 1894, 1904, 1915, 1930, 1944,
-	1966, 1992, 2002, 2011, 2022, 2049, 2054, 2064, 2078, 2095, 2127, 2159, 2186, 2221, 2233, 2256,
-	2284, 2301, 2311, 2332, 2346, 2361, 2383, 2392, 2408, 2426, 2451, 2476, 2500, 2515, 2537, 2562,
-	2572, 2591, 2616, 2639, 2669, 2695, 2725, 2739, 2753, 2780, 2785, 2790, 2801, 2816, 2838, 2865,
-	2894, 2922, 2942, 2956, 2979, 3008, 3035, 3077, 3107, 3130, 3165, 3180, 3223, 3275, 3317, 3368,
-	3425, 3433, 3441, 3449, 3476, 3501, 3525, 3559, 3571, 3584, 3597, 3611, 3628, 3647, 3670, 3689,
-	3707, 3727, 3751, 3771, 3794, 3821, 3844, 3868, 3896, 3920, 3943, 3970, 3993, 4017, 4045, 4069,
-	4082, 4096, 4109, 4123, 4136, 4150, 4173, 4198, 4227, 4251, 4277, 4307, 4330, 4355, 4384, 4408,
-	4434, 4464, 4477, 4491, 4503, 4516, 4529, 4543, 4560, 4579, 4602, 4621, 4639, 4659, 4683, 4703,
-	4715, 4728, 4741, 4755, 4767, 4780, 4794, 4809, 4823, 4838, 4851, 4865, 4883, 4903, 4927, 4946,
-	4967, 4992, 5007, 5023, 5035, 5049, 5064, 5078, 5093, 5106, 5120, 5133, 5145, 5166, 5189, 5216,
-	5238, 5262, 5290, 5311, 5334, 5361, 5383, 5407, 5435, 5452, 5471, 5494, 5513, 5531, 5551, 5575,
-	5595, 5607, 5620, 5640, 5657, 5676, 5704, 5727, 5745, 5765, 5789, 5811, 5830, 5850, 5864, 5879,
-	5893, 5908, 5924, 5941, 5954, 5968, 5980, 5993, 6006, 6020, 6033, 6047, 6064, 6083, 6106, 6124,
-	6144, 6168, 6180, 6193, 6206, 6220, 6234, 6249, 6263, 6291, 6316, 6347, 6387, 6402, 6427, 6439,
-	6461, 6474, 6497, 6511, 6542, 6557, 6581, 6598, 6609, 6630, 6640, 6655, 6678, 6707, 6745, 6756,
-	6789, 6812, 6834, 6859, 6888, 6904, 6912, 6925, 6932, 6944, 6956, 6970, 7001, 7012, 7032, 7043,
-	7055, 7070, 7085, 7101, 7112, 7131, 7143, 7169, 7182, 7191, 7204, 7219, 7229, 7244, 7278, 7311,
-	7324, 7339, 7363, 7383, 7398, 7415, 7433, 7449, 7475, 7499, 7532, 7568, 7596, 7605, 7619, 7661,
-	7680, 7718, 7744, 7768, 7787, 7809, 7831, 7850, 7872, 7890, 7913, 7936, 7956, 7980, 8017, 8048,
-	8067, 8100, 8130, 8152, 8176, 8205, 8229, 8258, 8291, 8308, 8335, 8339, 8360, 8390, 8403, 8412,
-	8432, 8463, 8478, 8492, 8503, 8516, 8538, 8544, 8563, 8580, 8594, 8613, 8626, 8646, 8661, 8675,
-	8688, 8705, 8729, 8763, 8805, 8840, 8884, 8923, 8971, 9006, 9051, 9095, 9138, 9190, 9238, 9295,
-	9313, 9334, 9344, 9357, 9381, 9397, 9430, 9450, 9468, 9485, 9516, 9539, 9547, 9569, 9582, 9602,
-	9627, 9652, 9677, 9709, 9744, 9769, 9797, 9837, 9862, 9888, 9913, 9938, 9957, 9980, 10013, 10036,
-	10046, 10063, 10085, 10116, 10145, 10174, 10209, 10239, 10265, 10293, 10308, 10327, 10356, 10377, 10388, 10403,
-	10424, 10441, 10461, 10469, 10477, 10483, 10498, 10518, 10556, 10595, 10615, 10644, 10665, 10695, 10730, 10738,
-	10745, 10754, 10764, 10785, 10799, 10813, 10827, 10841, 10867, 10894, 10924, 10934, 10962, 10990, 10997, 11005,
-	11017, 11037, 11054, 11074, 11109, 11121, 11143, 11169, 11200, 11223, 11250, 11282, 11307, 11336, 11370, 11395,
-	11424, 11458, 11483, 11512, 11546, 11565, 11591, 11620, 11640, 11667, 11702, 11734, 11766, 11805, 11837, 11869,
-	11901, 11908, 11920, 11928, 11947, 11974, 12015, 12034, 12046, 12082, 12104, 12135, 12158, 12193, 12196, 12200,
-	12208, 12217, 12221, 12226, 12231, 12237, 12256, 12275, 12294, 12313, 12332, 12360, 12379, 12407, 12417, 12427,
-	12438, 12449, 12455, 12462, 12469, 12477, 12484, 12492, 12497, 12508, 12514, 12519, 12525, 12529, 12534, 12541,
-	12562, 12592, 12597, 12607, 12615, 12628, 12631, 12638, 12646, 12654, 12667, 12681, 12685, 12689, 12696, 12701,
-	12704, 12711, 12719, 12725, 12737, 12754, 12760, 12767, 12774, 12782, 12788, 12795, 12802, 12810, 12816, 12823,
-	12831, 12838, 12845, 12853, 12859, 12865, 12872, 12886, 12894, 12904, 12915, 12930, 12948, 12952, 12957, 12962,
-	12968, 12972, 12977, 12983, 12988, 12993, 12999, 13009, 13028, 13038, 13057, 13067, 13086, 13096, 13106, 13125,
-	13135, 13154, 13161, 13174, 13182, 13197, 13221, 13231, 13250, 13275, 13301, 13317, 13340, 13375, 13391, 13414,
-	13423, 13434, 13451, 13467, 13475, 13495, 13524, 13556, 13564, 13572, 13590, 13615, 13633, 13652, 13671, 13703,
-	13728, 13760, 13786, 13819, 13830, 13842, 13859, 13883, 13900, 13918, 13936, 13969, 13995, 14028, 14055, 14089,
-	14107, 14132, 14150, 14169, 14188, 14203, 14227, 14237, 14240, 14249, 14266, 14278, 14294, 14310, 14318, 14332,
-	14335, 14342, 14354, 14371, 14376, 14380, 14385, 14389, 14394, 14406, 14411, 14426, 14434, 14450, 14464, 14488,
-	14493, 14498, 14510, 14516, 14529, 14538, 14554, 14564, 14581, 14590, 14606, 14616, 14633, 14637, 14648, 14653,
-	14665, 14670, 14678, 14684, 14695, 14711, 14723, 14735, 14742, 14748, 14759, 14763, 14776, 14790, 14805, 14815,
-	14821, 14835, 14841, 14855, 14861, 14875, 14891, 14899, 14916, 14932, 14954, 14976, 14987, 15007, 15040, 15064,
-	15068, 15073, 15095, 15110, 15125, 15141, 15157, 15165, 15168, 15172, 15176, 15181, 15202, 15219, 15232, 15257,
-	15260, 15265, 15283, 15295, 15312, 15328, 15343, 15370, 15406, 15422, 15447, 15464, 15490, 15512, 15539, 15557,
-	15584, 15603, 15609, 15627, 15633, 15640, 15648, 15664, 15670, 15677, 15700, 15722, 15726, 15733, 15741, 15750,
-	15765, 15783, 15786, 15792, 15799, 15810, 15814, 15824, 15832, 15840, 15857, 15870, 15886, 15890, 15897, 15905,
-	15909, 15919, 15934, 15944, 15959, 15970, 15986, 15997, 16013, 16026, 16044, 16057, 16075, 16089, 16108, 16122,
-	16141, 16144, 16151, 16159, 16171, 16181, 16187, 16193, 16196, 16200, 16212, 16221, 16239, 16252, 16277, 16301,
-	16318, 16343, 16362, 16372, 16386, 16401, 16414, 16423, 16432, 16442, 16452, 16457, 16460, 16464, 16468, 16473,
-	16479, 16486, 16489, 16493, 16498, 16502, 16508, 16517, 16528, 16533, 16539, 16551, 16554, 16559, 16591, 16633,
-	16684, 16715, 16761, 16802, 16852, 16877, 16918, 16943, 16984, 17013, 17041, 17069, 17100, 17121, 17143, 17158,
-	17174, 17181, 17189, 17200, 17208, 17220, 17228, 17237, 17246, 17254, 17263, 17272, 17285, 17294, 17304, 17314,
-	17323, 17333, 17343, 17351, 17360, 17372, 17381, 17392, 17403, 17415, 17427, 17441, 17444, 17448, 17466, 17487,
-	17491, 17497, 17503, 17521, 17546, 17571, 17590, 17609, 17614, 17620, 17632, 17651, 17671, 17691, 17695, 17699,
-	17710, 17721, 17733, 17745, 17749, 17754, 17775, 17805, 17826, 17856, 17868, 17886, 17895, 17899, 17908, 17939,
-	17945, 17960, 17963, 17967, 17976, 17985, 17995, 18005, 18009, 18014, 18027, 18037, 18042, 18045, 18048, 18060,
-	18076, 18083, 18097, 18117, 18135, 18158, 18179, 18199, 18222, 18236, 18250, 18265, 18280, 18300, 18320, 18341,
-	18362, 18374, 18389, 18413, 18428, 18452, 18462, 18470, 18479, 18487, 18496, 18505, 18515, 18525, 18539, 18562,
-	18591, 18625, 18636, 18656, 18666, 18685, 18696, 18708, 18728, 18737, 18747, 18765, 18773, 18782, 18799, 18810,
-	18819, 18829, 18849, 18854, 18870, 18891, 18902, 18929, 18949, 18961, 18971, 18976, 18982, 18992, 19011, 19016,
-	19022, 19024, 19027, 19033, 19040, 19047, 19055, 19061, 19065, 19077, 19086, 19096, 19106, 19117, 19138, 19159,
-	19181, 19203, 19212, 19222, 19234, 19247, 19259, 19280, 19287, 19299, 19338, 19343, 19356, 19364, 19371, 19383,
-	19393, 19400, 19414, 19431, 19443, 19450, 19456, 19466, 19475, 19487, 19496, 19505, 19524, 19531, 19539, 19557,
-	19575, 19593, 19598, 19603, 19611, 19619, 19625, 19630, 19634, 19647, 19665, 19687, 19693, 19697, 19705, 19712,
-	19722, 19725, 19729, 19741, 19747, 19756, 19765, 19775, 19785, 19795, 19806, 19825, 19836, 19847, 19859, 19871,
-	19882, 19893, 19905, 19917, 19934, 19951, 19969, 19987, 19993, 20000, 20004, 20014, 20029, 20043, 20058, 20076,
-	20087, 20104, 20116, 20126, 20141, 20151, 20162, 20176, 20191, 20217, 20227, 20240, 20257, 20277, 20293, 20305,
-	20314, 20330, 20349, 20364, 20377, 20394, 20412, 20438, 20457, 20475, 20509, 20544, 20573, 20589, 20600, 20619,
-	20630, 20657, 20685, 20709, 20718, 20732, 20744, 20759, 20782, 20792, 20806, 20822, 20840, 20853, 20866, 20884,
-	20890, 20905, 20913, 20935, 20957, 20979, 20982, 20987, 20993, 20998, 21004, 21008, 21013, 21017, 21028, 21039,
-	21059, 21078, 21093, 21102, 21112, 21124, 21130, 21141, 21153, 21164, 21176, 21186, 21197, 21208, 21220, 21225,
-	21231, 21245, 21253, 21275, 21297, 21319, 21328, 21337, 21347, 21356, 21365, 21374, 21384, 21394, 21402, 21411,
-	21413, 21415, 21434, 21452, 21470, 21489, 21508, 21522, 21537, 21560, 21573, 21595, 21601, 21616, 21624, 21634,
-	21653, 21665, 21668, 21675, 21684, 21694, 21717, 21727, 21746, 21769, 21801, 21811, 21834, 21866, 21878, 21890,
-	21897, 21901, 21909, 21915, 21925, 21933, 21950, 21953, 21960, 21969, 21976, 21993, 22019, 22037, 22064, 22087,
-	22115, 22130, 22152, 22180, 22190, 22209, 22213, 22218, 22231, 22257, 22292, 22310, 22323, 22345, 22373, 22403,
-	22420, 22446, 22463, 22489, 22517, 22545, 22561, 22586, 22588, 22596, 22600, 22612, 22628, 22639, 22654, 22678,
-	22712, 22720, 22737, 22742, 22752, 22762, 22773, 22784, 22801, 22827, 22849, 22880, 22910, 22921, 22936, 22951,
-	22967, 22983, 22985, 22993, 23002, 23012, 23023, 23030, 23039, 23052, 23063, 23081, 23087, 23093, 23106, 23117,
-	23134, 23160, 23182, 23196, 23219, 23236, 23262, 23279, 23305, 23316, 23347, 23356, 23365, 23375, 23385, 23388,
-	23392, 23400, 23409, 23432, 23441, 23458, 23466, 23474, 23483, 23492, 23502, 23510, 23520, 23539, 23557, 23574,
-	23590, 23601, 23608, 23621, 23635, 23646, 23664, 23688, 23708, 23723, 23743, 23762, 23781, 23799, 23806, 23823,
-	23839, 23855, 23872, 23889, 23901, 23917, 23924, 23931, 23935, 23944, 23949, 23954, 23959, 23968, 23971, 23983,
-	24000, 24005, 24012, 24024, 24034, 24042, 24055, 24070, 24077, 24093, 24098, 24107, 24117, 24125, 24135, 24152,
-	24169, 24180, 24191, 24196, 24200, 24212, 24225, 24228, 24232, 24250, 24270, 24295, 24302, 24314, 24316, 24324,
-	24339, 24359, 24378, 24412, 24439, 24466, 24486, 24504, 24523, 24543, 24563, 24583, 24606, 24629, 24636, 24644,
-	24648, 24662, 24671, 24690, 24697, 24714, 24725, 24746, 24758, 24777, 24806, 24828, 24850, 24882, 24887, 24902,
-	24912, 24932, 24939, 24951, 24961, 24969, 24987, 24992, 25002, 25007, 25011, 25021, 25032, 25048, 25073, 25089,
-	25114, 25130, 25155, 25159, 25164, 25170, 25175, 25191, 25214, 25230, 25247, 25264, 25270, 25277, 25283, 25307,
-	25336, 25362, 25379, 25405, 25422, 25448, 25465, 25491, 25505, 25512, 25522, 25529, 25539, 25556, 25568, 25579,
-	25597, 25622, 25647, 25665, 25676, 25688, 25696, 25709, 25723, 25736, 25749, 25763, 25776, 25780, 25785, 25790,
-	25804, 25810, 25825, 25836, 25852, 25861, 25866, 25872, 25888, 25905, 25930, 25935, 25941, 25952, 25963, 25976,
-	26004, 26018, 26029, 26042, 26062, 26077, 26089, 26103, 26124, 26135, 26147, 26165, 26184, 26203, 26222, 26236,
-	26246, 26261, 26276, 26290, 26294, 26299, 26303, 26321, 26354, 26362, 26365, 26369, 26376, 26384, 26400, 26404,
-	26409, 26416, 26420, 26425, 26438, 26441, 26445, 26449, 26454, 26458, 26463, 26471, 26483, 26497, 26514, 26527,
-	26540, 26547, 26558, 26577, 26596, 26615, 26636, 26657, 26660, 26674, 26697, 26713, 26738, 26749, 26757, 26774,
-	26784, 26803, 26807, 26818, 26850, 26887, 26919, 26956, 26997, 27043, 27068, 27098, 27120, 27152, 27189, 27221,
-	27258, 27268, 27279, 27293, 27317, 27337, 27352, 27369, 27386, 27403, 27420, 27450, 27489, 27528, 27558, 27597,
-	27636, 27666, 27705, 27744, 27774, 27813, 27852, 27867, 27879, 27890, 27902, 27915, 27929, 27941, 27954, 27967,
-	27983, 28000, 28015, 28043, 28080, 28117, 28146, 28184, 28222, 28232, 28243, 28253, 28264, 28293, 28331, 28369,
-	28398, 28436, 28474, 28487, 28503, 28522, 28535, 28552, 28578, 28604, 28630, 28656, 28676, 28688, 28701, 28718,
-	28729, 28742, 28775, 28808, 28846, 28893, 28940, 28978, 29025, 29072, 29110, 29157, 29204, 29242, 29289, 29336,
-	29348, 29363, 29390, 29405, 29433, 29460, 29473, 29499, 29524, 29536, 29561, 29585, 29597, 29608, 29625, 29641,
-	29662, 29666, 29671, 29677, 29684, 29691, 29702, 29714, 29722, 29734, 29747, 29759, 29775, 29792, 29800, 29805,
-	29808, 29822, 29829, 29837, 29856, 29868, 29872, 29883, 29893, 29903, 29913, 29924, 29935, 29950, 29965, 29981,
-	29997, 30000, 30015, 30026, 30029, 30037, 30046, 30054, 30063, 30064, 30066, 30072, 30076, 30090, 30093, 30097,
-	30101, 30106, 30119, 30139, 30160, 30199, 30208, 30219, 30228, 30238, 30256, 30260, 30269, 30277, 30292, 30300,
-	30308, 30325, 30334, 30352, 30368, 30377, 30397, 30410, 30423, 30436, 30449, 30453, 30458, 30472, 30485, 30495,
-	30513, 30525, 30536, 30544, 30551, 30567, 30571, 30576, 30588, 30607, 30611, 30616, 30628, 30646, 30664, 30683,
-	30702, 30707, 30713, 30720, 30730, 30745, 30758, 30781, 30787, 30802, 30813, 30821, 30839, 30849, 30871, 30883,
-	30902, 30925, 30934, 30944, 30958, 30976, 30998, 31025, 31044, 31067, 31095, 31112, 31133, 31159, 31177, 31199,
-	31226, 31244, 31266, 31293, 31311, 31333, 31360, 31380, 31404, 31433, 31467, 31473, 31484, 31490, 31493, 31507,
-	31514, 31522, 31541, 31553, 31557, 31561, 31571, 31578, 31593, 31613, 31625, 31642, 31651, 31666, 31678, 31688,
-	31694, 31699, 31711, 31728, 31744, 31754, 31772, 31789, 31801, 31820, 31833, 31838, 31843, 31853,
+	917, 931, 941, 954, 965, 976, 989, 1004, 1017, 1033, 1047, 1060, 1075, 1087, 1099, 1110,
+	1123, 1137, 1151, 1166, 1181, 1199, 1217, 1231, 1245, 1263, 1281, 1296, 1311, 1328, 1345, 1358,
+	1371, 1388, 1405, 1419, 1433, 1453, 1482, 1502, 1531, 1545, 1561, 1577, 1594, 1611, 1628, 1636,
+	1648, 1690, 1708, 1721, 1738, 1752, 1775, 1802, 1832, 1841, 1863, 1894, 1915, 1938, 1948, 1958,
+	1970, 1981, 1991, 2000, 2010, 2021, 2036, 2050, 2072, 2098, 2108, 2117, 2128, 2155, 2160, 2170,
+	2184, 2201, 2233, 2265, 2292, 2327, 2339, 2362, 2390, 2407, 2417, 2438, 2452, 2467, 2489, 2498,
+	2514, 2532, 2557, 2582, 2606, 2621, 2643, 2668, 2678, 2697, 2722, 2745, 2775, 2801, 2831, 2845,
+	2859, 2886, 2891, 2896, 2907, 2922, 2944, 2971, 3000, 3028, 3048, 3062, 3085, 3114, 3141, 3183,
+	3213, 3236, 3271, 3286, 3329, 3381, 3423, 3474, 3531, 3539, 3547, 3555, 3582, 3607, 3631, 3665,
+	3677, 3690, 3703, 3717, 3734, 3753, 3776, 3795, 3813, 3833, 3857, 3877, 3900, 3927, 3950, 3974,
+	4002, 4026, 4049, 4076, 4099, 4123, 4151, 4175, 4188, 4202, 4215, 4229, 4242, 4256, 4279, 4304,
+	4333, 4357, 4383, 4413, 4436, 4461, 4490, 4514, 4540, 4570, 4583, 4597, 4609, 4622, 4635, 4649,
+	4666, 4685, 4708, 4727, 4745, 4765, 4789, 4809, 4821, 4834, 4847, 4861, 4873, 4886, 4900, 4915,
+	4929, 4944, 4957, 4971, 4989, 5009, 5033, 5052, 5073, 5098, 5113, 5129, 5141, 5155, 5170, 5184,
+	5199, 5212, 5226, 5239, 5251, 5272, 5295, 5322, 5344, 5368, 5396, 5417, 5440, 5467, 5489, 5513,
+	5541, 5558, 5577, 5600, 5619, 5637, 5657, 5681, 5701, 5713, 5726, 5746, 5763, 5782, 5810, 5833,
+	5851, 5871, 5895, 5917, 5936, 5956, 5970, 5985, 5999, 6014, 6030, 6047, 6060, 6074, 6086, 6099,
+	6112, 6126, 6139, 6153, 6170, 6189, 6212, 6230, 6250, 6274, 6286, 6299, 6312, 6326, 6340, 6355,
+	6369, 6397, 6422, 6453, 6493, 6508, 6533, 6545, 6567, 6580, 6603, 6617, 6648, 6663, 6687, 6704,
+	6715, 6736, 6746, 6761, 6784, 6813, 6851, 6862, 6895, 6918, 6940, 6965, 6994, 7010, 7018, 7031,
+	7038, 7050, 7062, 7076, 7107, 7118, 7138, 7149, 7161, 7176, 7191, 7207, 7218, 7237, 7249, 7275,
+	7288, 7297, 7310, 7325, 7335, 7350, 7384, 7417, 7430, 7445, 7469, 7489, 7504, 7521, 7539, 7555,
+	7581, 7605, 7638, 7674, 7702, 7711, 7725, 7767, 7786, 7824, 7850, 7874, 7893, 7915, 7937, 7956,
+	7978, 7996, 8019, 8042, 8062, 8086, 8123, 8154, 8173, 8206, 8236, 8258, 8282, 8311, 8335, 8364,
+	8397, 8414, 8441, 8445, 8466, 8496, 8509, 8518, 8538, 8569, 8584, 8598, 8609, 8622, 8644, 8650,
+	8669, 8686, 8700, 8719, 8732, 8752, 8767, 8781, 8794, 8811, 8835, 8869, 8911, 8946, 8990, 9029,
+	9077, 9112, 9157, 9201, 9244, 9296, 9344, 9401, 9419, 9440, 9450, 9463, 9487, 9503, 9536, 9556,
+	9574, 9591, 9622, 9645, 9653, 9675, 9688, 9708, 9733, 9758, 9783, 9815, 9850, 9875, 9903, 9943,
+	9968, 9994, 10019, 10044, 10063, 10086, 10119, 10142, 10152, 10169, 10191, 10222, 10251, 10280, 10315, 10345,
+	10371, 10399, 10414, 10433, 10462, 10483, 10494, 10509, 10530, 10547, 10567, 10575, 10583, 10589, 10604, 10624,
+	10662, 10701, 10721, 10750, 10771, 10801, 10836, 10844, 10851, 10860, 10870, 10891, 10905, 10919, 10933, 10947,
+	10973, 11000, 11030, 11040, 11068, 11096, 11103, 11111, 11123, 11143, 11160, 11180, 11215, 11227, 11249, 11275,
+	11306, 11329, 11356, 11388, 11413, 11442, 11476, 11501, 11530, 11564, 11589, 11618, 11652, 11671, 11697, 11726,
+	11746, 11773, 11808, 11840, 11872, 11911, 11943, 11975, 12007, 12014, 12026, 12034, 12053, 12080, 12121, 12140,
+	12152, 12188, 12210, 12241, 12264, 12299, 12302, 12306, 12314, 12323, 12327, 12332, 12337, 12343, 12362, 12381,
+	12400, 12419, 12438, 12466, 12485, 12513, 12523, 12533, 12544, 12555, 12561, 12568, 12575, 12583, 12590, 12598,
+	12603, 12614, 12620, 12625, 12631, 12635, 12640, 12647, 12668, 12698, 12703, 12713, 12721, 12734, 12737, 12744,
+	12752, 12760, 12773, 12787, 12791, 12795, 12802, 12807, 12810, 12817, 12825, 12831, 12843, 12860, 12866, 12873,
+	12880, 12888, 12894, 12901, 12908, 12916, 12922, 12929, 12937, 12944, 12951, 12959, 12965, 12971, 12978, 12992,
+	13000, 13010, 13021, 13036, 13054, 13058, 13063, 13068, 13074, 13078, 13083, 13089, 13094, 13099, 13105, 13115,
+	13134, 13144, 13163, 13173, 13192, 13202, 13212, 13231, 13241, 13260, 13267, 13280, 13288, 13303, 13327, 13337,
+	13356, 13381, 13407, 13423, 13446, 13481, 13497, 13520, 13529, 13540, 13557, 13573, 13581, 13601, 13630, 13662,
+	13670, 13678, 13696, 13721, 13739, 13758, 13777, 13809, 13834, 13866, 13892, 13925, 13936, 13948, 13965, 13989,
+	14006, 14024, 14042, 14075, 14101, 14134, 14161, 14195, 14213, 14238, 14256, 14275, 14294, 14309, 14333, 14343,
+	14346, 14355, 14372, 14384, 14400, 14416, 14424, 14438, 14441, 14448, 14460, 14477, 14482, 14486, 14491, 14495,
+	14500, 14512, 14517, 14532, 14540, 14556, 14570, 14594, 14599, 14604, 14616, 14622, 14635, 14644, 14660, 14670,
+	14687, 14696, 14712, 14722, 14739, 14743, 14754, 14759, 14771, 14776, 14784, 14790, 14801, 14817, 14829, 14841,
+	14848, 14854, 14865, 14869, 14882, 14896, 14911, 14921, 14927, 14941, 14947, 14961, 14967, 14981, 14997, 15005,
+	15022, 15038, 15060, 15082, 15093, 15113, 15146, 15170, 15174, 15179, 15201, 15216, 15231, 15247, 15263, 15271,
+	15274, 15278, 15282, 15287, 15308, 15325, 15338, 15363, 15366, 15371, 15389, 15401, 15418, 15434, 15449, 15476,
+	15512, 15528, 15553, 15570, 15596, 15618, 15645, 15663, 15690, 15709, 15715, 15733, 15739, 15746, 15754, 15770,
+	15776, 15783, 15806, 15828, 15832, 15839, 15847, 15856, 15871, 15889, 15892, 15898, 15905, 15916, 15920, 15930,
+	15938, 15946, 15963, 15976, 15992, 15996, 16003, 16011, 16015, 16025, 16040, 16050, 16065, 16076, 16092, 16103,
+	16119, 16132, 16150, 16163, 16181, 16195, 16214, 16228, 16247, 16250, 16257, 16265, 16277, 16287, 16293, 16299,
+	16302, 16306, 16318, 16327, 16345, 16358, 16383, 16407, 16424, 16449, 16468, 16478, 16492, 16507, 16520, 16529,
+	16538, 16548, 16558, 16563, 16566, 16570, 16574, 16579, 16585, 16592, 16595, 16599, 16604, 16608, 16614, 16623,
+	16634, 16639, 16645, 16657, 16660, 16665, 16697, 16739, 16790, 16821, 16867, 16908, 16958, 16983, 17024, 17049,
+	17090, 17119, 17147, 17175, 17206, 17227, 17249, 17264, 17280, 17287, 17295, 17306, 17314, 17326, 17334, 17343,
+	17352, 17360, 17369, 17378, 17391, 17400, 17410, 17420, 17429, 17439, 17449, 17457, 17466, 17478, 17487, 17498,
+	17509, 17521, 17533, 17547, 17550, 17554, 17572, 17593, 17597, 17603, 17609, 17627, 17652, 17677, 17696, 17715,
+	17720, 17726, 17738, 17757, 17777, 17797, 17801, 17805, 17816, 17827, 17839, 17851, 17855, 17860, 17881, 17911,
+	17932, 17962, 17974, 17992, 18001, 18005, 18014, 18045, 18051, 18066, 18069, 18073, 18082, 18091, 18101, 18111,
+	18115, 18120, 18133, 18143, 18148, 18151, 18154, 18166, 18182, 18189, 18203, 18223, 18241, 18264, 18285, 18305,
+	18328, 18342, 18356, 18371, 18386, 18406, 18426, 18447, 18468, 18480, 18495, 18519, 18534, 18558, 18568, 18576,
+	18585, 18593, 18602, 18611, 18621, 18631, 18645, 18668, 18697, 18731, 18742, 18762, 18772, 18791, 18802, 18814,
+	18834, 18843, 18853, 18871, 18879, 18888, 18905, 18916, 18925, 18935, 18955, 18960, 18976, 18997, 19008, 19035,
+	19055, 19067, 19077, 19082, 19088, 19098, 19117, 19122, 19128, 19130, 19133, 19139, 19146, 19153, 19161, 19167,
+	19171, 19183, 19192, 19202, 19212, 19223, 19244, 19265, 19287, 19309, 19318, 19328, 19340, 19353, 19365, 19386,
+	19393, 19405, 19444, 19449, 19462, 19470, 19477, 19489, 19499, 19506, 19520, 19537, 19549, 19556, 19562, 19572,
+	19581, 19593, 19602, 19611, 19630, 19637, 19645, 19663, 19681, 19699, 19704, 19709, 19717, 19725, 19731, 19736,
+	19740, 19753, 19771, 19793, 19799, 19803, 19811, 19818, 19828, 19831, 19835, 19847, 19853, 19862, 19871, 19881,
+	19891, 19901, 19912, 19931, 19942, 19953, 19965, 19977, 19988, 19999, 20011, 20023, 20040, 20057, 20075, 20093,
+	20099, 20106, 20110, 20120, 20135, 20149, 20164, 20182, 20193, 20210, 20222, 20232, 20247, 20257, 20268, 20282,
+	20297, 20323, 20333, 20346, 20363, 20383, 20399, 20411, 20420, 20436, 20455, 20470, 20483, 20500, 20518, 20544,
+	20563, 20581, 20615, 20650, 20679, 20695, 20706, 20725, 20736, 20763, 20791, 20815, 20824, 20838, 20850, 20865,
+	20888, 20898, 20912, 20928, 20946, 20959, 20972, 20990, 20996, 21011, 21019, 21041, 21063, 21085, 21088, 21093,
+	21099, 21104, 21110, 21114, 21119, 21123, 21134, 21145, 21165, 21184, 21199, 21208, 21218, 21230, 21236, 21247,
+	21259, 21270, 21282, 21292, 21303, 21314, 21326, 21331, 21337, 21351, 21359, 21381, 21403, 21425, 21434, 21443,
+	21453, 21462, 21471, 21480, 21490, 21500, 21508, 21517, 21519, 21521, 21540, 21558, 21576, 21595, 21614, 21628,
+	21643, 21666, 21679, 21701, 21707, 21722, 21730, 21740, 21759, 21771, 21774, 21781, 21790, 21800, 21823, 21833,
+	21852, 21875, 21907, 21917, 21940, 21972, 21984, 21996, 22003, 22007, 22015, 22021, 22031, 22039, 22056, 22059,
+	22066, 22075, 22082, 22099, 22125, 22143, 22170, 22193, 22221, 22236, 22258, 22286, 22296, 22315, 22319, 22324,
+	22337, 22363, 22398, 22416, 22429, 22451, 22479, 22509, 22526, 22552, 22569, 22595, 22623, 22651, 22667, 22692,
+	22694, 22702, 22706, 22718, 22734, 22745, 22760, 22784, 22818, 22826, 22843, 22848, 22858, 22868, 22879, 22890,
+	22907, 22933, 22955, 22986, 23016, 23027, 23042, 23057, 23073, 23089, 23091, 23099, 23108, 23118, 23129, 23136,
+	23145, 23158, 23169, 23187, 23193, 23199, 23212, 23223, 23240, 23266, 23288, 23302, 23325, 23342, 23368, 23385,
+	23411, 23422, 23453, 23462, 23471, 23481, 23491, 23494, 23498, 23506, 23515, 23538, 23547, 23564, 23572, 23580,
+	23589, 23598, 23608, 23616, 23626, 23645, 23663, 23680, 23696, 23707, 23714, 23727, 23741, 23752, 23770, 23794,
+	23814, 23829, 23849, 23868, 23887, 23905, 23912, 23929, 23945, 23961, 23978, 23995, 24007, 24023, 24030, 24037,
+	24041, 24050, 24055, 24060, 24065, 24074, 24077, 24089, 24106, 24111, 24118, 24130, 24140, 24148, 24161, 24176,
+	24183, 24199, 24204, 24213, 24223, 24231, 24241, 24258, 24275, 24286, 24297, 24302, 24306, 24318, 24331, 24334,
+	24338, 24356, 24376, 24401, 24408, 24420, 24422, 24430, 24445, 24465, 24484, 24518, 24545, 24572, 24592, 24610,
+	24629, 24649, 24669, 24689, 24712, 24735, 24742, 24750, 24754, 24768, 24777, 24796, 24803, 24820, 24831, 24852,
+	24864, 24883, 24912, 24934, 24956, 24988, 24993, 25008, 25018, 25038, 25045, 25057, 25067, 25075, 25093, 25098,
+	25108, 25113, 25117, 25127, 25138, 25154, 25179, 25195, 25220, 25236, 25261, 25265, 25270, 25276, 25281, 25297,
+	25320, 25336, 25353, 25370, 25376, 25383, 25389, 25413, 25442, 25468, 25485, 25511, 25528, 25554, 25571, 25597,
+	25611, 25618, 25628, 25635, 25645, 25662, 25674, 25685, 25703, 25728, 25753, 25771, 25782, 25794, 25802, 25815,
+	25829, 25842, 25855, 25869, 25882, 25886, 25891, 25896, 25910, 25916, 25931, 25942, 25958, 25967, 25972, 25978,
+	25994, 26011, 26036, 26041, 26047, 26058, 26069, 26082, 26110, 26124, 26135, 26148, 26168, 26183, 26195, 26209,
+	26230, 26241, 26253, 26271, 26290, 26309, 26328, 26342, 26352, 26367, 26382, 26396, 26400, 26405, 26409, 26427,
+	26460, 26468, 26471, 26475, 26482, 26490, 26506, 26510, 26515, 26522, 26526, 26531, 26544, 26547, 26551, 26555,
+	26560, 26564, 26569, 26577, 26589, 26603, 26620, 26633, 26646, 26653, 26664, 26683, 26702, 26721, 26742, 26763,
+	26766, 26780, 26803, 26819, 26844, 26855, 26863, 26880, 26890, 26909, 26913, 26924, 26956, 26993, 27025, 27062,
+	27103, 27149, 27174, 27204, 27226, 27258, 27295, 27327, 27364, 27374, 27385, 27399, 27423, 27443, 27458, 27475,
+	27492, 27509, 27526, 27556, 27595, 27634, 27664, 27703, 27742, 27772, 27811, 27850, 27880, 27919, 27958, 27973,
+	27985, 27996, 28008, 28021, 28035, 28047, 28060, 28073, 28089, 28106, 28121, 28149, 28186, 28223, 28252, 28290,
+	28328, 28338, 28349, 28359, 28370, 28399, 28437, 28475, 28504, 28542, 28580, 28593, 28609, 28628, 28641, 28658,
+	28684, 28710, 28736, 28762, 28782, 28794, 28807, 28824, 28835, 28848, 28881, 28914, 28952, 28999, 29046, 29084,
+	29131, 29178, 29216, 29263, 29310, 29348, 29395, 29442, 29454, 29469, 29496, 29511, 29539, 29566, 29579, 29605,
+	29630, 29642, 29667, 29691, 29703, 29714, 29731, 29747, 29768, 29772, 29777, 29783, 29790, 29797, 29808, 29820,
+	29828, 29840, 29853, 29865, 29881, 29898, 29906, 29911, 29914, 29928, 29935, 29943, 29962, 29974, 29978, 29989,
+	29999, 30009, 30019, 30030, 30041, 30056, 30071, 30087, 30103, 30106, 30121, 30132, 30135, 30143, 30152, 30160,
+	30169, 30170, 30172, 30178, 30182, 30196, 30199, 30203, 30207, 30212, 30225, 30245, 30266, 30305, 30314, 30325,
+	30334, 30344, 30362, 30366, 30375, 30383, 30398, 30406, 30414, 30431, 30440, 30458, 30474, 30483, 30503, 30516,
+	30529, 30542, 30555, 30559, 30564, 30578, 30591, 30601, 30619, 30631, 30642, 30650, 30657, 30673, 30677, 30682,
+	30694, 30713, 30717, 30722, 30734, 30752, 30770, 30789, 30808, 30813, 30819, 30826, 30836, 30851, 30864, 30887,
+	30893, 30908, 30919, 30927, 30945, 30955, 30977, 30989, 31008, 31031, 31040, 31050, 31064, 31082, 31104, 31131,
+	31150, 31173, 31201, 31218, 31239, 31265, 31283, 31305, 31332, 31350, 31372, 31399, 31417, 31439, 31466, 31486,
+	31510, 31539, 31573, 31579, 31590, 31596, 31599, 31613, 31620, 31628, 31647, 31659, 31663, 31667, 31677, 31684,
+	31699, 31719, 31731, 31748, 31757, 31772, 31784, 31794, 31800, 31805, 31817, 31834, 31850, 31860, 31878, 31895,
+	31907, 31926, 31939, 31944, 31949, 31959,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
-	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000011000000000" +
-	"0111111111111111001110011111111110111111111111110111111111111111111111111111111111100111111111111111" +
-	"1111111111110111101011110000111000111000101010111000111000101010111100001010101010101110001011010100" +
-	"1111000111000111100001011111000110101010101010101110001010100111100000010111001111111111101111111111" +
-	"1111111111111111111111011011111111111111111111111111111111111111111111111111110111111111111111111111" +
-	"1111100011111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
-	"1111111111111111111111101010101111111111003210103123210111111111111011111111111010101011001011111101" +
-	"1101011001011111111111312111111111111100311111111001110010111001110011100111311111111011310103111111" +
-	"1110011001100110011111111111101133333313133331111001100110101111111111111111111111111101101111011111" +
-	"0111111111101111100001111000011011131011133101111111100110101011001111001111111111111111110103313111" +
-	"1333111133333131100010111111110010110011110010111111111011101100101011111111111111100110011111133111" +
-	"0011111111101101101110111111111111110101010111101011001010111111111111111111111111111111111311111111" +
-	"1101011001011100110011001011113111111333313111133111331111111311333331311331111131111111010100011111" +
-	"1111010101010111111331110011111110010111311111111111111111111111111111111111111111101111111111111111" +
-	"3111111111111100111111110031010111111111111111111111100101011111110111111111111111111101110011111111" +
-	"1111111111111111011110011111011111111111111111111110111111111111111111000111111101111111100111001011" +
-	"1111111101100011111101133133111110011110001101113111100001010111111110000010101101101101010111111111" +
-	"1111111111111133111111111111111001111111111111111111111111111111111111111111111111111111111111111111" +
-	"1111111111111111111111111101011100011111111111331110011001111101010111101011113110111111111111111111" +
-	"11101111111011101110010111111110111111101111111111111111111111111111111111111111111111111111100011"
+	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000110" +
+	"0000000001111111111111110011100111111111101111111111111101111111111111111111111111111111111001111111" +
+	"1111111111111111111101111010111100001110001110001010101110001110001010101111000010101010101011100010" +
+	"1101010011110001110001111000010111110001101010101010101011100010101001111000000101110011111111111011" +
+	"1111111111111111111111111111110110111111111111111111111111111111111111111111111111111101111111111111" +
+	"1111111111111000111111111111111111111111111111111111111111111111111111111111111111111111111111111111" +
+	"1111111111111111111111111111111010101011111111110032101031232101111111111110111111111110101010110010" +
+	"1111110111010110010111111111113121111111111111003111111110011100101110011100111001113111111110113101" +
+	"0311111111100110011001100111111111111011333333131333311110011001101011111111111111111111111111011011" +
+	"1101111101111111111011111000011110000110111310111331011111111001101010110011110011111111111111111101" +
+	"0331311113331111333331311000101111111100101100111100101111111110111011001010111111111111111001100111" +
+	"1113311100111111111011011011101111111111111101010101111010110010101111111111111111111111111111111113" +
+	"1111111111010110010111001100110010111131111113333131111331113311111113113333313113311111311111110101" +
+	"0001111111110101010101111113311100111111100101113111111111111111111111111111111111111111111011111111" +
+	"1111111131111111111111001111111100310101111111111111111111111001010111111101111111111111111111011100" +
+	"1111111111111111111111110111100111110111111111111111111111101111111111111111110001111111011111111001" +
+	"1100101111111111011000111111011331331111100111100011011131111000010101111111100000101011011011010101" +
+	"1111111111111111111111331111111111111110011111111111111111111111111111111111111111111111111111111111" +
+	"1111111111111111111111111111111111010111000111111111113311100110011111010101111010111131101111111111" +
+	"1111111111101111111011101110010111111110111111101111111111111111111111111111111111111111111111111111" +
+	"100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

@@ -78,6 +78,9 @@ func within(fn func(), enter func(*cgo.Call)) {
 	fn()
 }
 
+// RawWithin is that for packages with modes of their own.
+func RawWithin(fn func(), enter func(*cgo.Call)) { within(fn, enter) }
+
 // IsGradEnabled tells whether operations are being recorded for Backward here.
 func IsGradEnabled() bool {
 	var c cgo.Call

@@ -66,7 +66,9 @@ std::vector<uint64_t> call_go(uint64_t id, uint64_t arg, at::TensorList in, size
 	Door door = t.door;
 	uint64_t scope = t.scope;
 	t.door = Door::none;
+	t.turns++;
 	enter_go(&turn);
+	t.turns--;
 	t.door = door;
 	t.scope = scope;
 	if (turn.failure != 0) {

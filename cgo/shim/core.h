@@ -23,6 +23,9 @@ struct Thread {
 	Door door = Door::none;
 	uint32_t depth = 0;               // of the stack
 	const uint64_t* stack = nullptr;  // the Go callers of this call, in anomaly mode
+	uint32_t turns = 0;     // calls into Go that this thread is in
+	uint32_t watched = 0;   // calls, one inside the other, that the profiler waits for
+	uint64_t session = 0;   // of the profiler that libtorch knows of on this thread, 0 = none
 };
 extern thread_local Thread thread __attribute__((tls_model("initial-exec")));
 
@@ -36,6 +39,14 @@ void catch_up(Thread& t);
 extern std::atomic<int64_t> host_bytes;
 extern std::atomic<int64_t> host_limit;
 void count_host_memory();
+
+// put_text adds a text to words: its length in bytes, then these, eight to a word.
+inline void put_text(std::vector<uint64_t>& words, std::string_view text) {
+	words.push_back(text.size());
+	size_t start = words.size();
+	words.resize(start + (text.size() + 7) / 8);
+	std::memcpy(words.data() + start, text.data(), text.size());
+}
 
 void fail(tg_frame* f) noexcept;  // turns the exception in flight into the frame's error
 

@@ -2,6 +2,7 @@
 // and sends everything the caller needs to know back in the caller's frame.
 #include "callback.h"
 #include "ops_gen.h"
+#include "profiler.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
@@ -28,6 +29,7 @@ void run(uint32_t op, const uint64_t* words, void* data, tg_frame* f) noexcept {
 		if (t.epoch != epoch.load(std::memory_order_relaxed)) {
 			catch_up(t);
 		}
+		Watched watched(t);
 		Args args{words, data};
 		Results results{f};
 		ops_table[op](args, results);

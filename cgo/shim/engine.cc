@@ -55,13 +55,6 @@ struct Recorded final : AnomalyMetadata {
 	void assign_parent(const std::shared_ptr<Node>& node) override { parent = node; }
 };
 
-void put_text(std::vector<uint64_t>& words, const std::string& text) {
-	words.push_back(text.size());
-	size_t start = words.size();
-	words.resize(start + (text.size() + 7) / 8);
-	std::memcpy(words.data() + start, text.data(), text.size());
-}
-
 // trail_of lists a node and those in whose backward passes it came about.
 std::vector<uint64_t> trail_of(Node* node) {
 	std::vector<uint64_t> words;

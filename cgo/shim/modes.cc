@@ -14,6 +14,7 @@
 #include "core.h"
 #include "entries.h"
 #include "guard.h"
+#include "profiler.h"
 
 namespace tg {
 namespace {
@@ -88,7 +89,8 @@ class Autocast final : public Guard {
 };
 
 // All modes of a thread, for a goroutine that inherits them. The cast cache is left
-// off there: the region that lent it may end first.
+// off there: the region that lent it may end first. The profiler is none of them: it finds
+// every thread by itself.
 struct Modes {
 	at::ThreadLocalState state;
 };
@@ -98,7 +100,10 @@ class Inherited final : public Guard {
 	explicit Inherited(const Modes& m) : guard_(m.state), cache_(at::autocast::is_autocast_cache_enabled()) {
 		at::autocast::set_autocast_cache_enabled(false);
 	}
-	~Inherited() override { at::autocast::set_autocast_cache_enabled(cache_); }
+	~Inherited() override {
+		unwatch(thread);
+		at::autocast::set_autocast_cache_enabled(cache_);
+	}
 
  private:
 	at::ThreadLocalStateGuard guard_;
@@ -136,10 +141,12 @@ void enter_device(Args& a, Results& r) {
 
 // capture_modes() -> modes; enter_modes(modes) -> guard; free_modes(modes)
 void capture_modes(Args&, Results& r) {
+	Unwatched unwatched(thread);
 	r.put(reinterpret_cast<uint64_t>(new Modes));
 }
 
 void enter_modes(Args& a, Results& r) {
+	Unwatched unwatched(thread);
 	enter<Inherited>(r, *reinterpret_cast<const Modes*>(a.next()));
 }
 

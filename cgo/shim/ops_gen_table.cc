@@ -2009,6 +2009,14 @@ const Entry ops_table[] = {
 	entry::kernel_unload,
 	entry::kernel_function,
 	entry::kernel_launch,
+	entry::prepare_profiler,
+	entry::start_profiler,
+	entry::stop_profiler,
+	entry::profiler_events,
+	entry::save_profile,
+	entry::free_profile,
+	entry::enter_range,
+	entry::thread_number,
 	op::__and___Scalar,
 	op::__and___Tensor,
 	op::__iand___Scalar,
@@ -3919,7 +3927,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 1998;
-const uint64_t ops_hash = 0x60da38edf5d41a14u;
+const uint32_t ops_count = 2006;
+const uint64_t ops_hash = 0xbee5129d9507c009u;
 
 }  // namespace tg

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"path/filepath"
 
+	"github.com/libtorch-go/libtorch/internal/atomicfile"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -32,7 +31,7 @@ func nameOf(d torch.DType) (string, bool) {
 // Save writes tensors and metadata to a file, whole or not at all. The tensors may be on
 // any device; they are written in row-major order.
 func Save(path string, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) error {
-	if err := atomically(path, func(w io.Writer) error { return Write(w, tensors, metadata) }); err != nil {
+	if err := atomicfile.Write(path, func(w io.Writer) error { return Write(w, tensors, metadata) }); err != nil {
 		return fmt.Errorf("safetensors: cannot write %s: %w", path, err)
 	}
 	return nil
@@ -126,41 +125,4 @@ func makeHeader(tensors []named, metadata map[string]string) ([]byte, error) {
 		b.WriteByte(' ')
 	}
 	return b.Bytes(), nil
-}
-
-// atomically writes a file beside path and renames it over path once it is on the disk.
-func atomically(path string, write func(io.Writer) error) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
-		return err
-	}
-	const readable = 0o644
-	if err := f.Chmod(readable); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync() // the rename itself must reach the disk
 }
