@@ -25,12 +25,13 @@ func NoLeaks(t testing.TB) {
 	})
 }
 
-// settle collects garbage until the counts are as wanted, or, for nil, no longer fall. One round may
-// not do: what the first frees may have kept something else alive.
+// settle collects garbage until the counts are as wanted, or, for nil, no longer fall. One
+// round may not do: what the first frees may have kept something else alive, and on a busy
+// machine the runtime gets to its cleanups late.
 func settle(want *torch.MemoryStats) torch.MemoryStats {
-	const rounds, pause = 10, 5 * time.Millisecond
+	const rounds, calm, pause = 200, 2, 5 * time.Millisecond
 	torch.GC()
-	stats := torch.Stats()
+	stats, unchanged := torch.Stats(), 0
 	for range rounds {
 		if want != nil && same(stats, *want) {
 			break
@@ -38,10 +39,12 @@ func settle(want *torch.MemoryStats) torch.MemoryStats {
 		time.Sleep(pause)
 		torch.GC()
 		next := torch.Stats()
-		if want == nil && same(next, stats) {
+		if unchanged++; !same(next, stats) {
+			unchanged = 0
+		}
+		if stats = next; want == nil && unchanged == calm {
 			break
 		}
-		stats = next
 	}
 	return stats
 }
