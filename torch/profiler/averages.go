@@ -15,12 +15,13 @@ type Average struct {
 	Range  bool
 	Shapes [][]int // of the arguments, if the events are grouped by them
 
-	Count                                  int
-	CPUTime, SelfCPUTime                   time.Duration
-	DeviceTime, SelfDeviceTime             time.Duration
-	CPUMemory, SelfCPUMemory, DeviceMemory int64
-	SelfDeviceMemory                       int64
-	FLOPs                                  int64
+	Count int
+	FLOPs int64
+
+	CPUTime, SelfCPUTime           time.Duration
+	DeviceTime, SelfDeviceTime     time.Duration
+	CPUMemory, SelfCPUMemory       int64
+	DeviceMemory, SelfDeviceMemory int64
 
 	nested bool // the first of its events has a parent
 	async  bool // the first of its events does
@@ -75,32 +76,32 @@ func (r *Result) KeyAverages(opts ...AverageOptions) Averages {
 }
 
 func (a *Average) add(e *Event) {
-	a.Count++
-	a.CPUTime += e.CPUTime()
-	a.SelfCPUTime += e.SelfCPUTime()
-	a.DeviceTime += e.DeviceTime()
-	a.SelfDeviceTime += e.SelfDeviceTime()
-	a.CPUMemory += e.CPUMemory
-	a.SelfCPUMemory += e.SelfCPUMemory()
-	a.DeviceMemory += e.DeviceMemory
-	a.SelfDeviceMemory += e.SelfDeviceMemory()
-	a.FLOPs += e.FLOPs
+	a.merge(&Average{
+		Count:   1,
+		CPUTime: e.CPUTime(), SelfCPUTime: e.SelfCPUTime(), DeviceTime: e.DeviceTime(), SelfDeviceTime: e.SelfDeviceTime(),
+		CPUMemory: e.CPUMemory, SelfCPUMemory: e.SelfCPUMemory(), DeviceMemory: e.DeviceMemory, SelfDeviceMemory: e.SelfDeviceMemory(),
+		FLOPs: e.FLOPs,
+	})
+}
+
+func (a *Average) merge(b *Average) {
+	a.Count += b.Count
+	a.CPUTime += b.CPUTime
+	a.SelfCPUTime += b.SelfCPUTime
+	a.DeviceTime += b.DeviceTime
+	a.SelfDeviceTime += b.SelfDeviceTime
+	a.CPUMemory += b.CPUMemory
+	a.SelfCPUMemory += b.SelfCPUMemory
+	a.DeviceMemory += b.DeviceMemory
+	a.SelfDeviceMemory += b.SelfDeviceMemory
+	a.FLOPs += b.FLOPs
 }
 
 // Total sums up all rows under the name "Total".
 func (l Averages) Total() *Average {
 	total := &Average{Name: "Total", Device: torch.CPU}
 	for _, a := range l.Rows {
-		total.Count += a.Count
-		total.CPUTime += a.CPUTime
-		total.SelfCPUTime += a.SelfCPUTime
-		total.DeviceTime += a.DeviceTime
-		total.SelfDeviceTime += a.SelfDeviceTime
-		total.CPUMemory += a.CPUMemory
-		total.SelfCPUMemory += a.SelfCPUMemory
-		total.DeviceMemory += a.DeviceMemory
-		total.SelfDeviceMemory += a.SelfDeviceMemory
-		total.FLOPs += a.FLOPs
+		total.merge(a)
 	}
 	return total
 }

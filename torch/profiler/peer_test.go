@@ -21,17 +21,32 @@ func TestMain(m *testing.M) {
 	torchtest.Main(m)
 }
 
-// ask puts a question to testdata/profiler.py.
-func ask(t *testing.T, question string, request, answer any) {
-	t.Helper()
-	text, err := json.Marshal(request)
+// question is one for testdata/profiler.py, and what is to be done with the answer.
+type question struct {
+	request any
+	check   func(t *testing.T, answer []byte)
+}
+
+// Python starts once for all questions.
+func TestAsPython(t *testing.T) {
+	torchtest.NoLeaks(t)
+	questions := map[string]question{"workload": rowsQuestion(), "table": tableQuestion(), "schedule": scheduleQuestion()}
+	requests := map[string]any{}
+	for name, q := range questions {
+		requests[name] = q.request
+	}
+	text, err := json.Marshal(requests)
 	require.NoError(t, err)
-	cmd := peer.Command(t, "testdata/profiler.py", question)
+	cmd := peer.Command(t, "testdata/profiler.py")
 	cmd.Stdin = bytes.NewReader(text)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(out, answer))
+	var answers map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(out, &answers))
+	for name, q := range questions {
+		t.Run(name, func(t *testing.T) { q.check(t, answers[name]) })
+	}
 }
 
 type row struct {
@@ -44,35 +59,42 @@ type row struct {
 }
 
 // The same work has the same rows, in the same order: names, calls, shapes, FLOPs, bytes.
-func TestRowsAsPython(t *testing.T) {
-	torchtest.NoLeaks(t)
+func rowsQuestion() question {
 	shapes := map[string][]int{"x": {2, 3, 8, 8}, "kernel": {4, 3, 3, 3}, "weight": {5, 64}, "bias": {5}, "batch": {2, 3, 4}, "one": {}}
-	var want map[string][]row
-	ask(t, "workload", shapes, &want)
-
-	torch.Scope(func() {
-		in := map[string]torch.Tensor{}
-		for name, shape := range shapes {
-			n := 1
-			for _, d := range shape {
-				n *= d
-			}
-			in[name] = torch.Arange(n).To(torch.Float32).Reshape(shape...)
-		}
-		for _, name := range []string{"kernel", "weight", "bias"} {
-			in[name].SetRequiresGrad(true)
-		}
-		target := torch.FromSlice([]int64{1, 0}, 2)
-		step := func() { torch.Scope(func() { work(in, target) }) }
-		step()
-		r, err := Profile(&Options{Activities: []Activity{CPU}, RecordShapes: true, ProfileMemory: true, WithFLOPs: true}, func(*Profiler) { step() })
-		require.NoError(t, err)
-		defer r.Close()
+	return question{shapes, func(t *testing.T, answer []byte) {
+		var want map[string][]row
+		require.NoError(t, json.Unmarshal(answer, &want))
+		got := map[string][]row{}
+		torch.Scope(func() {
+			r, err := recordWork(shapes)
+			require.NoError(t, err)
+			defer r.Close()
+			got["names"], got["shapes"] = rows(r, false), rows(r, true)
+		})
 		for _, by := range []string{"names", "shapes"} {
 			require.NotEmpty(t, want[by])
-			require.Equal(t, comparable(want[by]), comparable(rows(r, by == "shapes")), by)
+			require.Equal(t, comparable(want[by]), comparable(got[by]), by)
 		}
-	})
+	}}
+}
+
+func recordWork(shapes map[string][]int) (*Result, error) {
+	in := map[string]torch.Tensor{}
+	for name, shape := range shapes {
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		in[name] = torch.Arange(n).To(torch.Float32).Reshape(shape...)
+	}
+	for _, name := range []string{"kernel", "weight", "bias"} {
+		in[name].SetRequiresGrad(true)
+	}
+	target := torch.FromSlice([]int64{1, 0}, 2)
+	step := func() { torch.Scope(func() { work(in, target) }) }
+	step() // the memory of gradients is there before
+	o := &Options{Activities: []Activity{CPU}, RecordShapes: true, ProfileMemory: true, WithFLOPs: true}
+	return Profile(o, func(*Profiler) { step() })
 }
 
 // comparable leaves out what depends on when the language in front frees a tensor that it has
@@ -123,22 +145,22 @@ func rows(r *Result, byShapes bool) (list []row) {
 	return list
 }
 
-type request struct {
+type tableRequest struct {
 	CUDA   bool             `json:"cuda"`
 	Events []map[string]any `json:"events"`
 	Tables []map[string]any `json:"tables"`
 }
 
 // Tables of the same events are the same text.
-func TestTableAsPython(t *testing.T) {
+func tableQuestion() question {
 	events := scene()
-	question := request{CUDA: true}
+	request := tableRequest{CUDA: true}
 	for _, e := range events {
 		var kernels []time.Duration
 		for _, k := range e.Kernels {
 			kernels = append(kernels, k.Time)
 		}
-		question.Events = append(question.Events, map[string]any{
+		request.Events = append(request.Events, map[string]any{
 			"name": e.Key(), "thread": e.Thread, "start": e.Start, "end": e.End, "shapes": e.Shapes, "flops": e.FLOPs, "memory": e.CPUMemory,
 			"device_memory": e.DeviceMemory, "on_card": !e.onCPU(), "async": e.Async, "range": e.Range, "kernels": kernels,
 		})
@@ -156,14 +178,16 @@ func TestTableAsPython(t *testing.T) {
 		{python: map[string]any{"sort_by": "self_cpu_memory_usage", "max_name_column_width": 16, "row_limit": -1, "time_unit": "s"}, own: TableOptions{SortBy: BySelfCPUMemory, MaxNameWidth: 16, RowLimit: -1, TimeUnit: time.Second}},
 	}
 	for _, c := range cases {
-		question.Tables = append(question.Tables, c.python)
+		request.Tables = append(request.Tables, c.python)
 	}
-	var want []string
-	ask(t, "table", question, &want)
-	r := &Result{events: grow(events), plan: plan{cpu: true, cuda: true, memory: true, flops: true}}
-	for i, c := range cases {
-		require.Equal(t, want[i], r.KeyAverages(AverageOptions{GroupByInputShapes: c.shapes}).Table(c.own), c.python)
-	}
+	return question{request, func(t *testing.T, answer []byte) {
+		var want []string
+		require.NoError(t, json.Unmarshal(answer, &want))
+		r := &Result{events: grow(events), plan: plan{cpu: true, cuda: true, memory: true, flops: true}}
+		for i, c := range cases {
+			require.Equal(t, want[i], r.KeyAverages(AverageOptions{GroupByInputShapes: c.shapes}).Table(c.own), c.python)
+		}
+	}}
 }
 
 // scene is a recording with something of everything, in the order of time.
@@ -195,7 +219,7 @@ func scene() []*Event {
 }
 
 // The phases are numbered like torch.profiler.ProfilerAction.
-func TestScheduleAsPython(t *testing.T) {
+func scheduleQuestion() question {
 	schedules := []Schedule{
 		{Active: 1}, {Active: 3}, {Wait: 2, Warmup: 1, Active: 3}, {SkipFirst: 4, Wait: 2, Warmup: 2, Active: 1, Repeat: 2},
 		{SkipFirst: 3, Wait: 5, Active: 2, SkipFirstWait: true}, {Warmup: 3, Active: 4, Repeat: 1},
@@ -208,11 +232,13 @@ func TestScheduleAsPython(t *testing.T) {
 		}
 		asked = append(asked, map[string]any{"skip_first": s.SkipFirst, "wait": s.Wait, "warmup": s.Warmup, "active": s.Active, "repeat": s.Repeat, "skip_first_wait": first})
 	}
-	var want [][]phase
-	ask(t, "schedule", asked, &want)
-	for i, s := range schedules {
-		for step, phase := range want[i] {
-			require.Equal(t, phase, s.at(step), "%+v, step %d", s, step)
+	return question{asked, func(t *testing.T, answer []byte) {
+		var want [][]phase
+		require.NoError(t, json.Unmarshal(answer, &want))
+		for i, s := range schedules {
+			for step, phase := range want[i] {
+				require.Equal(t, phase, s.at(step), "%+v, step %d", s, step)
+			}
 		}
-	}
+	}}
 }

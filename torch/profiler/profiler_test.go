@@ -74,6 +74,7 @@ func TestGoroutines(t *testing.T) {
 		given += max(0, e.SelfCPUMemory())
 	}
 	require.EqualValues(t, goroutines*size, total, "what is left")
+	require.EqualValues(t, goroutines*size, r.KeyAverages().Total().SelfCPUMemory)
 	require.EqualValues(t, goroutines*size*(2*rounds+1), given, "what was allocated")
 	for _, x := range kept {
 		x.Close()

@@ -1,4 +1,4 @@
-"""What Python's profiler makes of the same: each function is one test's question."""
+"""What Python's profiler makes of the same: each function answers one question."""
 import json
 import sys
 import warnings
@@ -92,5 +92,4 @@ def schedule(request):
     return [[profiler.schedule(**r)(i).value for i in range(40)] for r in request]
 
 
-result = globals()[sys.argv[1]](json.load(sys.stdin))
-json.dump(result, sys.stdout)
+json.dump({question: globals()[question](request) for question, request in json.load(sys.stdin).items()}, sys.stdout)
