@@ -50,6 +50,9 @@ void catch_up(Thread& t) {
 	if (t.epoch == 0) {
 		c10::WarningUtils::set_warning_handler(&collector);
 	}
+	// libtorch looks up a thread's number when the thread first asks, and finds what was set
+	// last, on whichever thread: a lane's. It asks here, before there may be one.
+	at::get_num_threads();
 	t.epoch = epoch.load();
 	int n = t.threads > 0 ? t.threads : intra_op_threads.load();
 	if (n > 0 && at::get_num_threads() != n) {
