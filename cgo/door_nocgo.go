@@ -22,6 +22,9 @@ func openLibrary(path string, lazy, global bool) error { return errNoCgo }
 func openShim(string) (shimInfo, error)                { return shimInfo{}, errNoCgo }
 func openCUDAShim(string) (shimInfo, error)            { return shimInfo{}, errNoCgo }
 func loadedTorch() int                                 { return 0 }
+func openNVML(string) error                            { return errNoCgo }
+func readNVML(string, *[nvmlReadings]uint32) int       { return -1 }
+func nvmlText(int) string                              { return "" }
 
 // LibraryIsOpen and SymbolIsKnown know of nothing.
 func LibraryIsOpen(string) bool { return false }

@@ -61,14 +61,6 @@ func Load() error {
 	return nil
 }
 
-// CUDAError says why CUDA cannot be used in this process, or nil where it was loaded.
-func CUDAError() error {
-	if err := Load(); err != nil {
-		return err
-	}
-	return noCUDA
-}
-
 // findHome returns the first folder that holds our shim, and all that were tried.
 func findHome() (home string, tried []string) {
 	for _, c := range homes() {
@@ -165,29 +157,4 @@ func (s shimInfo) check(shim, lib string) error {
 			shim, built/100, built%100, lib, found/100, found%100, EnvTorch)
 	}
 	return nil
-}
-
-// openCUDA brings in the CUDA half where there is a driver, a CUDA build of libtorch and
-// its libraries; otherwise it says what is missing and the process runs on the CPU.
-func openCUDA(home, lib string) error {
-	if os.Getenv("CUDA_VISIBLE_DEVICES") == "-1" {
-		return errors.New("CUDA is hidden by CUDA_VISIBLE_DEVICES=-1")
-	}
-	if err := openLibrary("libcuda.so.1", true, false); err != nil {
-		return fmt.Errorf("no NVIDIA driver: %w", err)
-	}
-	for _, name := range []string{"libc10_cuda.so", "libtorch_cuda.so"} {
-		if err := openLibrary(filepath.Join(lib, name), true, true); err != nil {
-			return fmt.Errorf("the CUDA half of libtorch cannot be opened: %w", err)
-		}
-	}
-	shim := filepath.Join(home, "lib", "libtorchgo_cuda.so")
-	if _, err := os.Stat(shim); err != nil {
-		return nil // streams, memory and settings need only libtorch itself
-	}
-	info, err := openCUDAShim(shim)
-	if err != nil {
-		return fmt.Errorf("the CUDA shim cannot be opened: %w", err)
-	}
-	return info.check(shim, lib)
 }

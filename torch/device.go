@@ -117,7 +117,7 @@ func CheckDevice(d Device) error {
 	}
 	n := DeviceCount(d.Type())
 	if n == 0 && d.IsCUDA() {
-		return fmt.Errorf("torch: device %v: %w: the driver reports no device", d, ErrNoCUDA)
+		return fmt.Errorf("torch: device %v: %w: %w", d, ErrNoCUDA, cgo.DeviceError())
 	}
 	if d.Index() >= n {
 		return fmt.Errorf("torch: device %v does not exist; there are %d of its type", d, n)

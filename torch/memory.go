@@ -13,7 +13,7 @@ import (
 type MemoryStats struct {
 	Scoped     int   // open tensors that belong to scopes
 	Unscoped   int   // open tensors that do not
-	Generators int   // open generators
+	Generators int   // open generators, and events, pools and graphs of torch/cuda
 	Callbacks  int   // Go values that libtorch refers to: hooks, custom functions in graphs
 	HostBytes  int64 // live bytes from libtorch's CPU allocator, whoever holds them
 	HostPeak   int64 // the most there were since the start, or since [ResetPeakMemory]

@@ -38,7 +38,7 @@ func readYAML(path string) ([]*Op, error) {
 	return ops, nil
 }
 
-var entryLine = regexp.MustCompile(`(?m)^ENTRY\((\w+)\)`)
+var entryLine = regexp.MustCompile(`(?m)^(?:CUDA_)?ENTRY\((\w+)\)`)
 
 // readEntries lists the hand-written entries, in their order: that is their number.
 func readEntries(path string) ([]string, error) {

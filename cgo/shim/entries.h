@@ -5,6 +5,8 @@
 
 namespace tg::entry {
 #define ENTRY(name) void name(Args& a, Results& r);
+#define CUDA_ENTRY(name) ENTRY(name)
 #include "entries.def"
+#undef CUDA_ENTRY
 #undef ENTRY
 }  // namespace tg::entry

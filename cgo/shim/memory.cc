@@ -3,6 +3,7 @@
 // that its collector cannot see.
 #include "core.h"
 
+#include <ATen/Context.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
@@ -139,8 +140,15 @@ struct CountingAllocator final : c10::Allocator {
 	}
 };
 
+// The allocator of a kind of device. Counters of one that was never used are zero: asking
+// must not bring a device up.
 at::DeviceAllocator* device_allocator(at::Device d) {
 	return at::getDeviceAllocator(d.type());
+}
+
+c10::CachingDeviceAllocator::DeviceStats stats_of(at::Device d) {
+	auto* allocator = device_allocator(d);
+	return allocator->initialized() ? allocator->getDeviceStats(d.index()) : c10::CachingDeviceAllocator::DeviceStats{};
 }
 
 }  // namespace
@@ -191,8 +199,7 @@ void bound(Args& a, Results&) {
 // device_memory(device) -> allocated, peak allocated, reserved, peak reserved,
 // allocation retries, out-of-memory events.
 void device_memory(Args& a, Results& r) {
-	auto device = a.device();
-	auto stats = device_allocator(device)->getDeviceStats(device.index());
+	auto stats = stats_of(a.device());
 	constexpr auto all = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 	r.integer(stats.allocated_bytes[all].current);
 	r.integer(stats.allocated_bytes[all].peak);
@@ -208,7 +215,31 @@ void reset_peak_memory(Args& a, Results&) {
 		host_peak.store(host_bytes.load());
 		return;
 	}
-	device_allocator(device)->resetPeakStats(device.index());
+	if (auto* allocator = device_allocator(device); allocator->initialized()) {
+		allocator->resetPeakStats(device.index());
+	}
+}
+
+void reset_accumulated_memory(Args& a, Results&) {
+	auto device = a.device();
+	if (auto* allocator = device_allocator(device); allocator->initialized()) {
+		allocator->resetAccumulatedStats(device.index());
+	}
+}
+
+// device_stats(device) -> all counters, in the order of statNames in torch/cuda/stats.go
+void device_stats(Args& a, Results& r) {
+	auto s = stats_of(a.device());
+	std::vector<int64_t> list;
+	auto add = [&](const c10::CachingAllocator::Stat& stat) { list.insert(list.end(), {stat.current, stat.peak, stat.allocated, stat.freed}); };
+	for (const auto* pools : {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes, &s.reserved_bytes, &s.active_bytes,
+	                          &s.inactive_split_bytes, &s.requested_bytes}) {
+		std::for_each(pools->begin(), pools->end(), add);
+	}
+	add(s.oversize_allocations);
+	add(s.oversize_segments);
+	list.insert(list.end(), {s.num_alloc_retries, s.num_ooms, s.num_sync_all_streams, s.num_device_alloc, s.num_device_free, s.max_split_size});
+	r.ints(list);
 }
 
 // empty_cache(device): gives free memory back to the device, or to the kernel. Every thread
@@ -218,13 +249,16 @@ void empty_cache(Args& a, Results&) {
 	if (device.is_cpu()) {
 		malloc_trim(0);
 	} else {
-		device_allocator(device)->emptyCache();
+		if (auto* allocator = device_allocator(device); allocator->initialized()) {
+			allocator->emptyCache();
+		}
 	}
 }
 
 // memory_info(device) -> free, total bytes on the card.
 void memory_info(Args& a, Results& r) {
 	auto device = a.device();
+	at::globalContext().lazyInitDevice(device.type());
 	auto [free_bytes, total_bytes] = device_allocator(device)->getMemoryInfo(device.index());
 	r.integer(static_cast<int64_t>(free_bytes));
 	r.integer(static_cast<int64_t>(total_bytes));

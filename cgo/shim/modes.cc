@@ -139,6 +139,11 @@ void enter_device(Args& a, Results& r) {
 	enter<Holding<c10::DeviceGuard>>(r, a.device());
 }
 
+// enter_stream(stream) -> guard: it is the current one of its device, which is the current device
+void enter_stream(Args& a, Results& r) {
+	enter<Holding<c10::StreamGuard>>(r, a.stream());
+}
+
 // capture_modes() -> modes; enter_modes(modes) -> guard; free_modes(modes)
 void capture_modes(Args&, Results& r) {
 	Unwatched unwatched(thread);

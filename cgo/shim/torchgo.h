@@ -85,10 +85,12 @@ typedef struct {
 /* The shim's only exported symbol. It is given the function that enters Go. */
 typedef const tg_api* (*tg_open_fn)(tg_callback callback);
 
-/* The table of the second shim, which needs libtorch_cuda: cuda/cuda.cc. */
+/* The table of the second shim, which needs libtorch_cuda: cuda/cuda.cc. The first shim
+ * looks for it when it is opened, and passes calls of entries on to it. */
 typedef struct {
 	uint32_t abi;
 	uint32_t torch_version;
+	const void* entries;  /* an array of tg::Entry: the CUDA_ENTRY lines of entries.def */
 } tg_cuda_api;
 
 typedef const tg_cuda_api* (*tg_cuda_open_fn)(void);

@@ -7,9 +7,11 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
+#include <c10/core/Stream.h>
 #include <c10/core/SymIntArrayRef.h>
 #include <c10/core/UndefinedTensorImpl.h>
 #include <c10/util/OptionalArrayRef.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include <array>
 #include <cstdint>
@@ -59,6 +61,15 @@ inline uint64_t release(at::Tensor&& t) {
 inline uint64_t device_word(at::Device d) {
 	return static_cast<uint64_t>(d.type()) << 8 | static_cast<uint8_t>(d.index());
 }
+
+// An object of the shim's own that a handle in Go owns: an event, a graph. It is counted
+// like a tensor, so that a handle need not know what it holds.
+template <class T>
+struct Object final : c10::intrusive_ptr_target {
+	T value;
+	template <class... A>
+	explicit Object(A&&... a) : value(std::forward<A>(a)...) {}
+};
 
 // Tags of a Scalar on the wire.
 enum class Tag : uint64_t { none = 0, number = 1, integer = 2, boolean = 3, complex = 4, natural = 5 };
@@ -206,6 +217,17 @@ struct Args {
 		}
 		return at::Device(static_cast<at::DeviceType>(w >> 8), index);
 	}
+	at::Stream stream() {
+		auto d = device();
+		return at::Stream(at::Stream::UNSAFE, d, integer());
+	}
+	// Another type than the handle was made with cannot come here: Go has a type for each.
+	template <class T>
+	T& object(const char* what) {
+		uint64_t w = next();
+		TORCH_CHECK_VALUE(w != 0, "the ", what, " is nil");
+		return static_cast<Object<T>*>(reinterpret_cast<c10::intrusive_ptr_target*>(w))->value;
+	}
 	std::optional<at::Generator> opt_generator() {
 		const uint64_t& w = *p++;
 		return w == 0 ? std::nullopt : std::optional<at::Generator>(reinterpret_cast<const at::Generator&>(w));
@@ -254,6 +276,18 @@ struct Results {
 	void integer(int64_t v) { put(word(v)); }
 	void number(double v) { put(word(v)); }
 	void boolean(bool v) { put(v ? 1 : 0); }
+	void device(at::Device d) { put(device_word(d)); }
+	void stream(const at::Stream& s) {
+		device(s.device());
+		integer(s.id());
+	}
+	template <class T, class... A>
+	T& object(A&&... a) {
+		auto made = c10::make_intrusive<Object<T>>(std::forward<A>(a)...);
+		T& value = made->value;
+		put(reinterpret_cast<uint64_t>(static_cast<c10::intrusive_ptr_target*>(made.release())));
+		return value;
+	}
 	void scalar(const at::Scalar& s);
 	void tensors(std::vector<at::Tensor>&& list);
 	void ints(at::IntArrayRef list);

@@ -2,9 +2,19 @@ package cuda
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/torch"
+)
+
+// What the error of [Unavailable] matches besides torch.ErrNoCUDA: its text says what to do.
+var (
+	ErrHidden          = cgo.ErrHidden          // CUDA_VISIBLE_DEVICES leaves none
+	ErrNoDriver        = cgo.ErrNoDriver        // NVIDIA's driver is not installed, or not in the container
+	ErrMissingLibrary  = cgo.ErrMissingLibrary  // libtorch is for the CPU alone, or lacks a library of CUDA's
+	ErrVersionMismatch = cgo.ErrVersionMismatch // the driver is too old, or the shim is for another libtorch
+	ErrNoDevice        = cgo.ErrNoDevice        // the driver finds no card
 )
 
 // IsAvailable tells whether there is a device that can be used.
@@ -13,38 +23,102 @@ func IsAvailable() bool { return DeviceCount() > 0 }
 // DeviceCount counts the CUDA devices that can be used; 0 without a driver.
 func DeviceCount() int { return torch.DeviceCount(torch.DeviceCUDA) }
 
-// Unavailable says why CUDA cannot be used: no driver, a libtorch without CUDA, a library
-// that is missing, no device. It is nil where CUDA works, and matches torch.ErrNoCUDA
-// otherwise.
+// Unavailable says why CUDA cannot be used and what to do about it. It is nil where CUDA
+// works; otherwise it matches torch.ErrNoCUDA and one of the errors above.
 func Unavailable() error { return torch.CheckDevice(torch.CUDA(0)) }
 
 // CurrentDevice is the device that "cuda" without a number means on this goroutine's
-// thread; torch.WithDevice changes it.
+// thread; [WithDevice] changes it.
 func CurrentDevice() int {
-	var c cgo.Call
-	c.Begin(cgo.OpCurrentDevice)
-	torch.RawDone(&c)
+	c := begin(cgo.OpCurrentDevice)
+	torch.RawDone(c)
 	return c.IntResult(0)
 }
 
-// Synchronize waits until the device has done all work that was submitted to it.
-func Synchronize(device int) { torch.Synchronize(torch.CUDA(device)) }
-
-// Versions are those of the libraries that libtorch was built with.
-type Versions struct {
-	CUDNN   int // 91900 is 9.19.0
-	Runtime int // 13000 is CUDA 13.0
+// WithDevice runs fn with another current device. The goroutine keeps its thread for that
+// time. There is no way to set it for good: goroutines change threads.
+func WithDevice(device int, fn func()) {
+	torch.WithDevice(torch.CUDA(resolve("with_device", device)), fn)
 }
 
-// LibraryVersions asks libtorch for the versions of cuDNN and the CUDA runtime.
+// Synchronize waits until the device has done all work that was submitted to it, on all
+// streams. -1 stands for the current device, here and wherever a device is asked for.
+func Synchronize(device int) {
+	torch.Synchronize(torch.CUDA(resolve("synchronize", device)))
+}
+
+// CanAccessPeer tells whether kernels of a device can read and write the memory of another
+// one. Copies between such devices go from one to the other directly; libtorch switches that on
+// with the first.
+func CanAccessPeer(device, other int) bool {
+	c := begin(cgo.OpDeviceAccessPeer)
+	for _, d := range []int{device, other} {
+		c.Code(int64(torch.CUDA(resolve("can_access_peer", d))) - 1)
+	}
+	torch.RawDone(c)
+	return c.BoolResult(0)
+}
+
+// Versions are those of the libraries in the process, and of the driver.
+type Versions struct {
+	CUDNNBuilt int // that libtorch was built with: 91900 is 9.19.0
+	CUDNN      int // that was loaded
+	Runtime    int // 13000 is CUDA 13.0
+	Driver     int // the newest CUDA that the driver can run
+}
+
+// LibraryVersions asks libtorch and the driver.
 func LibraryVersions() (Versions, error) {
 	if err := cgo.CUDAError(); err != nil {
 		return Versions{}, fmt.Errorf("torch/cuda: %w: %w", torch.ErrNoCUDA, err)
 	}
 	return torch.Try1(func() Versions {
-		var c cgo.Call
-		c.Begin(cgo.OpCudaVersions)
-		torch.RawDone(&c)
-		return Versions{CUDNN: c.IntResult(0), Runtime: c.IntResult(1)}
+		libraries, driver := begin(cgo.OpCudaVersions), begin(cgo.OpCudaDriverVersion)
+		torch.RawDone(libraries)
+		torch.RawDone(driver)
+		return Versions{libraries.IntResult(0), libraries.IntResult(1), libraries.IntResult(2), driver.IntResult(0)}
 	})
+}
+
+// begin starts a call of an entry that needs CUDA. Without it, it panics before libtorch can
+// answer with an assertion about something that is not there.
+func begin(op cgo.Op) *cgo.Call {
+	if err := cgo.CUDAError(); err != nil {
+		torch.Throw(op.String(), torch.KindNoCUDA, "%v: %v", torch.ErrNoCUDA, err)
+	}
+	var c cgo.Call
+	c.Begin(op)
+	return &c
+}
+
+// on runs an entry that takes a device.
+func on(op cgo.Op, device int, more ...func(*cgo.Call)) *cgo.Call {
+	c := begin(op)
+	c.Code(int64(torch.CUDA(resolve(op.String(), device))) - 1)
+	for _, put := range more {
+		put(c)
+	}
+	torch.RawDone(c)
+	return c
+}
+
+// resolve is the device's number, which has to be that of one.
+func resolve(op string, device int) int {
+	n := DeviceCount()
+	switch {
+	case n == 0:
+		torch.Throw(op, torch.KindNoCUDA, "%v", Unavailable())
+	case device < -1 || device >= n:
+		torch.Throw(op, torch.KindValue, "device %d does not exist; there are %d", device, n)
+	case device == -1:
+		return CurrentDevice()
+	}
+	return device
+}
+
+// lockThread runs fn on one thread.
+func lockThread(fn func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	fn()
 }

@@ -1,13 +1,25 @@
 // The second shim: what needs libtorch_cuda itself rather than the interfaces that
-// libtorch_cpu offers to it (graphs, memory pools, device properties, NCCL). It is opened
-// only where there is a driver, before the first call into libtorch, because libtorch
-// decides then whether CUDA exists. Its table grows by fields; so far it says only what
-// it was built for.
-#include <c10/cuda/CUDAMacros.h>
+// libtorch_cpu offers to it (device properties, the allocator's inside, graphs, pools). It
+// is opened only where there is a driver, before the first call into libtorch, because
+// libtorch decides then whether CUDA exists. Its entries are the CUDA_ENTRY lines of
+// entries.def; calls reach them through the first shim's door, with its error fence.
+#include "entries.h"
 
-#include "torchgo.h"
+namespace tg {
+namespace {
+
+const Entry entries[] = {
+#define ENTRY(name)
+#define CUDA_ENTRY(name) entry::name,
+#include "entries.def"
+#undef CUDA_ENTRY
+#undef ENTRY
+};
+
+}  // namespace
+}  // namespace tg
 
 extern "C" __attribute__((visibility("default"))) const tg_cuda_api* tg_cuda_open() {
-	static const tg_cuda_api api{TG_ABI, TG_TORCH_VERSION};
+	static const tg_cuda_api api{TG_ABI, TG_TORCH_VERSION, tg::entries};
 	return &api;
 }

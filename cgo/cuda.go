@@ -1,0 +1,101 @@
+package cgo
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Reasons why CUDA cannot be used, for errors.Is.
+var (
+	ErrHidden          = errors.New("CUDA is hidden from this process")
+	ErrNoDriver        = errors.New("there is no NVIDIA driver")
+	ErrMissingLibrary  = errors.New("a library is missing")
+	ErrVersionMismatch = errors.New("versions do not fit each other")
+	ErrNoDevice        = errors.New("there is no device")
+)
+
+const envVisible = "CUDA_VISIBLE_DEVICES"
+
+// CUDAError says why CUDA cannot be used in this process, or nil where it was loaded.
+func CUDAError() error {
+	if err := Load(); err != nil {
+		return err
+	}
+	return noCUDA
+}
+
+// openCUDA brings in the CUDA half where there is a driver, a CUDA build of libtorch and
+// its libraries; otherwise it says what is missing and the process runs on the CPU.
+func openCUDA(home, lib string) error {
+	if names, set := os.LookupEnv(envVisible); set && (names == "" || names == "-1") {
+		return hidden(names)
+	}
+	if err := openLibrary("libcuda.so.1", true, false); err != nil {
+		return fmt.Errorf("%w: %w; install NVIDIA's driver, or give the container the card (docker run --gpus all)", ErrNoDriver, err)
+	}
+	for _, name := range []string{"libc10_cuda.so", "libtorch_cuda.so"} {
+		path := filepath.Join(lib, name)
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("%w: the libtorch in %s is for the CPU alone, it has no %s; point $%s at one for CUDA, or unset it and run ./build.sh --cuda",
+				ErrMissingLibrary, lib, name, EnvTorch)
+		}
+		if err := openLibrary(path, true, true); err != nil {
+			return unopened(path, err, "run ./build.sh --cuda, which fetches CUDA's libraries, or point $"+EnvTorch+" at the torch of a Python that has them")
+		}
+	}
+	shim := filepath.Join(home, "lib", "libtorchgo_cuda.so")
+	if _, err := os.Stat(shim); err != nil {
+		return nil // tensors, streams and settings need only libtorch itself
+	}
+	info, err := openCUDAShim(shim)
+	if err != nil {
+		return unopened(shim, err, "build it for this libtorch with ./build.sh shim")
+	}
+	if err := info.check(shim, lib); err != nil {
+		return fmt.Errorf("%w: %w", ErrVersionMismatch, err)
+	}
+	return nil
+}
+
+func hidden(names string) error {
+	return fmt.Errorf("%w: %s is %q; unset it, or name devices in it: %s=0", ErrHidden, envVisible, names, envVisible)
+}
+
+// unopened says of a library that is there whether another is missing or does not fit it.
+func unopened(path string, err error, advice string) error {
+	reason := ErrVersionMismatch
+	if strings.Contains(err.Error(), "cannot open shared object file") {
+		reason = ErrMissingLibrary
+	}
+	return fmt.Errorf("%w: cannot open %s: %w; %s", reason, path, err, advice)
+}
+
+// What cudaGetDeviceCount answers where it finds none.
+const (
+	cudaInsufficientDriver = 35
+	cudaNoDevice           = 100
+	cudaDriverMismatch     = 803
+	cudaCompatUnsupported  = 804
+)
+
+// DeviceError says why libtorch counts no device where CUDA was loaded. libtorch keeps that
+// to itself; the CUDA runtime is asked once more.
+func DeviceError() error {
+	var c Call
+	c.Begin(OpCudaState)
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoDevice, err)
+	}
+	code, text := c.IntResult(0), c.Text(2)
+	switch code {
+	case cudaInsufficientDriver, cudaDriverMismatch, cudaCompatUnsupported:
+		return fmt.Errorf("%w: %s; update NVIDIA's driver (nvidia-smi shows which CUDA it can run), and restart after that", ErrVersionMismatch, text)
+	}
+	if names, set := os.LookupEnv(envVisible); set && code == cudaNoDevice {
+		return hidden(names)
+	}
+	return fmt.Errorf("%w: %s; nvidia-smi shows what the driver sees", ErrNoDevice, text)
+}

@@ -1,0 +1,76 @@
+// What the wire format does out of line. Both shims have it.
+#include "wire.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace tg {
+
+void missing(Args&, Results&) {
+	TORCH_CHECK_NOT_IMPLEMENTED(false, "this operator does not exist in libtorch ", TG_TORCH_VERSION / 10000, ".",
+	                            TG_TORCH_VERSION / 100 % 100);
+}
+
+void wild(const char* what, uint64_t w) {
+	TORCH_CHECK_VALUE(false, "there is no ", what, " number ", w);
+}
+
+// Word 0 stands for the list's length, the handles travel on the heap.
+void Results::tensors(std::vector<at::Tensor>&& list) {
+	std::vector<uint64_t> handles;
+	handles.reserve(list.size());
+	for (auto& t : list) {
+		handles.push_back(release(std::move(t)));
+	}
+	words(handles);
+}
+
+void Results::ints(at::IntArrayRef list) {
+	words({list.begin(), list.end()});
+}
+
+void Results::words(const std::vector<uint64_t>& list) {
+	put(list.size());
+	auto heap = static_cast<uint64_t*>(std::malloc(list.size() * sizeof(uint64_t) + 1));
+	if (heap == nullptr) {
+		throw std::bad_alloc();
+	}
+	std::copy(list.begin(), list.end(), heap); // not memcpy, to which an empty list would hand nullptr
+	f->more = reinterpret_cast<uint64_t>(heap);
+}
+
+void Results::string(std::string_view s) {
+	put(s.size());
+	auto heap = static_cast<char*>(std::malloc(s.size() + 1));
+	if (heap == nullptr) {
+		throw std::bad_alloc();
+	}
+	std::copy(s.begin(), s.end(), heap);
+	f->more = reinterpret_cast<uint64_t>(heap);
+}
+
+void Results::scalar(const at::Scalar& s) {
+	if (s.isComplex()) {
+		put(static_cast<uint64_t>(Tag::complex));
+		number(s.toComplexDouble().real());
+		number(s.toComplexDouble().imag());
+		return;
+	}
+	if (s.isBoolean()) {
+		put(static_cast<uint64_t>(Tag::boolean));
+		boolean(s.toBool());
+	} else if (s.isFloatingPoint()) {
+		put(static_cast<uint64_t>(Tag::number));
+		number(s.toDouble());
+	} else if (s.type() == at::kUInt64) {  // past what an int64 can hold
+		put(static_cast<uint64_t>(Tag::natural));
+		put(s.toUInt64());
+	} else {
+		put(static_cast<uint64_t>(Tag::integer));
+		integer(s.toLong());
+	}
+	put(0);
+}
+
+}  // namespace tg

@@ -1,0 +1,167 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// GraphedOptions are the rarer arguments of [Graphed].
+type GraphedOptions struct {
+	Device int    // where the step runs; default 0
+	Warmup int    // runs before the capture, at least 2; default 3
+	Pool   PoolID // shared with other graphs; default: one of its own
+}
+
+// Step is a function that was or will be captured as a graph. It may be used from one
+// goroutine at a time.
+type Step struct {
+	fn       func([]torch.Tensor) []torch.Tensor
+	device   torch.Device
+	warm     int // runs that are left before the capture
+	rec      recorder
+	in, out  []torch.Tensor
+	captured bool
+	closed   bool
+}
+
+// recorder is what a Step does with a graph. The tests have one without a card.
+type recorder interface {
+	warm(fn func())          // runs fn beside the current stream
+	capture(fn func()) error // records fn
+	replay()
+	close()
+}
+
+// Graphed makes a step that is computed as usual the first few times, then captured, and from
+// then on replayed: inputs are copied into those of the capture, one call submits everything.
+// The results are the same bits. The step may be inference, or all of training:
+//
+//	step := cuda.Graphed(func(in []torch.Tensor) []torch.Tensor {
+//		var loss torch.Tensor
+//		amp.Autocast(dev, 0, func() { loss = F.CrossEntropy(model.Forward(in[0]), in[1], nil) })
+//		scaler.Scale(loss).Backward()
+//		scaler.Step(opt)
+//		opt.ZeroGrad()
+//		return []torch.Tensor{loss}
+//	}, nil)
+//	defer step.Close()
+//	for … {
+//		out, err := step.Run(images, labels)
+//
+// The step may not look at values: [ErrNotCapturable] says what did. Each run is one step, those
+// before the capture too. Numbers in Go are those of the capture: a learning rate that changes
+// has to be a tensor (see optim.Group). It panics with a *torch.Error where there is no CUDA.
+func Graphed(step func(inputs []torch.Tensor) []torch.Tensor, o *GraphedOptions) *Step {
+	if o == nil {
+		o = &GraphedOptions{}
+	}
+	rec := &graphRecorder{graph: NewGraph(nil), side: NewStream(o.Device, nil), pool: o.Pool}
+	return newStep(step, o, torch.CUDA(o.Device), rec)
+}
+
+func newStep(fn func([]torch.Tensor) []torch.Tensor, o *GraphedOptions, device torch.Device, rec recorder) *Step {
+	const usual, least = 3, 2 // optimizers make their state in the first run and arrange it in the second
+	warm := usual
+	if o.Warmup > 0 {
+		warm = max(least, o.Warmup)
+	}
+	return &Step{fn: fn, device: device, warm: warm, rec: rec}
+}
+
+// Run computes the step. The inputs may lie on the host, pinned at best, or on the device; their
+// shapes and dtypes have to be those of the first run. The outputs belong to the step, have no
+// history, and hold until the next run: copy what is to last. An error of the step is returned.
+func (s *Step) Run(inputs ...torch.Tensor) ([]torch.Tensor, error) {
+	if s.closed {
+		return nil, errors.New("torch/cuda: the step was closed")
+	}
+	err := torch.Try(func() { s.take(inputs) })
+	switch {
+	case err != nil:
+	case s.warm > 0:
+		s.warm--
+		err = torch.Try(func() { s.rec.warm(s.compute) })
+	case !s.captured:
+		if err = s.rec.capture(s.compute); err == nil {
+			s.captured = true
+			err = torch.Try(s.rec.replay)
+		}
+	default:
+		err = torch.Try(s.rec.replay)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(s.out), nil
+}
+
+// Captured tells whether the step has become a graph.
+func (s *Step) Captured() bool { return s.captured }
+
+// Close frees the graph, its inputs and outputs.
+func (s *Step) Close() {
+	if !s.closed {
+		s.closed = true
+		s.rec.close()
+		torch.Close(s.in...)
+		torch.Close(s.out...)
+	}
+}
+
+// take copies the inputs to where the step reads them.
+func (s *Step) take(inputs []torch.Tensor) {
+	if s.in == nil {
+		torch.NoGrad(func() {
+			torch.Unscoped(func() {
+				for _, x := range inputs {
+					s.in = append(s.in, x.To(s.device, torch.Copy))
+				}
+			})
+		})
+	}
+	if len(inputs) != len(s.in) {
+		torch.Throw("graphed", torch.KindValue, "the step was begun with %d inputs, got %d", len(s.in), len(inputs))
+	}
+	torch.NoGrad(func() {
+		for i, x := range inputs {
+			if old := s.in[i]; x.DType() != old.DType() || !slices.Equal(x.Shape(), old.Shape()) {
+				torch.Throw("graphed", torch.KindValue, "input %d is %s, the step was begun with %s", i, kindOf(x), kindOf(old))
+			}
+			s.in[i].CopyInPlace(x, torch.CopyOptions{NonBlocking: true})
+		}
+	})
+}
+
+func kindOf(x torch.Tensor) string { return fmt.Sprintf("%v%v", x.DType(), x.Shape()) }
+
+// compute runs the function, and keeps its results in place of those of before.
+func (s *Step) compute() {
+	var results []torch.Tensor
+	torch.Scope(func() {
+		for _, y := range s.fn(s.in) {
+			results = append(results, y.Detach().Keep())
+		}
+	})
+	torch.Close(s.out...)
+	s.out = results
+}
+
+// graphRecorder captures on a stream of its own. The runs before are on the same one: where
+// gradients are added up is settled there.
+type graphRecorder struct {
+	graph *Graph
+	side  Stream
+	pool  PoolID
+}
+
+func (r *graphRecorder) warm(fn func()) { around(r.side, fn) }
+
+func (r *graphRecorder) capture(fn func()) error {
+	return r.graph.Capture(fn, &CaptureOptions{Pool: r.pool, Stream: r.side})
+}
+
+func (r *graphRecorder) replay() { r.graph.Replay() }
+func (r *graphRecorder) close()  { r.graph.Close() }
