@@ -8,7 +8,6 @@
 #include <c10/util/Exception.h>
 #include <malloc.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <tuple>

@@ -29,7 +29,7 @@ func (t *trainer) test(ctx context.Context, p *pass) error {
 			return err
 		}
 		p.gotData()
-		images, labels := t.prepare(batch)
+		images, labels := t.prepare(batch.Input, batch.Target)
 		var scores, loss torch.Tensor
 		amp.Autocast(t.device, t.ampDType, func() {
 			scores = t.model.Forward(images)

@@ -69,6 +69,9 @@ func setUp(c *config) error {
 	if err := torch.CheckDevice(c.device); err != nil {
 		return err
 	}
+	if c.graph && !c.device.IsCUDA() {
+		return cli.Usagef("-graph needs a CUDA device, this run is on the %v", c.device)
+	}
 	c.settle()
 	if c.threads > 0 {
 		torch.SetNumThreads(c.threads)

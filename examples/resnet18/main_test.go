@@ -80,6 +80,7 @@ func TestWhatIsMissing(t *testing.T) {
 	if cuda.Unavailable() != nil {
 		requireFails(t, 1, "CUDA", "-device", "cuda", "-synthetic")
 		requireFails(t, 1, "CUDA", "-device", "cuda:1", "-synthetic")
+		requireFails(t, 2, "-graph needs a CUDA device, this run is on the cpu", "-graph", "-synthetic")
 	}
 	requireFails(t, 1, "data folder", "-device", "cpu", "-data", t.TempDir()+"/absent")
 	damaged := t.TempDir() + "/cifar-10-batches-bin"
@@ -94,7 +95,7 @@ func TestHelp(t *testing.T) {
 	out := new(bytes.Buffer)
 	err := command(t.Context(), []string{"-h"}, out)
 	require.Zero(t, cli.ExitCode(err))
-	for _, name := range strings.Fields("amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark deterministic resume e synthetic save threads") {
+	for _, name := range strings.Fields("amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark deterministic graph resume e synthetic save threads") {
 		require.Contains(t, out.String(), "  -"+name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/libtorch-go/libtorch/amp"
 	"github.com/libtorch-go/libtorch/examples/internal/cli"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -30,6 +31,7 @@ type trainer struct {
 	opt       *optim.SGD
 	sched     *lr.Schedule
 	scaler    *amp.GradScaler
+	graph     *cuda.Step   // of a whole batch, with -graph
 	mean, std torch.Tensor // of the pixels, for each colour
 
 	epoch, batch int     // where training stands: the next batch is this one
@@ -56,6 +58,9 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	t.scaler = amp.NewGradScaler(t.device, &amp.GradScalerOptions{DType: t.ampDType})
 	t.mean = torch.FromSlice([]float32{125.3, 123.0, 113.9}).To(t.device)
 	t.std = torch.FromSlice([]float32{63.0, 62.1, 66.7}).To(t.device)
+	if c.graph {
+		t.graph = cuda.Graphed(t.step, &cuda.GraphedOptions{Device: max(0, t.device.Index())})
+	}
 	if t.resume != "" {
 		if err := t.load(t.resume); err != nil {
 			t.Close()
@@ -67,6 +72,9 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 
 // Close frees all that the run holds but the images.
 func (t *trainer) Close() {
+	if t.graph != nil {
+		t.graph.Close()
+	}
 	nn.Close(t.model)
 	t.opt.Close()
 	t.scaler.Close()
@@ -120,18 +128,13 @@ func (t *trainer) trainEpoch(ctx context.Context) error {
 			return err
 		}
 		p.gotData()
-		images, labels := t.prepare(batch)
-		var scores, loss torch.Tensor
-		amp.Autocast(t.device, t.ampDType, func() {
-			scores = t.model.Forward(images)
-			loss = F.CrossEntropy(scores, labels, nil)
-		})
-		t.scaler.Scale(loss).Backward()
-		t.scaler.Step(t.opt)
-		t.opt.ZeroGrad()
+		out, err := t.trainBatch(batch)
+		if err != nil {
+			return err
+		}
 		t.sched.Step()
 		t.batch++
-		p.add(loss, scores, labels)
+		p.add(out[0], out[1], out[2])
 	}
 	torch.Synchronize(t.device)
 	t.trained += p.images
@@ -139,10 +142,40 @@ func (t *trainer) trainEpoch(ctx context.Context) error {
 	return nil
 }
 
+// trainBatch makes a training step, by way of the graph where there is one and the batch is a
+// whole one. It returns what step does.
+func (t *trainer) trainBatch(b data.Batch) ([]torch.Tensor, error) {
+	if t.graph == nil || b.Input.Size(0) != t.Batch {
+		return t.step([]torch.Tensor{b.Input, b.Target}), nil
+	}
+	for _, group := range t.opt.ParamGroups() {
+		group.WriteLR() // the schedule has changed it
+	}
+	out, err := t.graph.Run(b.Input, b.Target)
+	if err != nil {
+		return nil, err
+	}
+	return []torch.Tensor{out[0].Clone(), out[1], out[2]}, nil // the meters keep the loss for a while
+}
+
+// step trains on images and labels, and returns the loss, the scores and the labels.
+func (t *trainer) step(in []torch.Tensor) []torch.Tensor {
+	images, labels := t.prepare(in[0], in[1])
+	var scores, loss torch.Tensor
+	amp.Autocast(t.device, t.ampDType, func() {
+		scores = t.model.Forward(images)
+		loss = F.CrossEntropy(scores, labels, nil)
+	})
+	t.scaler.Scale(loss).Backward()
+	t.scaler.Step(t.opt)
+	t.opt.ZeroGrad()
+	return []torch.Tensor{loss, scores, labels}
+}
+
 // prepare brings a batch to the device, in the form that the network wants.
-func (t *trainer) prepare(b data.Batch) (images, labels torch.Tensor) {
-	images = b.Input.To(t.device, torch.NonBlocking).To(torch.Float32, t.format())
-	return transforms.Normalize(images, t.mean, t.std), b.Target.To(t.device, torch.NonBlocking)
+func (t *trainer) prepare(input, target torch.Tensor) (images, labels torch.Tensor) {
+	images = input.To(t.device, torch.NonBlocking).To(torch.Float32, t.format())
+	return transforms.Normalize(images, t.mean, t.std), target.To(t.device, torch.NonBlocking)
 }
 
 // stopped is what to tell of an error in the middle of an epoch. After a signal the state of

@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"vision/datasets"},
 	{"examples/internal/cli", "examples/internal/clitest", "examples/internal/meter"},
 	{"examples/internal/"},
-	{"examples/", "bench", "bench/", "compat", "compat/", "internal/reliability/"},
+	{"examples/", "bench", "bench/", "compat", "compat/", "internal/reliability/", "internal/gpusuite", "internal/gpusuite/"},
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.

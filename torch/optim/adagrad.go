@@ -62,8 +62,12 @@ func adagrad(b *batch, lr float64, o *AdagradOptions) {
 		steps := b.columns[0]
 		steps.AddScalarInPlace(1)
 		below(func() {
-			aten.FusedAdagradInPlace(b.params, b.grads, b.state[1], b.state[0], lr, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize,
-				aten.FusedAdagradOptions{GradScale: b.scale, FoundInf: b.found})
+			scaling := aten.FusedAdagradOptions{GradScale: b.scale, FoundInf: b.found}
+			if rate := b.group.rate; rate.Defined() {
+				aten.FusedAdagradTensorLRInPlace(b.params, b.grads, b.state[1], b.state[0], rate, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize, scaling)
+				return
+			}
+			aten.FusedAdagradInPlace(b.params, b.grads, b.state[1], b.state[0], lr, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize, scaling)
 		})
 		if b.found.Defined() { // a step that was skipped does not count
 			steps.SubInPlace(b.found)

@@ -104,13 +104,22 @@ func (a *Adam) fuse(b *batch, lr float64, o *AdamOptions) {
 	if o.AMSGrad {
 		largest = b.state[3]
 	}
-	if a.decoupled {
+	rate, scaling := b.group.rate, aten.FusedAdamOptions{GradScale: b.scale, FoundInf: b.found}
+	decoupled := aten.FusedAdamWOptions(scaling)
+	switch {
+	case a.decoupled && rate.Defined():
+		aten.FusedAdamWTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
+			o.AMSGrad, o.Maximize, decoupled)
+	case a.decoupled:
 		aten.FusedAdamWInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
-			o.AMSGrad, o.Maximize, aten.FusedAdamWOptions{GradScale: b.scale, FoundInf: b.found})
-		return
+			o.AMSGrad, o.Maximize, decoupled)
+	case rate.Defined():
+		aten.FusedAdamTensorLRInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], rate, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
+			o.AMSGrad, o.Maximize, scaling)
+	default:
+		aten.FusedAdamInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
+			o.AMSGrad, o.Maximize, scaling)
 	}
-	aten.FusedAdamInPlace(b.params, b.grads, b.state[1], b.state[2], largest, b.state[0], lr, o.Betas[0], o.Betas[1], *o.WeightDecay, *o.Eps,
-		o.AMSGrad, o.Maximize, aten.FusedAdamOptions{GradScale: b.scale, FoundInf: b.found})
 }
 
 func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {

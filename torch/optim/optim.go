@@ -41,8 +41,25 @@ type Group struct {
 	InitialLR float64 // what a schedule started from; 0 where there is none
 	Options   any     // a pointer to the optimizer's options: *[SGDOptions] of an SGD, and so on
 
-	batches []*batch // of the last step
+	rate    torch.Tensor // LR, once LRTensor was asked for
+	batches []*batch     // of the last step
 }
+
+// LRTensor has the fused kernels of the group read the learning rate from a tensor, which it
+// returns: one float32 beside the parameters, with LR in it. A step that was captured in a
+// graph then follows LR, if [Group.WriteLR] is called whenever that has changed. The tensor is
+// the group's.
+func (g *Group) LRTensor() torch.Tensor {
+	if !g.rate.Defined() {
+		torch.Unscoped(func() {
+			g.rate = torch.TensorOptions{DType: torch.Float32, Device: g.Params[0].Device()}.Full(nil, g.LR)
+		})
+	}
+	return g.rate
+}
+
+// WriteLR writes LR into the tensor of [Group.LRTensor].
+func (g *Group) WriteLR() { g.LRTensor().FillInPlace(g.LR) }
 
 // base is what all optimizers have in common.
 type base struct {
@@ -107,6 +124,8 @@ func (b *base) Close() {
 	clear(b.state)
 	for _, g := range b.groups {
 		g.forget()
+		g.rate.Close()
+		g.rate = torch.Tensor{}
 	}
 }
 
@@ -120,6 +139,7 @@ func (b *base) step(kernel func(*Group, *batch)) {
 					b.divide(g, grads)
 				}
 				for _, batch := range g.batches {
+					b.want(batch.fused || !g.rate.Defined(), "only fused kernels read the learning rate from a tensor")
 					kernel(g, batch)
 				}
 			}

@@ -20,7 +20,9 @@ void append(std::vector<uint64_t>& list, const char (&bytes)[N]) {
 	static_assert(N % sizeof(uint64_t) == 0);
 	uint64_t words[N / sizeof(uint64_t)];
 	std::memcpy(words, bytes, N);
-	list.insert(list.end(), std::begin(words), std::end(words));
+	for (uint64_t w : words) {
+		list.push_back(w);
+	}
 }
 
 }  // namespace
