@@ -37,12 +37,33 @@ func newCrew(t *testing.T) *crew {
 	return c
 }
 
+// The cases of a card, by way of the CPU: both sides compute the same. Full training steps would
+// take too long here.
+func TestCardCasesAgree(t *testing.T) {
+	t.Setenv(deviceVariable, "cpu")
+	c := newCrew(t)
+	compared := 0
+	for _, b := range catalogue {
+		if b.group != cardGroup || strings.Contains(b.name, "training") {
+			continue
+		}
+		task, err := c.newTask(b, 1)
+		require.NoError(t, err)
+		require.NoError(t, task.check())
+		compared++
+	}
+	require.Equal(t, 2, compared)
+}
+
 func TestSidesAgree(t *testing.T) {
 	c := newCrew(t)
 	var tasks []*task
 	for _, b := range catalogue {
 		if b.group == trainingGroup {
 			continue // TestResNet18FiftySteps compares these
+		}
+		if b.group == cardGroup {
+			continue // TestCardCasesAgree, on the CPU
 		}
 		b.n = 2
 		task, err := c.newTask(b, 1)

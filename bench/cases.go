@@ -25,11 +25,12 @@ const (
 	optimizerGroup group = "optimizer steps"
 	smallGroup     group = "small training steps"
 	trainingGroup  group = "training steps"
+	cardGroup      group = "on a card"
 	startGroup     group = "start"
 )
 
 // catalogue lists all cases in the order of the report.
-var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases())
+var catalogue = concat(tinyCases(), optimizerCases(), mlpCases(), trainingCases(), cardCases())
 
 func concat(lists ...[]benchmark) (all []benchmark) {
 	for _, list := range lists {

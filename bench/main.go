@@ -23,6 +23,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"github.com/libtorch-go/libtorch/torch/cuda"
 )
 
 type options struct {
@@ -31,6 +33,7 @@ type options struct {
 	threads []int
 	results string
 	quick   bool
+	card    bool
 }
 
 func main() {
@@ -55,10 +58,11 @@ func parse() (o options, err error) {
 	only := flag.String("run", "", "measure only the cases whose names match this regular expression")
 	rounds := flag.Int("rounds", 30, "rounds of every case; training steps make a third")
 	quick := flag.Bool("quick", false, "a few rounds, to see that it works")
+	onCard := flag.Bool("cuda", false, "measure the cases on the first CUDA card, instead of those on the CPU")
 	threads := flag.String("threads", "1,2", "numbers of threads for the training steps")
 	results := flag.String("results", "", "folder for the results as JSON; a full run writes to bench/results")
 	flag.Parse()
-	o = options{rounds: *rounds, quick: *quick, results: *results}
+	o = options{rounds: *rounds, quick: *quick, results: *results, card: *onCard}
 	if o.quick {
 		o.rounds = 4
 	}
@@ -88,6 +92,11 @@ func parse() (o options, err error) {
 
 // run measures, prints and writes.
 func run(o options) (err error) {
+	if o.card {
+		if err := cuda.Unavailable(); err != nil {
+			return fmt.Errorf("bench: -cuda: %w", err)
+		}
+	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
@@ -134,12 +143,20 @@ func (c *crew) measure(o options) (*report, error) {
 	if err := c.close(); err != nil {
 		return nil, err
 	}
+	if o.card {
+		r.Machine = cuda.DeviceProperties(0).String() + "; " + r.Machine
+		return r, nil
+	}
 	return r, c.rest(r, o)
 }
 
 // times compares times, one group of cases after the other.
 func (c *crew) times(r *report, o options) error {
-	for _, g := range []group{tinyGroup, optimizerGroup, smallGroup, trainingGroup} {
+	groups := []group{tinyGroup, optimizerGroup, smallGroup, trainingGroup}
+	if o.card {
+		groups = []group{cardGroup}
+	}
+	for _, g := range groups {
 		threads, rounds := []int{1}, o.rounds
 		if g == trainingGroup {
 			threads, rounds = o.threads, max(2, o.rounds/3)

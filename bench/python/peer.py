@@ -17,12 +17,13 @@ import traceback
 
 import torch
 
+import cuda_cases
 import mlp
 import optimizers
 import resnet
 import tiny
 
-MAKERS = {**tiny.CASES, **optimizers.CASES, **mlp.CASES, **resnet.CASES}
+MAKERS = {**tiny.CASES, **optimizers.CASES, **mlp.CASES, **resnet.CASES, **cuda_cases.CASES}
 
 
 class Peer:

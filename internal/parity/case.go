@@ -68,7 +68,8 @@ type tensorDesc struct {
 	Layout    string // "" is strided, "meta" strided and without elements
 	Parts     []tensorDesc
 	Coalesced bool
-	Shared    bool // with others of the case that have the same Storage
+	Device    string // "" is the CPU
+	Shared    bool   // with others of the case that have the same Storage
 	Offset    int
 }
 
@@ -140,11 +141,11 @@ func (c *chunk) plain(d tensorDesc) torch.Tensor {
 }
 
 func (c *chunk) strided(d tensorDesc, dtype torch.DType) torch.Tensor {
-	raw := c.storages[d.Storage]
+	raw, device := c.storages[d.Storage], d.device()
 	if len(raw) == 0 {
-		return torch.TensorOptions{DType: dtype}.EmptyStrided(d.Shape, d.Stride)
+		return torch.TensorOptions{DType: dtype, Device: device}.EmptyStrided(d.Shape, d.Stride)
 	}
-	flat := torch.FromBytes(raw, dtype, -1)
+	flat := torch.FromBytes(raw, dtype, -1).To(device)
 	if d.Shared {
 		if first, ok := c.shared[d.Storage]; ok {
 			flat = first
@@ -159,6 +160,13 @@ func (c *chunk) strided(d tensorDesc, dtype torch.DType) torch.Tensor {
 		t = torch.Call("_neg_view", t)[0].(torch.Tensor)
 	}
 	return t
+}
+
+func (d tensorDesc) device() torch.Device {
+	if d.Device == "" {
+		return torch.CPU
+	}
+	return must(torch.ParseDevice(d.Device))
 }
 
 var layouts = map[string]torch.Layout{

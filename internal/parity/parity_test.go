@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -33,14 +34,9 @@ func quiet(t *testing.T) {
 	t.Cleanup(func() { torch.OnWarning(nil) })
 }
 
-// TestCalls makes every recorded call again.
-func TestCalls(t *testing.T) {
-	torchtest.NoLeaks(t)
-	quiet(t)
-	o := Options{Mode: "calls", Names: *names, Samples: 2, Inner: 2, DTypes: strings.Split(*dtypes, ",")}
-	if *full {
-		o.Samples, o.Inner = 0, 8
-	}
+// again makes recorded calls again, and fails the test for each difference.
+func again(t *testing.T, o Options) *Coverage {
+	t.Helper()
 	v := NewCoverage()
 	for e, c := range Record(t, o) {
 		v.Add(e, c)
@@ -54,6 +50,36 @@ func TestCalls(t *testing.T) {
 	for what, why := range v.Left {
 		t.Logf("left out: %s: %s", what, why)
 	}
+	return v
+}
+
+// TestCallsOnCUDA makes calls on a card that Python recorded on the same one, both with kernels
+// that give the same bits each time.
+func TestCallsOnCUDA(t *testing.T) {
+	if err := cuda.Unavailable(); err != nil {
+		t.Skip(err)
+	}
+	torchtest.NoLeaks(t)
+	quiet(t)
+	t.Setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+	cuda.With(cuda.Settings{Deterministic: cuda.On, DeterministicAlgorithms: cuda.On}, func() {
+		v := again(t, Options{Mode: "calls", Names: *names, Samples: 2, Inner: 2, Device: "cuda", DTypes: []string{"", "bfloat16", "float16"}})
+		if *names == "" {
+			require.GreaterOrEqual(t, len(v.Ops), 500, "operators")
+		}
+	})
+}
+
+// TestCalls makes every recorded call again.
+func TestCalls(t *testing.T) {
+	torchtest.NoLeaks(t)
+	quiet(t)
+	o := Options{Mode: "calls", Names: *names, Samples: 2, Inner: 2, DTypes: strings.Split(*dtypes, ",")}
+	if *full {
+		o.Samples, o.Inner = 0, 8
+	}
+	v := again(t, o)
+	checked, _, _, _ := v.Totals()
 	if *names == "" {
 		require.GreaterOrEqual(t, checked, 600, "names of op_db")
 		require.GreaterOrEqual(t, len(v.Ops), 760, "operators")

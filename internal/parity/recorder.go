@@ -2,6 +2,7 @@ package parity
 
 import (
 	"bufio"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,7 @@ type Options struct {
 	Names   string   // regular expression on the entries' names
 	Samples int      // of each entry in the first of its dtypes; 0 is all. In the others it is two
 	Inner   int      // calls of each operator that others make; 0 is none
+	Device  string   // "cpu" where empty, or "cuda"
 	DTypes  []string // "" is float32, or what the entry has; none is that
 }
 
@@ -56,7 +58,7 @@ func Record(t testing.TB, o Options) iter.Seq2[Entry, *chunk] {
 	path, dir := script(t, "record.py"), t.TempDir()
 	return func(yield func(Entry, *chunk) bool) {
 		cmd := peer.Command(t, path, dir, "--mode", o.Mode, "--names", o.Names, "--dtypes", strings.Join(o.DTypes, ","),
-			"--samples", strconv.Itoa(o.Samples), "--inner", strconv.Itoa(o.Inner))
+			"--samples", strconv.Itoa(o.Samples), "--inner", strconv.Itoa(o.Inner), "--device", cmp.Or(o.Device, "cpu"))
 		cmd.Env = append(cmd.Env, "TORCH_CPP_LOG_LEVEL=ERROR") // warnings that are not Python's
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()

@@ -175,7 +175,7 @@ func seedLike(t torch.Tensor) torch.Tensor {
 	if t.IsComplex() {
 		seeds = torch.Complex(seeds, torch.FromSlice(im))
 	}
-	return seeds.To(t.DType()).Reshape(t.Shape()...)
+	return seeds.To(t.Device(), t.DType()).Reshape(t.Shape()...)
 }
 
 func tensorsIn(list []any) []torch.Tensor {
@@ -266,6 +266,9 @@ func (c *chunk) sameTensor(want tensorDesc, got torch.Tensor, elements compare) 
 	}
 	if got.Layout() != torch.Strided {
 		return fmt.Sprintf("got layout %v, want strided", got.Layout())
+	}
+	if got.Device() != want.device() {
+		return fmt.Sprintf("got it on %v, want %v", got.Device(), want.device())
 	}
 	if !slices.Equal(got.Stride(), want.Stride) {
 		return fmt.Sprintf("got strides %v, want %v", got.Stride(), want.Stride)

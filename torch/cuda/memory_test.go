@@ -1,7 +1,7 @@
 package cuda_test
 
 import (
-	"encoding/binary"
+	endian "encoding/binary"
 	"encoding/json"
 	"math"
 	"os"
@@ -52,11 +52,11 @@ func picture(items ...any) string {
 	for _, item := range items {
 		switch v := item.(type) {
 		case int:
-			b = binary.LittleEndian.AppendUint64(b, uint64(v))
+			b = endian.LittleEndian.AppendUint64(b, uint64(v))
 		case float64:
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+			b = endian.LittleEndian.AppendUint64(b, math.Float64bits(v))
 		case string:
-			b = append(binary.LittleEndian.AppendUint64(b, uint64(len(v))), v...)
+			b = append(endian.LittleEndian.AppendUint64(b, uint64(len(v))), v...)
 		}
 	}
 	return string(b)
@@ -101,7 +101,7 @@ func TestSnapshot(t *testing.T) {
 
 func TestProperties(t *testing.T) {
 	words := make([]uint64, 34, 55)
-	words[0], words[1] = binary.LittleEndian.Uint64([]byte("NVIDIA H")), binary.LittleEndian.Uint64([]byte("200\x00junk"))
+	words[0], words[1] = endian.LittleEndian.Uint64([]byte("NVIDIA H")), endian.LittleEndian.Uint64([]byte("200\x00junk"))
 	words[32], words[33] = 0x0706050403020100, 0x0f0e0d0c0b0a0908
 	for i := range 18 {
 		words = append(words, uint64(i+1))

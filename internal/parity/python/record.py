@@ -1,6 +1,6 @@
 """Records the operator calls that PyTorch's own test database makes, and what they give.
 
-    python record.py DIR [--names REGEXP] [--samples N] [--dtypes D,D] [--mode calls|errors]
+    python record.py DIR [--names REGEXP] [--samples N] [--dtypes D,D] [--device cpu|cuda] [--mode calls|errors]
 
 Writes DIR/NNNN.safetensors for each entry of op_db and prints a line of JSON when it is
 complete: {"name", "dtype", "file", ...}. The file's metadata has the cases; its tensors are storages,
@@ -114,7 +114,7 @@ def seeds(t):
     v = (n % 7 - 3) / 4 + 0.125
     if t.dtype.is_complex:
         v = torch.complex(v, (n % 5 - 2) / 4)
-    return v.to(t.dtype).reshape(t.shape)
+    return v.to(t.device, t.dtype).reshape(t.shape)
 
 
 def tensors_in(v):
@@ -178,11 +178,13 @@ def grads(chunk, case, leaves, out):
 def dump_out(chunk, v):
     """A result: of a tensor the strides and the elements in order."""
     if isinstance(v, torch.Tensor):
-        if v.layout == torch.strided and v.device.type == "cpu" and not v.is_quantized:
+        if v.layout == torch.strided and v.device.type in ("cpu", "cuda") and not v.is_quantized:
             stride = list(v.stride())
             v = v.detach().resolve_conj().resolve_neg()
             d = {"dtype": str(v.dtype)[6:], "shape": list(v.shape), "stride": stride}
             d["storage"] = chunk.storage(v)
+            if v.is_cuda:
+                d["device"] = "cuda:0"
             return {"tensor": d}
         return {"tensor": dump_tensor(chunk, v.detach())}
     if isinstance(v, (list, tuple)):
@@ -211,25 +213,25 @@ def database(pattern):
 PREFERRED = [torch.float32, torch.float64, torch.complex64, torch.int64, torch.bool]
 
 
-def dtypes_of(op, wanted):
+def dtypes_of(op, wanted, device):
     """The dtypes to record an entry in; "" is the first of PREFERRED that it has."""
-    have = op.supported_dtypes("cpu")
+    have = op.supported_dtypes(device)
     first = next((d for d in PREFERRED if d in have), None) or min(have, key=str, default=None)
     got = [getattr(torch, w) if w else first for w in wanted]
     return [d for d in dict.fromkeys(got) if d in have]
 
 
-def samples(op, dtype, limit):
+def samples(op, dtype, limit, device):
     torch.manual_seed(SEED)
     needs = op.supports_autograd and (dtype.is_floating_point or dtype.is_complex)
-    it = iter(op.sample_inputs("cpu", dtype, requires_grad=needs))
+    it = iter(op.sample_inputs(device, dtype, requires_grad=needs))
     return [s for s, _ in zip(it, range(limit))] if limit else list(it)
 
 
 def calls(op, dtype, limit, opts, chunk, seen):
     rec = Recorder(chunk, opts.inner, seen)
     count = 0
-    for s in samples(op, dtype, limit):
+    for s in samples(op, dtype, limit, opts.device):
         count += 1
         torch.manual_seed(SEED)
         rec.inner = False
@@ -307,11 +309,14 @@ def describe(s):
 def run(opts):
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    if opts.device == "cuda":  # kernels that give the same bits each time, as TestCallsOnCUDA has them
+        torch.use_deterministic_algorithms(True)
+        torch.backends.cudnn.deterministic = True
     seen = {}
     for i, (name, op) in enumerate(database(opts.names)):
-        dtypes = dtypes_of(op, opts.dtypes.split(","))
+        dtypes = dtypes_of(op, opts.dtypes.split(","), opts.device)
         if not dtypes:
-            print(json.dumps({"name": name, "op": op.name, "failed": "it has no such dtype on the CPU"}), flush=True)
+            print(json.dumps({"name": name, "op": op.name, "failed": f"it has no such dtype on {opts.device}"}), flush=True)
         for d in dtypes:
             line, chunk = {"name": name, "op": op.name, "dtype": str(d)[6:]}, Chunk()
             try:
@@ -338,6 +343,7 @@ def main():
     p.add_argument("--others", type=int, default=2, help="samples of each entry in its other dtypes")
     p.add_argument("--inner", type=int, default=8, help="calls of each operator that others make; 0 is none")
     p.add_argument("--dtypes", default="", help="with commas; the empty one is float32, or what an entry has")
+    p.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     p.add_argument("--mode", default="calls", choices=MODES)
     run(p.parse_args())
 

@@ -23,7 +23,7 @@ class Chunk:
         if flat._is_zerotensor():
             raise Unsupported("a tensor without storage")
         flat = flat.contiguous().as_strided((flat.numel(),), (1,))  # a size of 1 may have any stride
-        raw = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+        raw = flat.cpu().view(torch.uint8).numpy().tobytes() if flat.numel() else b""
         if len(raw) > LIMIT:
             raise Unsupported("a tensor of more than 256 MiB")
         key = hashlib.blake2b(raw, digest_size=16).digest()
@@ -52,7 +52,9 @@ def dump_tensor(chunk, t):
     d = {"dtype": str(t.dtype)[6:], "shape": list(t.shape)}
     if t.device.type == "meta":
         return d | {"layout": "meta", "stride": list(t.stride())}
-    if t.device.type != "cpu":
+    if t.device.type == "cuda":
+        d["device"] = "cuda:0"
+    elif t.device.type != "cpu":
         raise Unsupported(f"a tensor on {t.device.type}")
     if t.requires_grad:
         d["grad"] = True
@@ -98,11 +100,12 @@ def load_tensor(chunk, d, shared=None):
     elif layout:
         t = torch.sparse_compressed_tensor(*(load_tensor(chunk, p) for p in d["parts"]), shape, dtype=dtype, layout=getattr(torch, layout), check_invariants=False)
     else:
-        flat = load_storage(chunk, d["storage"], dtype)
+        device = d.get("device", "cpu")
+        flat = load_storage(chunk, d["storage"], dtype).to(device)
         if d.get("shared"):
             flat = shared.setdefault(d["storage"], flat)
         empty = not flat.numel()
-        t = torch.empty_strided(shape, d["stride"], dtype=dtype) if empty else flat.as_strided(shape, d["stride"], d.get("offset", 0))
+        t = torch.empty_strided(shape, d["stride"], dtype=dtype, device=device) if empty else flat.as_strided(shape, d["stride"], d.get("offset", 0))
         t = torch._conj(t) if d["conj"] else t
         t = torch._neg_view(t) if d["neg"] else t
     return t.requires_grad_() if d.get("grad") else t
@@ -168,7 +171,7 @@ class Dumper:
             return {"layout": str(v)[6:]}
         if isinstance(v, torch.memory_format):
             return {"format": str(v)[6:]}
-        if isinstance(v, torch.Generator):
+        if isinstance(v, torch.Generator) and v.device.type == "cpu":
             return {"generator": str(v.initial_seed())}
         if isinstance(v, (list, tuple)):
             return {"l": [self(x) for x in v]}
