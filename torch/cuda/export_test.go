@@ -18,7 +18,10 @@ func NewStep(fn func([]torch.Tensor) []torch.Tensor, o *GraphedOptions, rec Reco
 
 func (f Fake) note(what string) { *f.Log = append(*f.Log, what) }
 
-func (f Fake) warm(fn func()) { f.note("warm"); fn() }
+func (f Fake) warm(fn func()) error {
+	f.note("warm")
+	return torch.Try(fn)
+}
 
 func (f Fake) capture(fn func()) error {
 	f.note("capture")

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +30,7 @@ type Step struct {
 
 // recorder is what a Step does with a graph. The tests have one without a card.
 type recorder interface {
-	warm(fn func())          // runs fn beside the current stream
+	warm(fn func()) error    // runs fn beside the current stream
 	capture(fn func()) error // records fn
 	replay()
 	close()
@@ -51,15 +52,15 @@ type recorder interface {
 //	for … {
 //		out, err := step.Run(images, labels)
 //
-// The step may not look at values: [ErrNotCapturable] says what did. Each run is one step, those
+// The step runs on a thread of its own, under the caller's modes. It may not look at values:
+// [ErrNotCapturable] says what did. Each run is one step, those
 // before the capture too. Numbers in Go are those of the capture: a learning rate that changes
 // has to be a tensor (see optim.Group). It panics with a *torch.Error where there is no CUDA.
 func Graphed(step func(inputs []torch.Tensor) []torch.Tensor, o *GraphedOptions) *Step {
 	if o == nil {
 		o = &GraphedOptions{}
 	}
-	rec := &graphRecorder{graph: NewGraph(nil), side: NewStream(o.Device, nil), pool: o.Pool}
-	return newStep(step, o, torch.CUDA(o.Device), rec)
+	return newStep(step, o, torch.CUDA(o.Device), newRecorder(o.Device, o.Pool))
 }
 
 func newStep(fn func([]torch.Tensor) []torch.Tensor, o *GraphedOptions, device torch.Device, rec recorder) *Step {
@@ -83,7 +84,7 @@ func (s *Step) Run(inputs ...torch.Tensor) ([]torch.Tensor, error) {
 	case err != nil:
 	case s.warm > 0:
 		s.warm--
-		err = torch.Try(func() { s.rec.warm(s.compute) })
+		err = s.rec.warm(s.compute)
 	case !s.captured:
 		if err = s.rec.capture(s.compute); err == nil {
 			s.captured = true
@@ -149,19 +150,51 @@ func (s *Step) compute() {
 	s.out = results
 }
 
-// graphRecorder captures on a stream of its own. The runs before are on the same one: where
-// gradients are added up is settled there.
+// graphRecorder captures on a stream and on a thread of its own, and runs there before: where
+// gradients are added up belongs to the stream, and what cuBLAS and cuDNN have to set up, which a
+// capture does not allow, to the thread.
 type graphRecorder struct {
 	graph *Graph
 	side  Stream
 	pool  PoolID
+	lane  *torch.Lanes
 }
 
-func (r *graphRecorder) warm(fn func()) { around(r.side, fn) }
+func newRecorder(device int, pool PoolID) *graphRecorder {
+	return &graphRecorder{graph: NewGraph(nil), side: NewStream(device, nil), pool: pool, lane: torch.NewLanes(1)}
+}
+
+func (r *graphRecorder) warm(fn func()) error {
+	return r.beside(func() error {
+		WithStream(r.side, fn)
+		return nil
+	})
+}
 
 func (r *graphRecorder) capture(fn func()) error {
-	return r.graph.Capture(fn, &CaptureOptions{Pool: r.pool, Stream: r.side})
+	return r.beside(func() error {
+		return r.graph.Capture(fn, &CaptureOptions{Pool: r.pool, Stream: r.side})
+	})
+}
+
+// beside runs fn on the thread, with the stream waiting for the caller's before and the other
+// way round after.
+func (r *graphRecorder) beside(fn func() error) (failed error) {
+	current := CurrentStream(r.side.Device())
+	err := r.lane.Do(context.Background(), func() {
+		r.side.WaitStream(current)
+		failed = fn()
+	})
+	if err != nil {
+		return err
+	}
+	current.WaitStream(r.side)
+	return failed
 }
 
 func (r *graphRecorder) replay() { r.graph.Replay() }
-func (r *graphRecorder) close()  { r.graph.Close() }
+
+func (r *graphRecorder) close() {
+	r.lane.Close()
+	r.graph.Close()
+}
