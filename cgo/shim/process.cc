@@ -7,7 +7,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/csrc/profiler/stubs/base.h>
 #include <torch/version.h>
 
 #include <mutex>
@@ -148,7 +147,8 @@ void set_generator_state(Args& a, Results&) {
 }
 
 void generator_device(Args& a, Results& r) {
-	r.device(as_generator(*a.p++).device());
+	auto device = as_generator(*a.p++).device();
+	r.put(static_cast<uint64_t>(device.type()) << 8 | static_cast<uint8_t>(device.index()));
 }
 
 void torch_version(Args&, Results& r) {
@@ -179,19 +179,6 @@ void synchronize(Args& a, Results&) {
 
 void current_device(Args&, Results& r) {
 	r.integer(at::accelerator::getDeviceIndex());
-}
-
-// nvtx_mark(name), nvtx_push(name), nvtx_pop(): for NVIDIA's tools; ranges are the thread's own
-void nvtx_mark(Args& a, Results&) {
-	torch::profiler::impl::cudaStubs()->mark(std::string(a.string()).c_str());
-}
-
-void nvtx_push(Args& a, Results&) {
-	torch::profiler::impl::cudaStubs()->rangePush(std::string(a.string()).c_str());
-}
-
-void nvtx_pop(Args&, Results&) {
-	torch::profiler::impl::cudaStubs()->rangePop();
 }
 
 void list_operators(Args&, Results& r) {
