@@ -76,6 +76,16 @@ var moduleCases = cases{
 		torch.ClearGrads([]torch.Tensor{x})
 	},
 	"summary": func() { _ = nn.Summary(network(), image(2)).String() },
+	"multiplications": func() {
+		x := random(2, 3)
+		in := []torch.Tensor{x, x, x}
+		for _, m := range []nn.MACCounter{
+			nn.NewBilinear(3, 3, 2, nil), nn.NewLSTMCell(3, 2, nil), nn.NewConvTranspose1d(2, 2, 3, nil),
+			nn.NewMultiheadAttention(3, 1, nil), nn.NewLSTM(3, 2, nil),
+		} {
+			m.MACs(in, in)
+		}
+	},
 	"packed sequences": func() {
 		p := rnn.PackSequence([]torch.Tensor{random(3, 2), random(2, 2)}, nil)
 		nn.NewRNN(2, 4, nil).ForwardPacked(p, torch.Tensor{})

@@ -32,6 +32,7 @@ func steps[O stepper](make func(params []torch.Tensor) O, more ...func(opt O, pa
 	_ = opt.String()
 	opt.ZeroGrad()
 	opt.ParamGroups()[0].Momentum()
+	opt.ParamGroups()[0].WriteLR()
 	opt.Close()
 	other.Close()
 }

@@ -1,0 +1,64 @@
+package leaks
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cpp"
+	"github.com/libtorch-go/libtorch/torch/library"
+	"github.com/libtorch-go/libtorch/torch/profiler"
+)
+
+// scale is an operator with a derivative.
+func scale(lib *library.Library) *library.Operator {
+	return lib.Define("scale(Tensor x, float factor) -> Tensor").
+		Impl(library.CPU, func(x torch.Tensor, factor float64) torch.Tensor { return x.MulScalar(factor) }).
+		Fake(func(x torch.Tensor, _ float64) torch.Tensor { return torch.EmptyLike(x) }).
+		Autograd(library.Formula{
+			Setup: func(ctx *torch.FunctionCtx, args, _ []any) { ctx.State = args[1] },
+			Backward: func(ctx *torch.FunctionCtx, grads []torch.Tensor) []torch.Tensor {
+				return []torch.Tensor{grads[0].MulScalar(ctx.State)}
+			},
+		})
+}
+
+var toolCases = cases{
+	"an operator registered from Go": func() {
+		lib := library.New("leaks")
+		defer lib.Close()
+		op := scale(lib)
+		op.Call1(parameter(3), 2.0).Sum().Backward()
+		op.Call(random(3), 2.0)
+		_, _, _ = lib.Operator("scale").Name(), op.Schema().String(), library.Lookup("leaks::scale")
+		_ = (library.CPU | library.CUDA).String()
+	},
+	"a source without a name": func() { // one that compiles stays in the process
+		refuse(cpp.LoadInline("", "", nil))
+		e := &cpp.CompileError{Err: errors.New("exit status 1")}
+		_, _ = e.Error(), e.Unwrap()
+	},
+	"a profile": func() {
+		result := must(profiler.Profile(&profiler.Options{ProfileMemory: true}, func(p *profiler.Profiler) {
+			profiler.Record("range", func() { random(3).AddScalar(1) })
+			check(p.Step())
+		}))
+		defer result.Close()
+		for _, e := range result.Events() {
+			_, _, _, _ = e.Key(), e.CPUTime(), e.SelfCPUTime(), e.DeviceTime()
+			_, _, _ = e.SelfDeviceTime(), e.SelfCPUMemory(), e.SelfDeviceMemory()
+		}
+		averages := result.KeyAverages()
+		_, _, _ = result.Table(), averages.Table(), averages.Total()
+		_, _ = averages.Total().AverageCPUTime(), averages.Total().AverageDeviceTime()
+		path := filepath.Join(os.TempDir(), "leaks.trace.json")
+		check(result.ExportChromeTrace(path))
+		check(os.Remove(path))
+	},
+	"a profile that is stopped": func() {
+		p := must(profiler.Start(nil))
+		must(p.Stop()).Close()
+		_ = profiler.CPU.String()
+	},
+}
