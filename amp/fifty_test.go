@@ -130,6 +130,7 @@ func (r *trainer) run(steps int) {
 // numbers.
 func TestFiftyAndFifty(t *testing.T) {
 	torchtest.NoLeaks(t)
+	peer.Command(t) // skips where there is no Python, before there is a network
 	torch.Scope(func() {
 		torch.ManualSeed(3)
 		inputs := peer.Tensors{}

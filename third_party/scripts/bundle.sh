@@ -14,10 +14,9 @@ bundle() {
 	# shellcheck disable=SC2086 # a list of words
 	go build -ldflags='-s -w' -o "$to/bin" $programs
 	bundle_tests "$to/tests"
-	# Packed together: the programs have most of their code in common.
-	tar -C "$to" -cf - tests | xz -T0 >"$to/tests.tar.xz"
-	echo "    $to: $(find "$to/tests" -name test | wc -l) test programs, $(du -sm --exclude=tests "$to" | cut -f1) MB"
-	rm -rf "$to/tests"
+	"$python" third_party/scripts/pack.py "$to/programs.tar.xz" "$to" bin tests
+	echo "    $to: $(find "$to/tests" -name test | wc -l) test programs, $(du -sm --exclude=tests --exclude=bin "$to" | cut -f1) MB"
+	rm -rf "$to/tests" "$to/bin"
 }
 
 # bundle_tests DIR: the compiled tests of every package, in a folder of its name with its

@@ -1,5 +1,5 @@
-# Finds libtorch for the programs of this bundle; sourced by its scripts, and by you:
-#     . ./env.sh && bin/quickstart
+# Finds libtorch for the programs of this bundle, and unpacks them; sourced by its scripts, and by you:
+#     . ./env.sh && quickstart
 # It takes LIBTORCH, or else the torch of $PYTHON (python3).
 # shellcheck shell=bash
 
@@ -22,11 +22,14 @@ found=$(sed -n "s/^__version__ = '\([0-9.]*\).*/\1/p" "$LIBTORCH/version.py" 2>/
 	return 1
 }
 
-# The folder the programs call home: our libraries, and the Python to compare with.
+# The folder the programs call home: they, our libraries, and the Python to compare with.
 # The bundle itself may be read-only.
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 ln -s "$bundle/lib" "$home/lib"
+tar -C "$home" -xJf "$bundle/programs.tar.xz" 2>/dev/null ||
+	"$python" -m tarfile -e "$bundle/programs.tar.xz" "$home" || return 1 # where there is no xz
+PATH=$home/bin:$PATH
 # An unpacked wheel may lack what Python's torch needs besides itself.
 if PYTHONPATH=$(dirname "$LIBTORCH") "$python" -c 'import torch' 2>/dev/null; then
 	mkdir "$home/peer"
