@@ -357,17 +357,8 @@ func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
 	if c.frame.kind == uint32(KindOutOfMemory) {
 		Collect() // for the program's own second attempt, where there can be none here
 		pressure.exhausted.Add(1)
-	}
-	if c.frame.kind == uint32(KindOutOfMemory) && c.op.functional() {
-		takeString(c.frame.msg, -1)
-		c.frame = frame{}
-		switch {
-		case c.back:
-			c.passBack()
-		case data == nil:
-			door(c.op, words, &c.frame)
-		default:
-			doorData(c.op, words, data, &c.frame)
+		if c.op.functional() {
+			c.again(words, data)
 		}
 	}
 	if c.frame.flags&flagWarned != 0 {
@@ -388,6 +379,20 @@ func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
 		relieve(hostMemory)
 	}
 	return nil
+}
+
+// again makes a call that failed for want of memory a second time, through the same door.
+func (c *Call) again(words *uint64, data unsafe.Pointer) {
+	takeString(c.frame.msg, -1)
+	c.frame = frame{}
+	switch {
+	case c.back:
+		c.passBack()
+	case data == nil:
+		door(c.op, words, &c.frame)
+	default:
+		doorData(c.op, words, data, &c.frame)
+	}
 }
 
 // Abandon lets go of the arguments of a call that will not be run.

@@ -24,6 +24,7 @@ var pressure struct {
 	mu          sync.Mutex
 	made        int64         // handles made outside scopes at the last collection
 	soft        map[int]int64 // below this, live bytes of the device are no reason to collect
+	hard        int64         // live bytes that the host may not pass; 0 = any
 	cards       map[int]int64 // the mark of each card; the host's is in the shim
 	collections atomic.Int64
 	exhausted   atomic.Int64 // calls that found no memory left
@@ -78,8 +79,14 @@ func SetSoftLimit(device int, bytes int64) (before int64) {
 }
 
 // SetHardLimit makes allocations on the host fail that would make more bytes than this
-// live; 0 lets all pass.
-func SetHardLimit(bytes int64) { word(OpBound, uint64(bytes)) }
+// live; 0 lets all pass. It returns what was set before.
+func SetHardLimit(bytes int64) (before int64) {
+	pressure.mu.Lock()
+	defer pressure.mu.Unlock()
+	before, pressure.hard = pressure.hard, bytes
+	word(OpBound, uint64(bytes))
+	return before
+}
 
 // Collections counts how often the memory in use was a reason to collect, and how often
 // a call found none left.

@@ -1,8 +1,6 @@
 package torch
 
 import (
-	"sync"
-
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
@@ -80,11 +78,6 @@ type MemoryLimits struct {
 	Hard int64
 }
 
-var hostLimits struct {
-	sync.Mutex
-	hard int64
-}
-
 // SetMemoryLimits sets the limits for a device, and returns those from before.
 func SetMemoryLimits(d Device, l MemoryLimits) (before MemoryLimits) {
 	if l.Soft < 0 || l.Hard < 0 {
@@ -93,11 +86,7 @@ func SetMemoryLimits(d Device, l MemoryLimits) (before MemoryLimits) {
 	need("memory_limits", d)
 	switch {
 	case d == CPU:
-		hostLimits.Lock()
-		defer hostLimits.Unlock()
-		before = MemoryLimits{cgo.SetSoftLimit(-1, l.Soft), hostLimits.hard}
-		hostLimits.hard = l.Hard
-		cgo.SetHardLimit(l.Hard)
+		before = MemoryLimits{Soft: cgo.SetSoftLimit(-1, l.Soft), Hard: cgo.SetHardLimit(l.Hard)}
 	case d.Type() != DeviceCUDA:
 		throw("memory_limits", KindValue, "expected the CPU or a CUDA device, got %v", d)
 	case l.Hard != 0:
