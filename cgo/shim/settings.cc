@@ -64,10 +64,14 @@ std::vector<Switch> make_switches() {
 	    BOOLEAN(userEnabledMathSDP, setSDPUseMath),
 	    BOOLEAN(userEnabledCuDNNSDP, setSDPUseCuDNN),
 	    BOOLEAN(allowFP16BF16ReductionMathSDP, setAllowFP16BF16ReductionMathSDP),
+	    BOOLEAN(deterministicMkldnn, setDeterministicMkldnn),
+	    precision(Float32Backend::MKLDNN, Float32Op::CONV),
+	    precision(Float32Backend::MKLDNN, Float32Op::RNN),
+	    precision(Float32Backend::MKLDNN, Float32Op::MATMUL),
 	};
 }
 
-// Numbered as torch/cuda/settings.go numbers them.
+// Numbered as torch/cuda/settings.go and torch/mkldnn number them.
 const Switch& find(uint64_t i) {
 	static const std::vector<Switch> switches = make_switches();
 	TORCH_CHECK_INDEX(i < switches.size(), "no setting ", i);

@@ -13,8 +13,8 @@ import (
 var layers = [][]string{
 	{"cgo", "cgo/gen", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pickle", "internal/proc", "internal/pytext", "internal/reliability"},
 	{"torch"},
-	{"torch/aten"},
-	{"torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/torchtest", "internal/optable"},
+	{"torch/aten", "internal/switches"},
+	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/profiler", "torch/safetensors", "torch/jit", "torch/export", "torch/dist", "torch/cpp"},
 	{"torch/nn", "torch/optim/lr", "torch/checkpoint", "internal/peer"},
 	{"torch/nn/utils"},
@@ -28,7 +28,7 @@ var layers = [][]string{
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.
-var doorKeepers = []string{"torch", "torch/aten", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/optim/lr", "torch/data", "torch/profiler", "torch/jit", "torch/export", "torch/dist", "amp"}
+var doorKeepers = []string{"torch", "internal/switches", "torch/aten", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/optim/lr", "torch/data", "torch/profiler", "torch/jit", "torch/export", "torch/dist", "amp"}
 
 func layer(path string) int {
 	for i, row := range layers {

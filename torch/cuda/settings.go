@@ -3,31 +3,30 @@ package cuda
 import (
 	"fmt"
 
-	"github.com/libtorch-go/libtorch/cgo"
-	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/internal/switches"
 )
 
-// Switch is a setting that is on, off, or left as it is.
-type Switch int8
+// Switch is a setting that is on, off, or left as it is: the zero Switch changes nothing.
+type Switch = switches.Switch
 
-// The states of a Switch; the zero Switch changes nothing.
+// The states of a Switch.
 const (
-	Unchanged Switch = iota
-	Off
-	On
+	Unchanged = switches.Unchanged
+	Off       = switches.Off
+	On        = switches.On
 )
 
 // Precision is how float32 operations may compute inside. The zero Precision changes
 // nothing.
-type Precision int8
+type Precision = switches.Precision
 
-// The precisions, libtorch's Float32Precision plus one.
+// The precisions.
 const (
-	PrecisionUnchanged Precision = iota
-	PrecisionDefault             // libtorch's own choice
-	IEEE                         // float32 throughout
-	TF32                         // TensorFloat-32: 10 bits of mantissa, on tensor cores
-	BF16                         // bfloat16 products, float32 sums
+	PrecisionUnchanged = switches.PrecisionUnchanged
+	PrecisionDefault   = switches.PrecisionDefault // libtorch's own choice
+	IEEE               = switches.IEEE             // float32 throughout
+	TF32               = switches.TF32             // TensorFloat-32: 10 bits of mantissa, on tensor cores
+	BF16               = switches.BF16             // bfloat16 products, float32 sums
 )
 
 // Reduction is how cuBLAS may add up products of half precision. The zero Reduction changes
@@ -70,99 +69,45 @@ type Settings struct {
 	FillUninitialized       Switch // the filling; default On
 }
 
-// field is one of the settings: its number in cgo/shim/settings.cc, and how a field of Settings
-// stands for libtorch's value.
-type field struct {
-	number int
-	load   func(s *Settings, v int)
-	store  func(s *Settings) (v int, given bool)
-}
-
-// fields are all settings. Number 8 is a switch of the CPU's.
-var fields = [...]field{
-	code(0, func(s *Settings) *Switch { return &s.CUDNN }),
-	code(1, func(s *Settings) *Switch { return &s.Benchmark }),
-	{2, func(s *Settings, v int) {
-		if s.BenchmarkLimit = v; v == 0 {
-			s.BenchmarkLimit = -1 // libtorch's 0 is "all"
-		}
-	}, func(s *Settings) (int, bool) { return max(0, s.BenchmarkLimit), s.BenchmarkLimit != 0 }},
-	code(3, func(s *Settings) *Switch { return &s.Deterministic }),
-	code(4, func(s *Settings) *Precision { return &s.Conv }),
-	code(5, func(s *Settings) *Precision { return &s.RNN }),
-	code(6, func(s *Settings) *Precision { return &s.MatMul }),
-	code(7, func(s *Settings) *Switch { return &s.DeterministicAlgorithms }),
-	code(9, func(s *Settings) *Switch { return &s.DeterministicWarnOnly }),
-	code(10, func(s *Settings) *Switch { return &s.FillUninitialized }),
-	code(11, func(s *Settings) *Reduction { return &s.FP16Reduction }),
-	code(12, func(s *Settings) *Reduction { return &s.BF16Reduction }),
-	code(13, func(s *Settings) *Switch { return &s.FP16Accumulation }),
-	code(14, func(s *Settings) *Switch { return &s.FlashAttention }),
-	code(15, func(s *Settings) *Switch { return &s.MemEfficientAttention }),
-	code(16, func(s *Settings) *Switch { return &s.MathAttention }),
-	code(17, func(s *Settings) *Switch { return &s.CUDNNAttention }),
-	code(18, func(s *Settings) *Switch { return &s.MathReduction }),
-}
-
-// code is a field that is libtorch's value plus one, so that 0 is left for "unchanged".
-func code[T ~int8](number int, at func(*Settings) *T) field {
-	return field{number,
-		func(s *Settings, v int) { *at(s) = T(v + 1) },
-		func(s *Settings) (int, bool) { return int(*at(s)) - 1, *at(s) != 0 },
-	}
+// table has all settings. The numbers that are missing are oneDNN's, in torch/mkldnn.
+var table = switches.Table[Settings]{
+	switches.Code(0, func(s *Settings) *Switch { return &s.CUDNN }),
+	switches.Code(1, func(s *Settings) *Switch { return &s.Benchmark }),
+	{
+		Number: 2,
+		Load: func(s *Settings, v int) {
+			if s.BenchmarkLimit = v; v == 0 {
+				s.BenchmarkLimit = -1 // libtorch's 0 is "all"
+			}
+		},
+		Store: func(s *Settings) (int, bool) { return max(0, s.BenchmarkLimit), s.BenchmarkLimit != 0 },
+	},
+	switches.Code(3, func(s *Settings) *Switch { return &s.Deterministic }),
+	switches.Code(4, func(s *Settings) *Precision { return &s.Conv }),
+	switches.Code(5, func(s *Settings) *Precision { return &s.RNN }),
+	switches.Code(6, func(s *Settings) *Precision { return &s.MatMul }),
+	switches.Code(7, func(s *Settings) *Switch { return &s.DeterministicAlgorithms }),
+	switches.Code(9, func(s *Settings) *Switch { return &s.DeterministicWarnOnly }),
+	switches.Code(10, func(s *Settings) *Switch { return &s.FillUninitialized }),
+	switches.Code(11, func(s *Settings) *Reduction { return &s.FP16Reduction }),
+	switches.Code(12, func(s *Settings) *Reduction { return &s.BF16Reduction }),
+	switches.Code(13, func(s *Settings) *Switch { return &s.FP16Accumulation }),
+	switches.Code(14, func(s *Settings) *Switch { return &s.FlashAttention }),
+	switches.Code(15, func(s *Settings) *Switch { return &s.MemEfficientAttention }),
+	switches.Code(16, func(s *Settings) *Switch { return &s.MathAttention }),
+	switches.Code(17, func(s *Settings) *Switch { return &s.CUDNNAttention }),
+	switches.Code(18, func(s *Settings) *Switch { return &s.MathReduction }),
 }
 
 // Current returns all settings as they are.
-func Current() (s Settings) {
-	for _, f := range fields {
-		var c cgo.Call
-		c.Begin(cgo.OpGetSetting)
-		c.Int(f.number)
-		torch.RawDone(&c)
-		f.load(&s, c.IntResult(0))
-	}
-	return s
-}
+func Current() Settings { return table.Current() }
 
 // Set changes the settings whose fields are not zero, for the whole process.
-func Set(s Settings) {
-	for _, f := range fields {
-		v, given := f.store(&s)
-		if !given {
-			continue
-		}
-		var c cgo.Call
-		c.Begin(cgo.OpSetSetting)
-		c.Int(f.number)
-		c.Int(v)
-		torch.RawDone(&c)
-	}
-}
+func Set(s Settings) { table.Set(s) }
 
 // With runs fn with the settings and puts back what was there before, also when fn
 // panics. Other goroutines see the change too.
-func With(s Settings, fn func()) {
-	before := Current()
-	defer Set(before)
-	Set(s)
-	fn()
-}
-
-// String is "on", "off" or "unchanged".
-func (s Switch) String() string {
-	if s < Unchanged || s > On {
-		return fmt.Sprintf("Switch(%d)", int8(s))
-	}
-	return [...]string{"unchanged", "off", "on"}[s]
-}
-
-// String is PyTorch's name: "tf32".
-func (p Precision) String() string {
-	if p < PrecisionUnchanged || p > BF16 {
-		return fmt.Sprintf("Precision(%d)", int8(p))
-	}
-	return [...]string{"unchanged", "none", "ieee", "tf32", "bf16"}[p]
-}
+func With(s Settings, fn func()) { table.With(s, fn) }
 
 // String names how far the precision may go.
 func (r Reduction) String() string {

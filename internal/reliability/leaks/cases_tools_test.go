@@ -2,12 +2,15 @@ package leaks
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cpp"
+	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/library"
+	"github.com/libtorch-go/libtorch/torch/mkldnn"
 	"github.com/libtorch-go/libtorch/torch/profiler"
 )
 
@@ -25,6 +28,12 @@ func scale(lib *library.Library) *library.Operator {
 }
 
 var toolCases = cases{
+	"the switches of libraries": func() {
+		cuda.With(cuda.Settings{Benchmark: cuda.On}, func() { _ = fmt.Sprint(cuda.Current()) })
+		cuda.Set(cuda.Settings{})
+		mkldnn.With(mkldnn.Settings{Enabled: mkldnn.Off}, func() { _ = fmt.Sprint(mkldnn.Current()) })
+		mkldnn.Set(mkldnn.Settings{})
+	},
 	"an operator registered from Go": func() {
 		lib := library.New("leaks")
 		defer lib.Close()
