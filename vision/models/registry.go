@@ -11,16 +11,26 @@ import (
 
 // registry has every model by torchvision's name.
 var registry = map[string]func(classes int, options any) (nn.Layer, error){
-	"resnet18": resNet(ResNet18),
-	"resnet34": resNet(ResNet34),
-	"resnet50": resNet(ResNet50),
+	"resnet18":  entry(ResNet18),
+	"resnet34":  entry(ResNet34),
+	"resnet50":  entry(ResNet50),
+	"resnet101": entry(ResNet101),
+	"resnet152": entry(ResNet152),
+	"vgg11":     entry(VGG11),
+	"vgg11_bn":  entry(VGG11BN),
+	"vgg13":     entry(VGG13),
+	"vgg13_bn":  entry(VGG13BN),
+	"vgg16":     entry(VGG16),
+	"vgg16_bn":  entry(VGG16BN),
+	"vgg19":     entry(VGG19),
+	"vgg19_bn":  entry(VGG19BN),
 }
 
 // Names are the names that [New] knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
 // New makes a model by torchvision's name. options is nil or what the model's own function
-// takes: *[ResNetOptions] for a ResNet.
+// takes: *[ResNetOptions] for a ResNet, *[VGGOptions] for a VGG.
 func New(name string, classes int, options any) (nn.Layer, error) {
 	build, ok := registry[name]
 	if !ok {
@@ -36,12 +46,13 @@ func New(name string, classes int, options any) (nn.Layer, error) {
 	return model, nil
 }
 
-func resNet(build func(int, *ResNetOptions) *ResNet) func(int, any) (nn.Layer, error) {
+// entry is a model's own function as the registry wants it.
+func entry[M nn.Layer, O any](build func(classes int, o *O) M) func(int, any) (nn.Layer, error) {
 	return func(classes int, options any) (nn.Layer, error) {
 		if options == nil {
 			return build(classes, nil), nil
 		}
-		o, ok := options.(*ResNetOptions)
+		o, ok := options.(*O)
 		if !ok {
 			return nil, fmt.Errorf("its options are a %T, got %T", o, options)
 		}

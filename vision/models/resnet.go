@@ -53,6 +53,16 @@ func ResNet50(classes int, o *ResNetOptions) *ResNet {
 	return newResNet(newBottleneck, [4]int{3, 4, 6, 3}, classes, o)
 }
 
+// ResNet101 is ResNet-101: 44.5 million parameters with 1000 classes.
+func ResNet101(classes int, o *ResNetOptions) *ResNet {
+	return newResNet(newBottleneck, [4]int{3, 4, 23, 3}, classes, o)
+}
+
+// ResNet152 is ResNet-152: 60.2 million parameters with 1000 classes.
+func ResNet152(classes int, o *ResNetOptions) *ResNet {
+	return newResNet(newBottleneck, [4]int{3, 8, 36, 3}, classes, o)
+}
+
 // newBlock makes a block with inner planes, and says how many channels leave it.
 type newBlock func(in, planes, stride int) (block nn.Layer, out int)
 
@@ -84,20 +94,14 @@ func newResNet(block newBlock, depth [4]int, classes int, o *ResNetOptions) *Res
 	}
 	r.AvgPool = nn.NewAdaptiveAvgPool2d(1)
 	r.FC = nn.NewLinear(channels, classes, nil)
-	r.initialize(v.ZeroInitResidual)
+	drawConvolutions(r)
+	if v.ZeroInitResidual {
+		r.zeroResidual()
+	}
 	return r
 }
 
-// initialize draws the weights as torchvision does, from the outside in.
-func (r *ResNet) initialize(zeroResidual bool) {
-	for _, m := range nn.NamedModules(r) {
-		if c, ok := m.(*nn.Conv2d); ok {
-			nninit.KaimingNormal(c.Weight, &nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
-		}
-	}
-	if !zeroResidual {
-		return
-	}
+func (r *ResNet) zeroResidual() {
 	for _, m := range nn.NamedModules(r) {
 		switch b := m.(type) {
 		case *BasicBlock:

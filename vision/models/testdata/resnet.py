@@ -91,41 +91,11 @@ class ResNet(nn.Module):
         return self.fc(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1))
 
 
-DEPTHS = {"resnet18": (BasicBlock, (2, 2, 2, 2)), "resnet34": (BasicBlock, (3, 4, 6, 3)), "resnet50": (Bottleneck, (3, 4, 6, 3))}
+DEPTHS = {
+    "resnet18": (BasicBlock, (2, 2, 2, 2)), "resnet34": (BasicBlock, (3, 4, 6, 3)), "resnet50": (Bottleneck, (3, 4, 6, 3)),
+    "resnet101": (Bottleneck, (3, 4, 23, 3)), "resnet152": (Bottleneck, (3, 8, 36, 3)),
+}
 
 
 def make(name, classes, stem, zero_init_residual=False):
     return ResNet(*DEPTHS[name], classes, stem, zero_init_residual)
-
-
-def main(inputs, task, *args):
-    """Runs the task for each argument, whose results begin with it and a slash."""
-    run = {"init": initial, "train": train}[task]
-    return {f"{arg}/{key}": value for arg in args for key, value in run(inputs, *arg.split()).items()}
-
-
-def initial(_, name, stem, zero):
-    torch.manual_seed(3)
-    return make(name, 11, stem, zero == "true").state_dict()
-
-
-def train(inputs, dtype):
-    """Three steps in training and one forward in evaluation."""
-    torch.manual_seed(4)
-    model = make("resnet18", 10, "cifar").to(memory_format=torch.channels_last)
-    opt = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9, weight_decay=5e-4, nesterov=True, fused=True)
-    x, target = inputs["x"].to(memory_format=torch.channels_last), inputs["target"]
-    results = {}
-    for step in range(3):
-        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
-            loss = F.cross_entropy(model(x), target)
-        loss.backward()
-        results[f"loss {step}"] = loss
-        if step == 0:
-            results |= {f"grad {k}": p.grad.clone() for k, p in model.named_parameters()}
-        opt.step()
-        opt.zero_grad()
-    model.eval()
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
-        results["y"] = model(x)
-    return results | {f"final {k}": v for k, v in model.state_dict().items()}
