@@ -418,11 +418,11 @@ func (c *Call) Handle(i int) *Handle { return adopt(c.frame.out[i], c.frame.scop
 func (c *Call) Unscoped(i int) *Handle { return adopt(c.frame.out[i], 0) }
 
 // Owned takes result i, an object that is no tensor. It belongs to the garbage collector.
-func (c *Call) Owned(i int) *Handle {
+func (c *Call) Owned(i int, k HandleKind) *Handle {
 	if c.frame.out[i] == 0 {
 		return nil
 	}
-	return newNetted(uintptr(c.frame.out[i]), objectKind)
+	return newNetted(uintptr(c.frame.out[i]), k)
 }
 
 // Handles takes a list of tensors whose length is result i.

@@ -7,21 +7,23 @@ import (
 	"unsafe"
 )
 
-// Handle owns one reference to a C++ object: a tensor or a generator.
+// Handle owns one reference to a C++ object: a tensor, or one of the other kinds.
 type Handle struct {
 	impl  atomic.Uintptr // the object; written once, before anyone else sees the handle
 	uses  atomic.Int32   // calls in flight; negative from the moment of closing
 	net   bool           // the garbage collector watches it: it is the head of a netted
-	kind  kind           // what the object is, where net
+	kind  HandleKind     // what the object is, where net
 	watch watch
 }
 
-// kind tells handles apart for counting.
-type kind uint8
+// HandleKind tells handles apart for counting.
+type HandleKind uint8
 
+// The kinds. Scopes hold tensors alone.
 const (
-	tensorKind kind = iota
-	objectKind      // a generator
+	TensorKind    HandleKind = iota
+	GeneratorKind            // of random numbers
+	DeviceKind               // events, memory pools and graphs of a card
 	kinds
 )
 
@@ -37,7 +39,7 @@ type netted struct {
 // note is what the cleanup of a netted handle knows.
 type note struct {
 	impl uintptr
-	kind kind
+	kind HandleKind
 }
 
 var (
@@ -53,11 +55,11 @@ func adopt(impl, scope uint64) *Handle {
 	if scope != 0 {
 		return scopeAt(scope).add(uintptr(impl))
 	}
-	return newNetted(uintptr(impl), tensorKind)
+	return newNetted(uintptr(impl), TensorKind)
 }
 
 //go:noinline
-func newNetted(impl uintptr, k kind) *Handle {
+func newNetted(impl uintptr, k HandleKind) *Handle {
 	h := &netted{Handle: Handle{net: true, kind: k}}
 	h.impl.Store(impl)
 	h.cleanup = runtime.AddCleanup(h, garbage.add, note{impl, k})

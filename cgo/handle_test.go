@@ -56,14 +56,14 @@ func clean(t testing.TB) {
 	t.Helper()
 	require.NoError(t, Load())
 	Collect()
-	scoped, unscoped, _ := Live()
+	scoped, unscoped := LiveScoped(), LiveUnscoped(TensorKind)
 	bytes := HostBytes()
 	t.Cleanup(func() {
 		var s, u int
 		var b int64
 		for range 10 {
 			Collect()
-			if s, u, _ = Live(); s == scoped && u == unscoped {
+			if s, u = LiveScoped(), LiveUnscoped(TensorKind); s == scoped && u == unscoped {
 				if b = HostBytes(); b == bytes {
 					return
 				}
@@ -160,15 +160,15 @@ func TestFailedCallsUnpin(t *testing.T) {
 func TestTheCollectorFrees(t *testing.T) {
 	clean(t)
 	keep := newHandle(t, 1)
-	_, before, _ := Live()
+	before := LiveUnscoped(TensorKind)
 	for range 2000 {
 		newHandle(t, 1, 2, 3)
 	}
 	deadline := time.Now().Add(10 * time.Second)
-	for _, now, _ := Live(); now > before && time.Now().Before(deadline); _, now, _ = Live() {
+	for now := LiveUnscoped(TensorKind); now > before && time.Now().Before(deadline); now = LiveUnscoped(TensorKind) {
 		Collect()
 	}
-	_, now, _ := Live()
+	now := LiveUnscoped(TensorKind)
 	assert.LessOrEqual(t, now, before)
 	assert.Equal(t, []float32{1}, values(t, keep, 1))
 	keep.Close()
@@ -204,7 +204,7 @@ func TestScopes(t *testing.T) {
 	for _, h := range escaped[:chunkSize] {
 		h.Close()
 	}
-	scoped, _, _ := Live()
+	scoped := LiveScoped()
 	assert.Equal(t, len(escaped)-chunkSize+1, scoped)
 	outer.Leave()
 	assert.True(t, moved.Closed())
@@ -253,7 +253,7 @@ func TestLiveIsSafeAtAnyTime(t *testing.T) {
 		case <-done:
 			return
 		default:
-			scoped, _, _ := Live()
+			scoped := LiveScoped()
 			assert.LessOrEqual(t, scoped, 100)
 		}
 	}

@@ -85,11 +85,13 @@ func HostMemory() (live, peak int64) {
 // ResetPeak starts the peak of HostMemory anew from what is live now.
 func ResetPeak() { word(OpResetPeakMemory, 0) }
 
-// Live counts the open handles: those of scopes, and the tensors and other objects that
-// belong to none.
-func Live() (scoped, tensors, objects int) {
+// LiveScoped counts the open handles of all scopes.
+func LiveScoped() (n int) {
 	for s := range allScopes() {
-		scoped += len(s.handles())
+		n += len(s.handles())
 	}
-	return scoped, int(netLive[tensorKind].Load()), int(netLive[objectKind].Load())
+	return n
 }
+
+// LiveUnscoped counts the open handles of a kind that belong to no scope.
+func LiveUnscoped(k HandleKind) int { return int(netLive[k].Load()) }

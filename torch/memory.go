@@ -9,19 +9,20 @@ import (
 //
 //	expvar.Publish("torch", expvar.Func(func() any { return torch.Stats() }))
 type MemoryStats struct {
-	Scoped     int   // open tensors that belong to scopes
-	Unscoped   int   // open tensors that do not
-	Generators int   // open generators, and events, pools and graphs of torch/cuda
-	Callbacks  int   // Go values that libtorch refers to: hooks, custom functions in graphs
-	HostBytes  int64 // live bytes from libtorch's CPU allocator, whoever holds them
-	HostPeak   int64 // the most there were since the start, or since [ResetPeakMemory]
+	Scoped        int   // open tensors that belong to scopes
+	Unscoped      int   // open tensors that do not
+	Generators    int   // open generators
+	DeviceObjects int   // open events, pools and graphs of torch/cuda
+	Callbacks     int   // Go values that libtorch refers to: hooks, custom functions in graphs
+	HostBytes     int64 // live bytes from libtorch's CPU allocator, whoever holds them
+	HostPeak      int64 // the most there were since the start, or since [ResetPeakMemory]
 
 	Collections int64 // runs of Go's garbage collector that libtorch's memory was the reason of
 	Exhausted   int64 // operations that found no memory left
 }
 
 // Live is the number of open handles.
-func (s MemoryStats) Live() int { return s.Scoped + s.Unscoped + s.Generators }
+func (s MemoryStats) Live() int { return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects }
 
 // Stats counts the live handles and bytes. Memory that the garbage collector has not
 // looked at yet is counted as live; [GC] makes it look. What cards hold is in torch/cuda.
@@ -30,7 +31,10 @@ func Stats() MemoryStats {
 		return MemoryStats{}
 	}
 	var s MemoryStats
-	s.Scoped, s.Unscoped, s.Generators = cgo.Live()
+	s.Scoped = cgo.LiveScoped()
+	s.Unscoped = cgo.LiveUnscoped(cgo.TensorKind)
+	s.Generators = cgo.LiveUnscoped(cgo.GeneratorKind)
+	s.DeviceObjects = cgo.LiveUnscoped(cgo.DeviceKind)
 	s.Callbacks = cgo.LentValues()
 	s.HostBytes, s.HostPeak = cgo.HostMemory()
 	s.Collections, s.Exhausted = cgo.Collections()

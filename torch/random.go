@@ -39,7 +39,7 @@ func generator(op cgo.Op, d Device) *Generator {
 	c.Begin(op)
 	c.Code(d.code())
 	done(&c)
-	return &Generator{c.Owned(0)}
+	return &Generator{c.Owned(0, cgo.GeneratorKind)}
 }
 
 // Close frees the generator. A default generator lives on in libtorch.

@@ -43,7 +43,7 @@ func NewEvent(o *EventOptions) *Event {
 	c.Word(made)
 	c.Code(int64(torch.CUDA(device)) - 1)
 	torch.RawDone(c)
-	return &Event{c.Owned(0)}
+	return &Event{c.Owned(0, cgo.DeviceKind)}
 }
 
 func (e *Event) handle() *cgo.Handle {

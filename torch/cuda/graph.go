@@ -36,7 +36,7 @@ func NewGraph(o *GraphOptions) *Graph {
 	resolve("new_graph", -1)
 	c.Bool(o != nil && o.Debug)
 	torch.RawDone(c)
-	return &Graph{c.Owned(0)}
+	return &Graph{c.Owned(0, cgo.DeviceKind)}
 }
 
 // CaptureMode is what other threads may do to CUDA during a capture.

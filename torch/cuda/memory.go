@@ -82,7 +82,7 @@ func NewMemPool() *MemPool {
 	c := begin(cgo.OpNewMemPool)
 	resolve("new_mem_pool", -1)
 	torch.RawDone(c)
-	return &MemPool{c.Owned(0)}
+	return &MemPool{c.Owned(0, cgo.DeviceKind)}
 }
 
 // ID names the pool, for [GraphOptions].
