@@ -10,15 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/examples/internal/clitest"
-	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) {
-	clitest.Main(main)
-	torch.SetNumThreads(1)
-	torchtest.Main(m)
-}
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 // Three hundred images are too few to do well on others, but the network learns them.
 func TestLearnsRealImages(t *testing.T) {

@@ -14,11 +14,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) {
-	clitest.Main(main)
-	torch.SetNumThreads(1)
-	torchtest.Main(m)
-}
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 // The derivative is that of the same polynomial made of libtorch's own operators.
 func TestDerivative(t *testing.T) {

@@ -16,11 +16,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) {
-	clitest.Main(main)
-	torch.SetNumThreads(1)
-	torchtest.Main(m)
-}
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 func open(t *testing.T) *Kernels {
 	torchtest.NoLeaks(t)

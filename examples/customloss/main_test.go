@@ -15,11 +15,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) {
-	clitest.Main(main)
-	torch.SetNumThreads(1)
-	torchtest.Main(m)
-}
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 func TestFocalLoss(t *testing.T) {
 	torchtest.NoLeaks(t)

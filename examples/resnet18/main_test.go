@@ -16,10 +16,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-func TestMain(m *testing.M) {
-	clitest.Main(main)
-	torchtest.Main(m)
-}
+func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 // requireFails runs the program and wants an exit code and, on stderr, one line with text.
 func requireFails(t *testing.T, code int, text string, args ...string) {

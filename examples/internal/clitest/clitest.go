@@ -7,16 +7,22 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 // asProgram in the environment makes of a test binary the program itself.
 const asProgram = "LIBTORCH_GO_EXAMPLE_AS_PROGRAM"
 
-// Main runs the program where the test binary is to be it; program does not return.
-func Main(program func()) {
+// Main runs the tests, with one thread, or the program where the test binary is to be it;
+// program does not return.
+func Main(m *testing.M, program func()) {
 	if os.Getenv(asProgram) != "" {
 		program()
 	}
+	torch.SetNumThreads(1)
+	torchtest.Main(m)
 }
 
 // Program is the program as a process of its own, with one thread, about to start.
