@@ -1,6 +1,6 @@
 // Package gpusuite holds what only a card can show: its tests skip where there is none. In the
 // bundle they are a program that needs no Go and no compiler; ./gpu-suite runs them there,
-// together with the parity of operators on the card, and command gpureport makes a page and a
+// together with the parity of operators and autocast on the card, and command gpureport makes a page and a
 // JSON file of what they say.
 //
 //	./build.sh bundle && cd dist/bundle && ./gpu-suite results

@@ -69,35 +69,3 @@ func TestScalerEqualsCPU(t *testing.T) {
 }
 
 func newPlainSGD(p torch.Tensor) *optim.SGD { return optim.NewSGD([]torch.Tensor{p}, 0.01, nil) }
-
-// Autocast on a card casts products to float16, takes sums and norms in float32, and lets
-// mixed arguments meet in float32.
-func TestAutocast(t *testing.T) {
-	needCard(t)
-	torch.Scope(func() {
-		x, w := on.Ones(4, 4), on.Ones(4, 4)
-		half := x.To(torch.Float16)
-		image, kernel := on.Ones(1, 2, 8, 8), on.Ones(3, 2, 3, 3)
-		for _, dtype := range []torch.DType{torch.Float16, torch.BFloat16} {
-			amp.Autocast(dev, dtype, func() {
-				for name, c := range map[string]struct {
-					got  torch.Tensor
-					want torch.DType
-				}{
-					"matmul":  {x.MatMul(w), dtype},
-					"addmm":   {x.AddMM(w, w), dtype},
-					"conv2d":  {torch.Conv2d(image, kernel), dtype},
-					"softmax": {half.Softmax(1), torch.Float32},
-					"exp":     {half.Exp(), torch.Float32},
-					"sum":     {half.Sum(), torch.Float32},
-					"norm":    {half.Norm(), torch.Float32},
-					"addcmul": {x.AddCMul(half, half), torch.Float32},
-					"cat":     {torch.Cat([]torch.Tensor{x, half}), torch.Float32},
-					"relu":    {half.ReLU(), torch.Float16},
-				} {
-					require.Equal(t, c.want, c.got.DType(), "%s in %v", name, dtype)
-				}
-			})
-		}
-	})
-}

@@ -1,36 +1,72 @@
 package parity
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// TestAutocast makes the calls of PyTorch's own lists for autocast on the CPU, in bfloat16
-// and float16: what comes of them under autocast, and of the same arguments cast by hand
-// without it, is what Python has under autocast, dtype and bits.
+// TestAutocast makes the calls of PyTorch's own lists for autocast, in bfloat16 and float16:
+// what comes of them under autocast, and of the same arguments cast by hand without it, is what
+// Python has under autocast, dtype and bits, or its error. The lists for CUDA are gone through
+// on the CPU as well, where autocast casts otherwise.
 func TestAutocast(t *testing.T) {
-	torchtest.NoLeaks(t)
-	quiet(t)
+	for _, c := range []struct {
+		lists       string
+		device      torch.Device
+		calls, cast int // in either dtype: how many there are at least, and those that autocast has a say in
+	}{
+		{"cpu", torch.CPU, 55, 37},
+		{"cuda", torch.CPU, 119, 0},
+		{"cuda", torch.CUDA(0), 119, 97},
+	} {
+		t.Run(fmt.Sprintf("lists for %s on %v", c.lists, c.device), func(t *testing.T) {
+			if err := torch.CheckDevice(c.device); err != nil {
+				t.Skip(err)
+			}
+			torchtest.NoLeaks(t)
+			quiet(t)
+			t.Setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+			all := recordAutocast(t, c.lists, c.device)
+			require.GreaterOrEqual(t, len(all.cases), 2*c.calls, "calls in PyTorch's lists")
+			cast := 0
+			cuda.With(cuda.Settings{Deterministic: cuda.On}, func() { cast = all.autocast(t, c.device, c.cast > 0) })
+			require.GreaterOrEqual(t, cast, 2*c.cast)
+		})
+	}
+}
+
+// recordAutocast has Python make the calls.
+func recordAutocast(t *testing.T, lists string, device torch.Device) *chunk {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "autocast.safetensors")
-	cmd := peer.Command(t, script(t, "autocast.py"), path)
-	text, err := cmd.CombinedOutput()
+	kind, _, _ := strings.Cut(device.String(), ":")
+	text, err := peer.Command(t, script(t, "autocast.py"), path, lists, kind).CombinedOutput()
 	require.NoError(t, err, "%s", text)
 	c, err := readChunk(path)
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(c.cases), 2*55, "PyTorch 2.11 lists 55 calls")
+	return c
+}
 
-	cast := 0
+// autocast makes all calls, and says how many of them were made with arguments cast by hand, too.
+// On the device that the lists are for, none fails but what they call banned.
+func (c *chunk) autocast(t *testing.T, device torch.Device, own bool) (cast int) {
+	t.Helper()
 	for i := range c.cases {
 		k := &c.cases[i]
-		require.Nil(t, k.Error, k.Op)
+		if own {
+			require.Equal(t, k.List == "banned", k.Error != nil, "%s: %+v", k.Op, k.Error)
+		}
 		torch.Scope(func() {
-			mode := torch.AutocastMode{Device: torch.CPU, Enabled: true, DType: must(torch.ParseDType(k.Autocast))}
+			mode := torch.AutocastMode{Device: device, Enabled: true, DType: must(torch.ParseDType(k.Autocast))}
 			torch.WithAutocast(mode, func() { c.holds(t, k, "under autocast", 0) })
 			if k.Cast != "" {
 				c.holds(t, k, "cast by hand", must(torch.ParseDType(k.Cast)))
@@ -38,11 +74,11 @@ func TestAutocast(t *testing.T) {
 			}
 		})
 	}
-	require.GreaterOrEqual(t, cast, 2*37, "calls that autocast has a say in")
+	return cast
 }
 
 // holds makes the call of a case, with its floating-point arguments in a dtype if it is not
-// 0, and wants the results that Python had.
+// 0, and wants the results or the error that Python had.
 func (c *chunk) holds(t *testing.T, k *Case, how string, dtype torch.DType) {
 	t.Helper()
 	call, err := prepare(c, k)
@@ -51,8 +87,14 @@ func (c *chunk) holds(t *testing.T, k *Case, how string, dtype torch.DType) {
 		call.args[name] = castTo(v, dtype)
 	}
 	torch.ManualSeed(seed)
-	out, err := call.call(k)
+	var out []any
+	thrown := torch.Try(func() { out, err = call.call(k) })
 	require.NoError(t, err, k.Op)
+	if k.Error != nil {
+		require.Empty(t, k.Error.differs(thrown), "%s, %s, in %s", k.Op, how, k.Autocast)
+		return
+	}
+	require.NoError(t, thrown, "%s, %s, in %s", k.Op, how, k.Autocast)
 	require.Empty(t, c.results(k, out), "%s, %s, in %s", k.Op, how, k.Autocast)
 }
 

@@ -23,7 +23,8 @@ type Case struct {
 	GradError   *Failure          `json:"grad_error"`
 	Error       *Failure          // in place of everything else
 	Unsupported string            // why the results are not here
-	Autocast    string            // of autocast.py: the mode's dtype
+	List        string            // of autocast.py: PyTorch's name for a group of operators
+	Autocast    string            // the mode's dtype
 	Cast        string            // what the mode casts the arguments to; "" for nothing
 }
 

@@ -341,8 +341,9 @@ func (f *Failure) differs(err error) string {
 	if kind, ok := kinds[f.Type]; !ok || kind != e.Kind {
 		return fmt.Sprintf("error of kind %v, want %s: %s", e.Kind, f.Type, f.Text)
 	}
-	if strings.TrimSpace(e.Msg) != strings.TrimSpace(f.Text) {
-		return fmt.Sprintf("error %q, want %q", e.Msg, f.Text)
+	want, _, _ := strings.Cut(f.Text, ". This could be because") // and a list of all backends, which package cgo leaves out, too
+	if strings.TrimSpace(e.Msg) != strings.TrimSpace(want) {
+		return fmt.Sprintf("error %q, want %q", e.Msg, want)
 	}
 	return ""
 }
