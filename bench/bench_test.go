@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/talk"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -94,7 +95,7 @@ func TestSidesAnswerErrors(t *testing.T) {
 		require.ErrorContains(t, err, "no such case")
 		_, err = s.ask(request{Cmd: "check", Case: "add"})
 		require.NoError(t, err, "a side survives a failed command")
-		require.NoError(t, s.close())
+		require.NoError(t, s.Close())
 		_, err = s.ask(request{Cmd: "hello"})
 		require.ErrorContains(t, err, "has ended")
 	}
@@ -108,10 +109,10 @@ func answering(replies ...reply) *side {
 			panic(err)
 		}
 	}
-	return &side{name: "known", in: struct {
+	return &side{"known", talk.Over("known", struct {
 		io.Writer
 		io.Closer
-	}{io.Discard, nil}, answer: json.NewDecoder(strings.NewReader(text.String()))}
+	}{io.Discard, nil}, strings.NewReader(text.String()))}
 }
 
 func TestCheckRefusesDifferentResults(t *testing.T) {

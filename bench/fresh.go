@@ -47,7 +47,7 @@ func timedStart(begin func(...string) (*side, error)) (took time.Duration, err e
 	}
 	_, err = s.ask(request{Cmd: "check", Case: "add"})
 	took = time.Since(began)
-	return took, errors.Join(err, s.close())
+	return took, errors.Join(err, s.Close())
 }
 
 // starts measures how long either side takes from nothing to a first result.
@@ -75,7 +75,7 @@ func (c *crew) footprint(begin func(...string) (*side, error), env []string, nam
 	if err != nil {
 		return f, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	var replies []reply
 	for _, q := range []request{
 		{Cmd: "check", Case: "add"},

@@ -62,7 +62,7 @@ func (c *crew) get(begin func(...string) (*side, error), kind string, env []stri
 func (c *crew) close() error {
 	var failed []error
 	for _, s := range c.sides {
-		failed = append(failed, s.close())
+		failed = append(failed, s.Close())
 	}
 	clear(c.sides)
 	return errors.Join(failed...)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,6 +8,7 @@ import (
 	"time"
 
 	"github.com/libtorch-go/libtorch/internal/proc"
+	"github.com/libtorch-go/libtorch/internal/talk"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -50,13 +49,7 @@ type server struct {
 func serve(in io.Reader, out io.Writer) error {
 	runtime.LockOSThread()
 	s := &server{cases: map[string]workload{}}
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		var q request
-		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			return err
-		}
-		var r reply
+	return talk.Answer(in, out, func(q request) (r reply) {
 		var failed error
 		if err := torch.Try(func() { r, failed = s.obey(q) }); err != nil {
 			failed = err
@@ -64,11 +57,8 @@ func serve(in io.Reader, out io.Writer) error {
 		if failed != nil {
 			r = reply{Error: failed.Error()}
 		}
-		if err := json.NewEncoder(out).Encode(r); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
+		return r
+	})
 }
 
 func (s *server) obey(q request) (reply, error) {

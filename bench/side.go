@@ -2,15 +2,14 @@ package main
 
 import (
 	"embed"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/libtorch-go/libtorch/internal/talk"
 )
 
 //go:embed python/*.py
@@ -19,10 +18,8 @@ var scripts embed.FS
 // side is one of the processes that are compared: ours or Python's. It is told what to do
 // a line at a time, so that both stay warm and take turns.
 type side struct {
-	name   string
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	answer *json.Decoder
+	name string
+	*talk.Partner
 }
 
 // maker knows how to start both kinds of side.
@@ -61,39 +58,23 @@ func (m *maker) theirs(env ...string) (*side, error) {
 }
 
 func start(name string, env []string, command string, args ...string) (*side, error) {
-	s := &side{name: name, cmd: exec.Command(command, args...)}
-	s.cmd.Env = slices.Concat(os.Environ(), env)
-	s.cmd.Stderr = os.Stderr
-	in, err := s.cmd.StdinPipe()
+	cmd := exec.Command(command, args...)
+	cmd.Env = slices.Concat(os.Environ(), env)
+	cmd.Stderr = os.Stderr
+	partner, err := talk.Start(name, cmd)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bench: %w", err)
 	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("bench: %s does not start: %w", name, err)
-	}
-	s.in, s.answer = in, json.NewDecoder(out)
-	return s, nil
+	return &side{name, partner}, nil
 }
 
 // ask sends a command and waits for the answer.
 func (s *side) ask(q request) (r reply, err error) {
-	if err := json.NewEncoder(s.in).Encode(q); err != nil {
-		return r, fmt.Errorf("bench: %s has ended: %w", s.name, err)
-	}
-	if err := s.answer.Decode(&r); err != nil {
-		return r, fmt.Errorf("bench: %s has ended during %s %s: %w", s.name, q.Cmd, q.Case, err)
+	if err := s.Ask(q, &r); err != nil {
+		return r, fmt.Errorf("bench: %s %s: %w", q.Cmd, q.Case, err)
 	}
 	if r.Error != "" {
 		return r, fmt.Errorf("bench: %s: %s %s: %s", s.name, q.Cmd, q.Case, r.Error)
 	}
 	return r, nil
-}
-
-// close ends the process.
-func (s *side) close() error {
-	return errors.Join(s.in.Close(), s.cmd.Wait())
 }
