@@ -30,10 +30,16 @@ ln -s "$bundle/lib" "$home/lib"
 tar -C "$home" -xJf "$bundle/programs.tar.xz" 2>/dev/null ||
 	"$python" -m tarfile -e "$bundle/programs.tar.xz" "$home" || return 1 # where there is no xz
 PATH=$home/bin:$PATH
-# An unpacked wheel may lack what Python's torch needs besides itself.
-if PYTHONPATH=$(dirname "$LIBTORCH") "$python" -c 'import torch' 2>/dev/null; then
-	mkdir "$home/peer"
-	printf '#!/bin/sh\nPYTHONPATH=%q exec %q "$@"\n' "$(dirname "$LIBTORCH")" "$(command -v "$python")" >"$home/peer/python"
+# Comparing takes what an unpacked wheel may lack, NumPy for one. expecttest is a package that
+# torch.testing takes the base of its tests from, and nothing else; few machines have it.
+packages=$(dirname "$LIBTORCH")
+if missing=$(PYTHONPATH=$packages "$python" -c 'import numpy, torch' 2>&1); then
+	mkdir -p "$home/peer/site"
+	PYTHONPATH=$packages "$python" -c 'import expecttest' 2>/dev/null ||
+		printf 'import unittest\n\n\nclass TestCase(unittest.TestCase):\n    pass\n' >"$home/peer/site/expecttest.py"
+	printf '#!/bin/sh\nPYTHONPATH=%q exec %q "$@"\n' "$packages:$home/peer/site" "$(command -v "$python")" >"$home/peer/python"
 	chmod +x "$home/peer/python"
+else
+	echo "nothing is compared with Python's torch: $python says ${missing##*$'\n'}" >&2
 fi
 export LIBTORCH LIBTORCH_GO_HOME=$home
