@@ -35,6 +35,7 @@ func TestLearnsRealImages(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
+	clitest.Fails(t, "cifar10", 2, "-graph needs a CUDA device, this run is on the cpu", "-graph", "-device", "cpu")
 	clitest.Fails(t, "cifar10", 2, "-slice needs no -data", "-slice", "-data", ".")
 	clitest.Fails(t, "cifar10", 2, "-momentum is -1, expected 0 or more", "-momentum", "-1")
 	clitest.Fails(t, "cifar10", 2, "-j is -2, expected 0 or more", "-j", "-2")

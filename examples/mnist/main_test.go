@@ -10,17 +10,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/examples/internal/clitest"
+	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 func TestReadsDigits(t *testing.T) {
+	torchtest.EachDevice(t, func(t *testing.T, dev torch.Device) {
+		readsDigits(t, dev.String())
+		if dev.IsCUDA() {
+			readsDigits(t, dev.String(), "-graph")
+		}
+	})
+}
+
+func readsDigits(t *testing.T, dev string, more ...string) {
+	t.Helper()
 	torchtest.NoLeaks(t)
 	out := new(bytes.Buffer)
-	args := []string{"-device", "cpu", "-drawn", "-limit", "1000", "-b", "20", "-lr", "0.003", "-epochs", "3", "-p", "25"}
+	args := append([]string{"-device", dev, "-drawn", "-limit", "1000", "-b", "20", "-lr", "0.003", "-epochs", "3", "-p", "25"}, more...)
 	require.NoError(t, command(t.Context(), args, out), out.String())
-	require.Contains(t, out.String(), "mnist: 1000 images to train on, 200 to test with, on cpu\n")
+	require.Contains(t, out.String(), "mnist: 1000 images to train on, 200 to test with, on "+dev+"\n")
 	require.Contains(t, out.String(), "Epoch: [2][50/50]\tLoss ")
 	tests := regexp.MustCompile(` \* Acc@1 (.*)\n`).FindAllStringSubmatch(out.String(), -1)
 	require.Len(t, tests, 3, out.String())
@@ -31,6 +42,7 @@ func TestReadsDigits(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
+	clitest.Fails(t, "mnist", 2, "-graph needs a CUDA device, this run is on the cpu", "-graph", "-device", "cpu")
 	clitest.Fails(t, "mnist", 2, "-limit is -1, expected 0 or more", "-limit", "-1")
 	clitest.Fails(t, "mnist", 2, "-drawn needs no -data", "-drawn", "-data", ".")
 	clitest.Fails(t, "mnist", 2, `-device is "tpu", expected cpu, cuda or cuda:N`, "-device", "tpu")

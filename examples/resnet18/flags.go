@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/examples/internal/cli"
+	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -93,7 +94,7 @@ func (c *config) register(fs *flag.FlagSet, device, dtype *string) {
 	fs.BoolVar(&c.channelsLast, "channels-last", true, "keep images and weights in channels_last")
 	fs.BoolVar(&c.benchmark, "cudnn-benchmark", true, "let cuDNN try its algorithms and take the fastest")
 	fs.BoolVar(&c.deterministic, "deterministic", false, "the same bits in every run, also on CUDA")
-	fs.BoolVar(&c.graph, "graph", false, "record the training step as a CUDA graph and replay it")
+	train.AddGraph(fs, &c.graph)
 	fs.StringVar(&c.resume, "resume", "", "go on from the checkpoint in `file`")
 	fs.StringVar(&c.save, "save", "", "write a checkpoint to `file` after every epoch and when interrupted")
 	fs.BoolVar(&c.evaluate, "e", false, "only validate")

@@ -16,6 +16,7 @@ import (
 	"os"
 
 	"github.com/libtorch-go/libtorch/examples/internal/cli"
+	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 )
@@ -69,8 +70,8 @@ func setUp(c *config) error {
 	if err := torch.CheckDevice(c.device); err != nil {
 		return err
 	}
-	if c.graph && !c.device.IsCUDA() {
-		return cli.Usagef("-graph needs a CUDA device, this run is on the %v", c.device)
+	if err := train.CheckGraph(c.graph, c.device); err != nil {
+		return err
 	}
 	c.settle()
 	if c.threads > 0 {

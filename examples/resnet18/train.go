@@ -9,8 +9,8 @@ import (
 
 	"github.com/libtorch-go/libtorch/amp"
 	"github.com/libtorch-go/libtorch/examples/internal/cli"
+	"github.com/libtorch-go/libtorch/examples/internal/train"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -31,7 +31,7 @@ type trainer struct {
 	opt       *optim.SGD
 	sched     *lr.Schedule
 	scaler    *amp.GradScaler
-	graph     *cuda.Step   // of a whole batch, with -graph
+	stepper   train.Stepper
 	mean, std torch.Tensor // of the pixels, for each colour
 
 	epoch, batch int     // where training stands: the next batch is this one
@@ -58,8 +58,9 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	t.scaler = amp.NewGradScaler(t.device, &amp.GradScalerOptions{DType: t.ampDType})
 	t.mean = torch.FromSlice([]float32{125.3, 123.0, 113.9}).To(t.device)
 	t.std = torch.FromSlice([]float32{63.0, 62.1, 66.7}).To(t.device)
+	t.stepper = train.Stepper{Step: t.step, Optimizer: t.opt, Batch: t.Batch}
 	if c.graph {
-		t.graph = cuda.Graphed(t.step, &cuda.GraphedOptions{Device: max(0, t.device.Index())})
+		t.stepper.Record(t.device)
 	}
 	if t.resume != "" {
 		if err := t.load(t.resume); err != nil {
@@ -72,9 +73,7 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 
 // Close frees all that the run holds but the images.
 func (t *trainer) Close() {
-	if t.graph != nil {
-		t.graph.Close()
-	}
+	t.stepper.Close()
 	nn.Close(t.model)
 	t.opt.Close()
 	t.scaler.Close()
@@ -128,7 +127,7 @@ func (t *trainer) trainEpoch(ctx context.Context) error {
 			return err
 		}
 		p.gotData()
-		out, err := t.trainBatch(batch)
+		out, err := t.stepper.Run(batch.Input, batch.Target)
 		if err != nil {
 			return err
 		}
@@ -140,22 +139,6 @@ func (t *trainer) trainEpoch(ctx context.Context) error {
 	t.trained += p.images
 	t.busy += time.Since(p.start)
 	return nil
-}
-
-// trainBatch makes a training step, by way of the graph where there is one and the batch is a
-// whole one. It returns what step does.
-func (t *trainer) trainBatch(b data.Batch) ([]torch.Tensor, error) {
-	if t.graph == nil || b.Input.Size(0) != t.Batch {
-		return t.step([]torch.Tensor{b.Input, b.Target}), nil
-	}
-	for _, group := range t.opt.ParamGroups() {
-		group.WriteLR() // the schedule has changed it
-	}
-	out, err := t.graph.Run(b.Input, b.Target)
-	if err != nil {
-		return nil, err
-	}
-	return []torch.Tensor{out[0].Clone(), out[1], out[2]}, nil // the meters keep the loss for a while
 }
 
 // step trains on images and labels, and returns the loss, the scores and the labels.

@@ -28,6 +28,7 @@ type Flags struct {
 
 	intro, device string
 	images        *Images
+	graph         bool
 	out           io.Writer
 }
 
@@ -53,12 +54,13 @@ type Images struct {
 	Workers int
 }
 
-// AddImages adds flags for a data set; folder is what its files are in.
+// AddImages adds flags for a data set, whose files are in folder, and for [Flags.Classify].
 func (f *Flags) AddImages(folder string) *Images {
 	f.images = &Images{}
 	f.StringVar(&f.images.Root, "data", "", "folder with "+folder+" in it (default a `folder` in the user's cache)")
 	f.IntVar(&f.images.Limit, "limit", 0, "images to train on, and a fifth as many to test with; 0 is all")
 	f.IntVar(&f.images.Workers, "j", 1, "workers that prepare batches; 0 is none")
+	AddGraph(f.FlagSet, &f.graph)
 	return f.images
 }
 
@@ -99,7 +101,10 @@ func (f *Flags) setUp() error {
 	}
 	f.Device = dev
 	torch.ManualSeed(f.Seed)
-	return torch.CheckDevice(dev)
+	if err := torch.CheckDevice(dev); err != nil {
+		return err
+	}
+	return CheckGraph(f.graph, dev)
 }
 
 // Run runs the training itself. What is made in it is freed at its end, but for modules and

@@ -57,25 +57,36 @@ func (f *Flags) Loaders(images *Images, open func(training bool) (Half, error)) 
 
 // Classify trains a classifier, scores [N, classes] of images [N, channels, side, side], by
 // cross entropy, and tests it after every epoch. normalise gets the pixels as float32 from 0
-// to 255, on the device.
+// to 255, on the device. With -graph the step is a CUDA graph.
 func (f *Flags) Classify(ctx context.Context, model nn.Layer, opt optim.Optimizer, h Halves, normalise func(torch.Tensor) torch.Tensor) error {
-	prepare := func(b data.Batch) (input, labels torch.Tensor) {
-		pixels := b.Input.To(f.Device, torch.NonBlocking).To(torch.Float32)
-		return normalise(pixels), b.Target.To(f.Device, torch.NonBlocking)
+	prepare := func(input, target torch.Tensor) (images, labels torch.Tensor) {
+		pixels := input.To(f.Device, torch.NonBlocking).To(torch.Float32)
+		return normalise(pixels), target.To(f.Device, torch.NonBlocking)
 	}
-	step := func(b data.Batch) torch.Tensor {
-		input, labels := prepare(b)
-		loss := F.CrossEntropy(model.Forward(input), labels, nil)
+	s := Stepper{Optimizer: opt, Batch: f.Batch, Step: func(in []torch.Tensor) []torch.Tensor {
+		images, labels := prepare(in[0], in[1])
+		loss := F.CrossEntropy(model.Forward(images), labels, nil)
 		loss.Backward()
 		opt.Step()
 		opt.ZeroGrad()
-		return loss
+		return []torch.Tensor{loss}
+	}}
+	defer s.Close()
+	if f.graph {
+		s.Record(f.Device)
 	}
-	return f.Loop(ctx, h.Training, step, func(int) error { return f.test(ctx, model, h.Test, prepare) })
+	step := func(b data.Batch) (torch.Tensor, error) {
+		out, err := s.Run(b.Input, b.Target)
+		if err != nil {
+			return torch.Tensor{}, err
+		}
+		return out[0], nil
+	}
+	return f.loop(ctx, h.Training, step, func(int) error { return f.test(ctx, model, h.Test, prepare) })
 }
 
 // test prints how many percent of the test images are classified right.
-func (f *Flags) test(ctx context.Context, model nn.Layer, loader *data.Loader[data.Batch], prepare func(data.Batch) (input, labels torch.Tensor)) (err error) {
+func (f *Flags) test(ctx context.Context, model nn.Layer, loader *data.Loader[data.Batch], prepare func(input, target torch.Tensor) (images, labels torch.Tensor)) (err error) {
 	top1 := meter.NewAverageMeter("Acc@1", "%6.2f", meter.Average)
 	defer top1.Reset()
 	p := meter.NewProgressMeter(f.out, loader.Len(), "Test: ", top1)
@@ -88,8 +99,8 @@ func (f *Flags) test(ctx context.Context, model nn.Layer, loader *data.Loader[da
 			if err = failed; err != nil {
 				return
 			}
-			input, labels := prepare(b)
-			right := model.Forward(input).ArgMaxDim(1).Eq(labels)
+			images, labels := prepare(b.Input, b.Target)
+			right := model.Forward(images).ArgMaxDim(1).Eq(labels)
 			top1.Add(right.To(torch.Float32).Mean().MulScalar(100), b.Len())
 			done++
 			p.Advance(done, b.Len())

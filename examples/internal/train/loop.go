@@ -15,6 +15,10 @@ import (
 // its mean loss; each, which may be nil, is called after every epoch. An interrupt ends the
 // loop after the batch at hand.
 func (f *Flags) Loop(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) torch.Tensor, each func(epoch int) error) error {
+	return f.loop(ctx, loader, func(b data.Batch) (torch.Tensor, error) { return step(b), nil }, each)
+}
+
+func (f *Flags) loop(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) (torch.Tensor, error), each func(epoch int) error) error {
 	for epoch := range f.Epochs {
 		done, err := f.epoch(ctx, loader, step, epoch)
 		if err == nil && each != nil {
@@ -30,7 +34,7 @@ func (f *Flags) Loop(ctx context.Context, loader *data.Loader[data.Batch], step 
 	return nil
 }
 
-func (f *Flags) epoch(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) torch.Tensor, epoch int) (done int, err error) {
+func (f *Flags) epoch(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) (torch.Tensor, error), epoch int) (done int, err error) {
 	loss := meter.NewAverageMeter("Loss", "%.4e", meter.None)
 	defer loss.Reset()
 	p := meter.NewProgressMeter(f.out, loader.Len(), fmt.Sprintf("Epoch: [%d]", epoch), loss)
@@ -39,7 +43,11 @@ func (f *Flags) epoch(ctx context.Context, loader *data.Loader[data.Batch], step
 		if err != nil {
 			return done, err
 		}
-		loss.Add(step(b), b.Len())
+		value, err := step(b)
+		if err != nil {
+			return done, err
+		}
+		loss.Add(value, b.Len())
 		if done++; done%f.Every == 0 || done == loader.Len() {
 			p.Display(done)
 		}
