@@ -71,11 +71,12 @@ func (p *Partner) Ask(question, answer any) error {
 	}
 	if text := p.Stderr(); text != "" {
 		how += ": " + strings.ReplaceAll(text, "\n", "; ")
+		p.stderr.clear()
 	}
 	return fmt.Errorf("%s %s", p.name, how)
 }
 
-// Stderr is the last that the process printed there.
+// Stderr is the last that the process printed there, but for what an error has told.
 func (p *Partner) Stderr() string { return strings.TrimSpace(p.stderr.String()) }
 
 // Close ends the process, and waits for that.
@@ -118,6 +119,12 @@ func (l *last) Write(b []byte) (int, error) {
 		l.text = bytes.Clone(l.text[len(l.text)-enough:])
 	}
 	return len(b), nil
+}
+
+func (l *last) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = nil
 }
 
 func (l *last) String() string {

@@ -65,6 +65,7 @@ func TestDeathIsTold(t *testing.T) {
 	require.ErrorContains(t, err, "the parrot has ended: exit status 7: xxx")
 	require.True(t, strings.HasSuffix(err.Error(), "x; out of luck"), "%v", err)
 	require.Less(t, len(err.Error()), 4200, "only the end is kept")
+	require.Empty(t, p.Stderr(), "it was told")
 	require.NoError(t, p.Close())
 }
 
