@@ -42,7 +42,7 @@ func newMaker(dir string) (*maker, error) {
 	}
 	python := filepath.Join(home, "peer", "python")
 	if _, err := os.Stat(python); err != nil {
-		return nil, fmt.Errorf("bench: %w; make the Python side with ./build.sh peer", err)
+		return nil, fmt.Errorf("bench: %w; make the Python side with ./build.sh peer, or, in a bundle, see what its scripts say of Python", err)
 	}
 	return &maker{self: self, python: python, scripts: filepath.Join(dir, "python")}, os.CopyFS(dir, scripts)
 }

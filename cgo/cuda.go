@@ -36,6 +36,9 @@ func openCUDA(home, lib string) error {
 	if err := openLibrary("libcuda.so.1", true, false); err != nil {
 		return fmt.Errorf("%w: %w; install NVIDIA's driver, or give the container the card (docker run --gpus all)", ErrNoDriver, err)
 	}
+	for _, path := range openedByName(lib) {
+		_ = openLibrary(path, true, false) // whoever wants it says what is missing, and may find it elsewhere
+	}
 	for _, name := range []string{"libc10_cuda.so", "libtorch_cuda.so"} {
 		path := filepath.Join(lib, name)
 		if _, err := os.Stat(path); err != nil {
@@ -58,6 +61,17 @@ func openCUDA(home, lib string) error {
 		return fmt.Errorf("%w: %w", ErrVersionMismatch, err)
 	}
 	return nil
+}
+
+// openedByName are libraries that cuDNN, cuSPARSE and NVRTC itself open by their names alone. In
+// the folders beside libtorch, where pip puts them, the linker would not look for those; once they
+// are in the process it does not have to. Python's torch opens them beforehand for the same reason.
+func openedByName(lib string) (paths []string) {
+	for _, name := range []string{"libnvJitLink.so.*", "libnvrtc-builtins.so.*", "libnvrtc.so.*"} {
+		found, _ := filepath.Glob(filepath.Join(lib, "..", "..", "nvidia", "*", "lib", name)) // it fails over patterns that are none
+		paths = append(paths, found...)
+	}
+	return paths
 }
 
 func hidden(names string) error {

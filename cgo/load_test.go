@@ -61,6 +61,22 @@ func TestShimsAreChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "$LIBTORCH")
 }
 
+func TestLibrariesOpenedByName(t *testing.T) {
+	site := t.TempDir()
+	lib := filepath.Join(site, "torch", "lib")
+	assert.Empty(t, openedByName(lib))
+	var want []string
+	for _, name := range []string{"cu13/lib/libnvJitLink.so.13", "cu13/lib/libnvrtc-builtins.so.13.0", "cu13/lib/libnvrtc.so.13", "cu13/lib/libnvrtc_static.a", "cudnn/lib/libcudnn.so.9"} {
+		path := filepath.Join(site, "nvidia", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o644))
+		if len(want) < 3 {
+			want = append(want, path)
+		}
+	}
+	assert.Equal(t, want, openedByName(lib))
+}
+
 func TestNames(t *testing.T) {
 	assert.Equal(t, "float32", DTypeName(codeFloat32))
 	assert.Equal(t, "dtype(99)", DTypeName(99))
