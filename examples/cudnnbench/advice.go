@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func find(cells []*cell, s setting) int {
 // plainest is the cell with the fewest changes among those that cannot be told from the fastest.
 func plainest(cells []*cell, choices []choice, miss float64) *cell {
 	middle := func(c *cell) float64 { return median(c.Seconds, miss).Median }
-	fastest := slices.MinFunc(cells, func(a, b *cell) int { return compare(middle(a), middle(b)) })
+	fastest := slices.MinFunc(cells, func(a, b *cell) int { return cmp.Compare(middle(a), middle(b)) })
 	best := fastest
 	for _, c := range cells {
 		against := speedup(fastest.Seconds, c.Seconds, miss)
@@ -75,16 +76,6 @@ func plainest(cells []*cell, choices []choice, miss float64) *cell {
 		}
 	}
 	return best
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // line is the advice in words.

@@ -41,6 +41,9 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	}
 	crew := &crew{device: c.device.String(), sides: map[string]*talk.Partner{}, self: []string{self, serveFlag}}
 	err = bench(ctx, c, crew, args, out)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) {
+		err = cli.Interruptedf("interrupted: %v", err) // a terminal sends its signals to all processes
+	}
 	return errors.Join(err, crew.close())
 }
 
@@ -55,12 +58,14 @@ func bench(ctx context.Context, c *config, crew *crew, args []string, out io.Wri
 	if err != nil {
 		return err
 	}
-	r.header(out, len(tasks), len(settings))
+	r.header(out, len(tasks), len(settings), c.plan)
 	for i, t := range tasks {
 		bar := newBar(out, i, len(tasks), t, c.plan)
 		err := crew.measure(ctx, t, c.plan, bar)
 		bar.Close()
-		r.add(t)
+		if r.add(t); len(r.Tasks) == 0 && errors.Is(err, context.Canceled) {
+			return cli.Interruptedf("interrupted before anything was measured")
+		}
 		r.Complete = err == nil && i == len(tasks)-1
 		if err == nil || errors.Is(err, context.Canceled) {
 			r.show(out, t, i == len(tasks)-1 || tasks[i+1].Of != t.Of || err != nil)

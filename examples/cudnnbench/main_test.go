@@ -104,7 +104,7 @@ func TestMeasuresAndWrites(t *testing.T) {
 	file := func(name string) string { return filepath.Join(dir, name) }
 	out := run(t, tiny("-model", "resnet18", "-size", "64", "-conv", "4x8x8,8x3x3,p1", "-amp", "off,bf16", "-precision", "default,bf16",
 		"-deterministic", "off", "-onednn", "on", "-json", file("x.json"), "-csv", file("x.csv"), "-svg", file("x.svg"))...)
-	require.Contains(t, out, "plan: 4 workloads of 6 settings by turns, 8 rounds\n")
+	require.Contains(t, out, "plan: 4 workloads of 6 settings by turns, 8 rounds: 0s, and more where an iteration takes longer than 125µs\n")
 	require.Contains(t, out, "the same in all: deterministic off, threads 1, onednn on\n")
 	require.Contains(t, out, "2 of 8 combinations are left out: precision has no say with amp\n")
 	require.Len(t, regexp.MustCompile(`(?m)^advice: \S+ b1 (forward|train): `).FindAllString(out, -1), 4, out)
@@ -168,6 +168,11 @@ func TestShapesOfANetwork(t *testing.T) {
 	}
 	require.InDelta(t, 1, share, 1e-9)
 	require.Len(t, f.whole.Cells[0].Seconds, 8)
+	for _, task := range f.tasks {
+		for _, c := range task.Cells {
+			require.LessOrEqual(t, task.fastest().Time.Median, c.Time.Median)
+		}
+	}
 }
 
 // What does not fit is a row; where nothing fits that is the end.
@@ -192,4 +197,9 @@ func TestInterruptKeepsWhatIsDone(t *testing.T) {
 	require.False(t, r.Complete)
 	require.True(t, r.whole(r.Tasks[0]))
 	require.Less(t, len(r.Tasks), 3)
+
+	untouched := filepath.Join(t.TempDir(), "x.json")
+	line = clitest.Signal(t, syscall.SIGTERM, "plan: ", tiny("-model", "resnet50", "-json", untouched)...)
+	require.Equal(t, "cudnnbench: interrupted before anything was measured\n", line)
+	require.NoFileExists(t, untouched)
 }
