@@ -137,7 +137,8 @@ func (c *chunk) plain(d tensorDesc) torch.Tensor {
 		}
 		return torch.Call("sparse_coo_tensor.indices_size", append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("is_coalesced", coalesced))...)[0].(torch.Tensor)
 	}
-	parts = append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("layout", layouts[d.Layout]))
+	where := torch.Arg("device", d.Parts[0].device()) // Python has it from the parts
+	parts = append(parts, d.Shape, torch.Arg("dtype", dtype), torch.Arg("layout", layouts[d.Layout]), where)
 	return torch.Call("sparse_compressed_tensor.comp_plain_value_size", parts...)[0].(torch.Tensor)
 }
 

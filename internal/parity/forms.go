@@ -36,7 +36,7 @@ func index(x torch.Tensor, indices []torch.Tensor) torch.Tensor {
 }
 
 func toDType(x torch.Tensor, d torch.DType, nonBlocking, copied bool, f torch.MemoryFormat) torch.Tensor {
-	return toDevice(x, torch.CPU, d, nonBlocking, copied, f)
+	return toDevice(x, x.Device(), d, nonBlocking, copied, f)
 }
 
 func toOther(x, other torch.Tensor, nonBlocking, copied bool, f torch.MemoryFormat) torch.Tensor {

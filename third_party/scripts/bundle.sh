@@ -24,7 +24,7 @@ bundle() {
 bundle_tests() {
 	local folder folders
 	install -D -m 644 cgo/shim/torchgo.h "$1/cgo/shim/torchgo.h" # some tests compile a shim of their own
-	install -D -m 644 docs/parity.md "$1/docs/parity.md"                  # what a run has to cover
+	install -D -m 644 -t "$1/docs" docs/parity.md docs/modules.md         # what a run has to cover
 	install -D -m 644 -t "$1/bench/python" bench/python/*.py              # Python's side of the benchmark's test
 	folders=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...)
 	for folder in $folders; do
