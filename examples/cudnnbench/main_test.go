@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
 	"github.com/libtorch-go/libtorch/examples/internal/clitest"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -32,9 +31,7 @@ func TestMain(m *testing.M) {
 // run is the program within this process. It returns what it prints.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
-	out := new(bytes.Buffer)
-	require.NoError(t, command(t.Context(), args, out), out.String())
-	return out.String()
+	return clitest.Run(t, command, args...)
 }
 
 // tiny are flags for a run of a second.
@@ -90,12 +87,7 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	out := new(bytes.Buffer)
-	require.Zero(t, cli.ExitCode(command(t.Context(), []string{"-h"}, out)))
-	for _, name := range strings.Fields("model conv shapes b mode size device time rounds warmup seed json csv svg benchmark deterministic tf32 amp channels-last graph threads onednn precision") {
-		require.Contains(t, out.String(), "  -"+name)
-	}
-	require.NotContains(t, out.String(), serveFlag+"\n")
+	clitest.Helps(t, command, "model conv shapes b mode size device time rounds warmup seed json csv svg benchmark deterministic tf32 amp channels-last graph threads onednn precision")
 }
 
 func TestMeasuresAndWrites(t *testing.T) {

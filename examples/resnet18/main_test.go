@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"regexp"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/libtorch-go/libtorch/examples/internal/cli"
 	"github.com/libtorch-go/libtorch/examples/internal/clitest"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -27,9 +25,7 @@ func requireFails(t *testing.T, code int, text string, args ...string) {
 // run is the program within this process. It returns what it prints.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
-	out := new(bytes.Buffer)
-	require.NoError(t, command(t.Context(), args, out), out.String())
-	return out.String()
+	return clitest.Run(t, command, args...)
 }
 
 // tiny are flags for a run of seconds on real images.
@@ -89,12 +85,7 @@ func TestWhatIsMissing(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	out := new(bytes.Buffer)
-	err := command(t.Context(), []string{"-h"}, out)
-	require.Zero(t, cli.ExitCode(err))
-	for _, name := range strings.Fields("amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark deterministic graph resume e synthetic save threads") {
-		require.Contains(t, out.String(), "  -"+name)
-	}
+	clitest.Helps(t, command, "amp amp-dtype device epochs b lr momentum wd j data limit seed p channels-last cudnn-benchmark deterministic graph resume e synthetic save threads")
 }
 
 // losses are the mean losses of the last lines of all epochs.

@@ -2,6 +2,10 @@ package clitest
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -37,6 +41,33 @@ func Program(t testing.TB, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	return cmd, stdout, stderr
+}
+
+// A Command is what a program's main runs.
+type Command func(ctx context.Context, args []string, out io.Writer) error
+
+// Run runs the program within this process, and returns what it prints.
+func Run(t testing.TB, command Command, args ...string) string {
+	t.Helper()
+	out := new(bytes.Buffer)
+	if err := command(t.Context(), args, out); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return out.String()
+}
+
+// Helps wants -h to explain the flags with these names.
+func Helps(t testing.TB, command Command, names string) {
+	t.Helper()
+	out := new(bytes.Buffer)
+	if err := command(t.Context(), []string{"-h"}, out); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("-h: %v", err)
+	}
+	for name := range strings.FieldsSeq(names) {
+		if !strings.Contains(out.String(), "  -"+name) {
+			t.Errorf("-h does not explain -%s:\n%s", name, out)
+		}
+	}
 }
 
 // Fails runs the program, which is called name, and wants an exit code and, on stderr, one
