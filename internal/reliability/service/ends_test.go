@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -35,6 +36,9 @@ func program(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go to compile the program with: ", err)
+	}
+	if _, err := os.Stat(filepath.Join("..", "..", "..", "go.mod")); err != nil {
+		t.Skip("the sources are not here: ", err)
 	}
 	path := filepath.Join(t.TempDir(), "ends")
 	out, err := exec.Command("go", "build", "-o", path, "./testdata/ends").CombinedOutput()
