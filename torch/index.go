@@ -3,6 +3,7 @@ package torch
 import (
 	"iter"
 	"math"
+	"reflect"
 
 	"github.com/libtorch-go/libtorch/cgo"
 )
@@ -50,8 +51,9 @@ const End = math.MaxInt
 //	x.Index(x.GtScalar(0))              // the positive elements
 //	x.Index([]int{2, 0})                // rows 2 and 0
 //
-// An index is an int (which removes the dimension), a [SliceRange], nil (a new dimension
-// of size 1), [Ellipsis], a bool, a []int or []bool, or a tensor of integers or booleans.
+// An index is a number of any integer type (which removes the dimension), a [SliceRange],
+// nil (a new dimension of size 1), [Ellipsis], a bool, a []int or []bool, or a tensor of
+// integers or booleans.
 // Numbers, ranges, nil and Ellipsis give a view of x; tensors and lists a copy.
 func (x Tensor) Index(indices ...any) Tensor {
 	return Scope1(func() Tensor {
@@ -126,6 +128,10 @@ func (x Tensor) narrow(indices []any) (view Tensor, picks []Tensor) {
 			dim += skip
 			continue
 		default:
+			if at, whole := wholeNumber(i); whole {
+				view = view.Select(dim, at)
+				continue
+			}
 			pick := asPick(i)
 			switch used := width(pick); {
 			case used == 0: // all or nothing of a new dimension
@@ -167,6 +173,17 @@ func width(pick Tensor) int {
 		return pick.Dim()
 	}
 	return 1
+}
+
+// wholeNumber is an index of one of Go's other integer types.
+func wholeNumber(index any) (at int, ok bool) {
+	switch index.(type) {
+	case int8, int16, int32, int64:
+		return int(reflect.ValueOf(index).Int()), true
+	case uint, uint8, uint16, uint32, uint64:
+		return int(min(reflect.ValueOf(index).Uint(), math.MaxInt)), true
+	}
+	return 0, false
 }
 
 func asPick(index any) Tensor {

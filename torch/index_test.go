@@ -65,6 +65,25 @@ func TestIndexAsInPython(t *testing.T) {
 	assert.False(t, x.Closed())
 }
 
+// A number of any integer type is an index, as a label read from elsewhere is; those of
+// package torch that merely are such a type underneath are not.
+func TestIndexByAnyInteger(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		x := torch.Arange(6).Reshape(2, 3)
+		for _, one := range []any{int8(1), int16(1), int32(1), int64(1), uint(1), uint8(1), uint16(1), uint32(1), uint64(1)} {
+			torchtest.Equal(t, x.Index(1), x.Index(one))
+			torchtest.Equal(t, x.Index(1, []int{0, 1}), x.Index(one, []int{0, 1}))
+			y := x.Clone()
+			y.SetIndex(-1, 0, one)
+			require.Equal(t, []int{0, -1, 2, 3, 4, 5}, torch.Values[int](y), "%T", one)
+		}
+		torchtest.Equal(t, x.Index(-1), x.Index(int64(-1)))
+		require.ErrorIs(t, torch.Try(func() { x.Index(uint64(1 << 63)) }), torch.ErrIndex)
+		require.ErrorIs(t, torch.Try(func() { x.Index(torch.Float32) }), torch.ErrType)
+	})
+}
+
 func TestSetIndexAsInPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for python, indices := range indexCases() {
