@@ -6,7 +6,8 @@ import (
 
 // Autocast runs fn with automatic mixed precision for operations on the device. The zero
 // dtype stands for the device's default: float16 on CUDA, bfloat16 on the CPU. Float32
-// switches mixed precision off, so that a program's choice of dtype may be "none".
+// switches mixed precision off, so that a program's choice of dtype may be "none". It panics
+// with a *torch.Error for any other dtype than these.
 //
 // Calls nest; the innermost one counts. Weights are cast once for all uses in the outermost
 // call; NoCache of a torch.AutocastMode has them cast at every use.

@@ -37,12 +37,17 @@ func Inference(fn func()) {
 type AutocastMode struct {
 	Device  Device // whose operations are cast
 	Enabled bool
-	DType   DType // what they are cast to; default: the device's (bfloat16 on CPU, float16 on CUDA)
+	DType   DType // what they are cast to, BFloat16 or Float16; default: the device's (bfloat16 on CPU, float16 on CUDA)
 	NoCache bool  // cast weights anew at every use
 }
 
-// WithAutocast runs fn in that mode.
+// WithAutocast runs fn in that mode. It panics with a *[Error] where the mode is enabled for
+// a dtype that is no lower precision: PyTorch warns and computes as without it, and libtorch
+// by itself would compute in it, in integers too.
 func WithAutocast(m AutocastMode, fn func()) {
+	if m.Enabled && m.DType != 0 && m.DType != BFloat16 && m.DType != Float16 {
+		throw("autocast", KindType, "mixed precision computes in bfloat16 or float16, got %v", m.DType)
+	}
 	within(fn, func(c *cgo.Call) {
 		c.Begin(cgo.OpEnterAutocast)
 		c.Code(m.Device.code())

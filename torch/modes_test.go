@@ -218,6 +218,9 @@ func TestAutocastCacheEndsWithTheRegion(t *testing.T) {
 func TestModeErrors(t *testing.T) {
 	torchtest.NoLeaks(t)
 	assert.ErrorIs(t, torch.Try(func() { torch.WithAutocast(torch.AutocastMode{}, func() {}) }), torch.ErrValue)
+	for _, d := range []torch.DType{torch.Float32, torch.Float64, torch.Int32, torch.Bool, torch.Complex64} {
+		assert.ErrorIs(t, torch.Try(func() { autocast(d, func() {}) }), torch.ErrType)
+	}
 	assert.Error(t, torch.Try(func() { torch.WithDevice(torch.NewDevice(torch.DeviceXPU, 0), func() {}) }))
 	assert.Equal(t, plain, current())
 }
