@@ -270,6 +270,9 @@ func TestMisuse(t *testing.T) {
 			{"unscale after step", func(s *amp.GradScaler) { s.Scale(p.Sum()).Backward(); s.Step(opt); s.Unscale(opt) }, "torch: unscale: " + first},
 			{"unscale twice", func(s *amp.GradScaler) { s.Scale(p.Sum()).Backward(); s.Unscale(opt); s.Unscale(opt) },
 				"torch: unscale: the gradients of this optimizer were unscaled already since the last step"},
+			{"factors the wrong way round", func(*amp.GradScaler) {
+				amp.NewGradScaler(torch.CPU, &amp.GradScalerOptions{DType: torch.Float16, GrowthFactor: 0.5, BackoffFactor: 2})
+			}, "torch: grad_scaler: the growth factor must be > 1 and the backoff factor < 1, got 0.5 and 2"},
 			{"float16 gradients", func(s *amp.GradScaler) {
 				half := torch.TensorOptions{DType: torch.Float16}.Ones(1).SetRequiresGrad(true)
 				s.Scale(half.Sum()).Backward()

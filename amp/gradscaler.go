@@ -36,13 +36,14 @@ type GradScaler struct {
 	outcome        torch.Tensor // of the last step
 }
 
-// NewGradScaler makes a scaler for training on the device.
+// NewGradScaler makes a scaler for training on the device. It panics with a *torch.Error
+// where the factors would not raise and lower the scale, as PyTorch does.
 func NewGradScaler(dev torch.Device, o *GradScalerOptions) *GradScaler {
 	v := GradScalerOptions{}
 	if o != nil {
 		v = *o
 	}
-	return &GradScaler{
+	s := &GradScaler{
 		enabled:        !v.Disabled && (v.DType == torch.Float16 || v.DType == 0 && !dev.IsCPU() && dev != 0),
 		growthFactor:   or(v.GrowthFactor, 2),
 		backoffFactor:  or(v.BackoffFactor, 0.5),
@@ -50,6 +51,10 @@ func NewGradScaler(dev torch.Device, o *GradScalerOptions) *GradScaler {
 		initScale:      or(v.InitScale, 65536),
 		unscaled:       map[optim.Optimizer]torch.Tensor{},
 	}
+	if s.enabled && !(s.growthFactor > 1 && s.backoffFactor < 1) {
+		torch.Throw("grad_scaler", torch.KindValue, "the growth factor must be > 1 and the backoff factor < 1, got %v and %v", s.growthFactor, s.backoffFactor)
+	}
+	return s
 }
 
 func or[T comparable](v, def T) T {
