@@ -2,6 +2,7 @@ package nn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -73,10 +74,7 @@ func NewConv3d(in, out int, k Size, o *Conv3dOptions) *Conv3d {
 
 func newConv(op string, in, out int, k []int, o *ConvOptions) Conv {
 	v := options(o)
-	groups := max(1, v.Groups)
-	if in%groups != 0 || out%groups != 0 {
-		torch.Throw(op, torch.KindValue, "%d input and %d output channels cannot be divided into %d groups", in, out, groups)
-	}
+	groups := checkedGroups(op, in, out, v.Groups)
 	c := Conv{Options: v.spread(op, len(k)), Border: v.border(op, k)}
 	if c.Border.Size != nil {
 		c.Options.Padding = nil
@@ -92,6 +90,18 @@ func newConv(op string, in, out int, k []int, o *ConvOptions) Conv {
 	return c
 }
 
+// checkedGroups is the number of groups of channels, of which 0 stands for one.
+func checkedGroups(op string, in, out, groups int) int {
+	if groups < 0 {
+		torch.Throw(op, torch.KindValue, "groups must be a positive integer, got %d", groups)
+	}
+	groups = max(1, groups)
+	if in%groups != 0 || out%groups != 0 {
+		torch.Throw(op, torch.KindValue, "%d input and %d output channels cannot be divided into %d groups", in, out, groups)
+	}
+	return groups
+}
+
 // spread writes the sizes out, once for all calls of Forward.
 func (o ConvOptions) spread(op string, n int) F.ConvOptions {
 	v := F.ConvOptions{Groups: o.Groups}
@@ -101,6 +111,9 @@ func (o ConvOptions) spread(op string, n int) F.ConvOptions {
 	case string:
 		if mode != "same" && mode != "valid" {
 			torch.Throw(op, torch.KindValue, "padding %q is not known; expected a number, \"same\" or \"valid\"", mode)
+		}
+		if mode == "same" && slices.ContainsFunc(v.Stride.([]int), func(s int) bool { return s != 1 }) {
+			torch.Throw(op, torch.KindValue, "padding='same' is not supported for strided convolutions")
 		}
 		v.Padding = mode
 	default:

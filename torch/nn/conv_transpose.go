@@ -62,10 +62,7 @@ func NewConvTranspose3d(in, out int, k Size, o *ConvTranspose3dOptions) *ConvTra
 
 func newConvTranspose(op string, in, out int, k Size, dims int, o *ConvTransposeOptions) (c ConvTranspose) {
 	v := options(o)
-	groups := max(1, v.Groups)
-	if in%groups != 0 || out%groups != 0 {
-		torch.Throw(op, torch.KindValue, "%d input and %d output channels cannot be divided into %d groups", in, out, groups)
-	}
+	groups := checkedGroups(op, in, out, v.Groups)
 	c.Options = F.ConvTransposeOptions{Groups: groups,
 		Stride:        spreadOr(op+" stride", v.Stride, dims, 1),
 		Padding:       spreadOr(op+" padding", v.Padding, dims, 0),

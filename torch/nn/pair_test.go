@@ -155,6 +155,12 @@ func TestLayerComplaints(t *testing.T) {
 		want string
 	}{
 		{"groups", func() { nn.NewConvTranspose1d(3, 4, 1, &nn.ConvTransposeOptions{Groups: 2}) }, "cannot be divided into 2 groups"},
+		{"fewer than no groups", func() { nn.NewConv2d(3, 4, 1, &nn.ConvOptions{Groups: -1}) }, "groups must be a positive integer, got -1"},
+		{"fewer than no groups, transposed", func() { nn.NewConvTranspose1d(3, 4, 1, &nn.ConvTransposeOptions{Groups: -1}) }, "groups must be a positive integer, got -1"},
+		{"the same size in steps", func() {
+			nn.NewConv2d(3, 4, 3, &nn.ConvOptions{Padding: "same", Stride: []int{1, 2}, PaddingMode: "reflect"})
+		},
+			"padding='same' is not supported for strided convolutions"},
 		{"output size", func() { up.ForwardTo(torch.Ones(1, 1, 3, 3), []int{7, 9}) }, "requested an output size of [7, 9], but valid sizes range from [7, 7] to [8, 8] (for an input of torch.Size([3, 3]))"},
 		{"output dimensions", func() { up.ForwardTo(torch.Ones(1, 1, 3, 3), []int{7}) }, "for 4D input, output_size must have 2 or 4 elements (got 1)"},
 		{"instance norm of an image", func() { norm.Forward(torch.Ones(1, 1, 3, 3)) }, "expected 2D or 3D input (got 4D input)"},

@@ -116,7 +116,9 @@ func NewLSTM(in, hidden int, o *LSTMOptions) *LSTM {
 }
 
 func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
-	o.Layers = max(o.Layers, 1)
+	if o.Layers == 0 {
+		o.Layers = 1
+	}
 	refuse := func(bad bool, message string) {
 		if bad {
 			torch.Throw(op, torch.KindValue, "%s", message)
@@ -125,6 +127,7 @@ func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
 	refuse(!(o.Dropout >= 0 && o.Dropout <= 1), "dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
 	refuse(in <= 0, "input_size must be greater than zero")
 	refuse(hidden <= 0, "hidden_size must be greater than zero")
+	refuse(o.Layers < 0, "num_layers must be greater than zero")
 	refuse(o.ProjSize < 0, "proj_size should be a positive integer or zero to disable projections")
 	refuse(o.ProjSize >= hidden, "proj_size has to be smaller than hidden_size")
 	refuse(o.ProjSize > 0 && op != "lstm", "proj_size argument is only supported for LSTM, not RNN or GRU")

@@ -151,6 +151,7 @@ func TestRecurrentComplaints(t *testing.T) {
 	}{
 		{"no hidden features", func() { nn.NewRNN(2, 0, nil) }, torch.KindValue, "hidden_size must be greater than zero"},
 		{"no inputs", func() { nn.NewRNN(0, 2, nil) }, torch.KindValue, "input_size must be greater than zero"},
+		{"fewer than no layers", func() { nn.NewLSTM(2, 2, &nn.LSTMOptions{Layers: -1}) }, torch.KindValue, "num_layers must be greater than zero"},
 		{"dropout", func() { nn.NewRNN(2, 2, &nn.RNNOptions{Dropout: 2}) }, torch.KindValue, "dropout should be a number in range [0, 1]"},
 		{"nonlinearity", func() { nn.NewRNN(2, 2, &nn.RNNOptions{Nonlinearity: "sigmoid"}) }, torch.KindValue, "Unknown nonlinearity 'sigmoid'"},
 		{"nonlinearity of a GRU", func() { nn.NewGRU(2, 2, &nn.GRUOptions{Nonlinearity: "relu"}) }, torch.KindValue, "only supported for RNN"},
