@@ -137,6 +137,9 @@ type identity struct {
 
 func identify(m any) (i identity) {
 	v := reflect.ValueOf(m)
+	if v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Slice {
+		v = v.Elem() // the Forward of a Sequential has the slice
+	}
 	i.kind = v.Type()
 	switch v.Kind() {
 	case reflect.Slice:

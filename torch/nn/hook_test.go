@@ -136,7 +136,7 @@ func TestWhoseHooks(t *testing.T) {
 	pad, other := nn.NewZeroPad2d(0), nn.NewZeroPad2d(0)
 	net := nn.Sequential{pad, other}
 	outer := &struct{ First nn.Linear }{*newDouble().Inner}
-	for name, m := range map[string]any{"pad": pad, "part": net[:1], "outer": outer, "inner": &outer.First} {
+	for name, m := range map[string]any{"pad": pad, "part": net[:1], "outer": outer, "inner": &outer.First, "whole": &net} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
 			h := nn.RegisterForwardHook(m, func(got any, _, _ []torch.Tensor) []torch.Tensor {
@@ -151,7 +151,7 @@ func TestWhoseHooks(t *testing.T) {
 				outer.First.Forward(x)
 				net[:1].Forward(x)
 			})
-			require.Equal(t, map[string]int{"pad": 2, "part": 1, "outer": 0, "inner": 1}[name], calls)
+			require.Equal(t, map[string]int{"pad": 2, "part": 1, "outer": 0, "inner": 1, "whole": 1}[name], calls)
 		})
 	}
 	for _, m := range []any{nn.ReLU{}, &nn.ReLU{}, nn.Tanh{}, &nn.Identity{}, nn.Sequential{}, (*nn.Linear)(nil)} {

@@ -59,6 +59,7 @@ func Summary(model any, inputs ...torch.Tensor) *ModuleSummary {
 		twin := twinOf(model)
 		stop := c.watch(twin)
 		defer stop()
+		c.note(inputs)
 		torch.NoGrad(func() { callForward(twin, inputs) })
 	})
 	for _, x := range inputs {
@@ -145,7 +146,13 @@ type counter struct {
 	mutex sync.Mutex            // hooks see the calls of all goroutines
 	twins []any                 // the twins' modules, one for each row
 	ours  map[torch.Tensor]bool // tensors that went into the twins, or came out
-	open  []int                 // rows of the calls that are under way, -1 where there is none
+	open  []openCall            // the calls that are under way
+}
+
+// openCall is a call of a module that has a row, or -1.
+type openCall struct {
+	of  identity
+	row int
 }
 
 func newCounter(s *ModuleSummary, model any) *counter {
@@ -215,7 +222,7 @@ func (c *counter) watch(twin any) (stop func()) {
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
 		if i, ok := c.find(m, inputs); ok {
-			c.open = append(c.open, i)
+			c.open = append(c.open, openCall{identify(m), i})
 			c.note(inputs)
 		}
 		return nil
@@ -223,7 +230,6 @@ func (c *counter) watch(twin any) (stop func()) {
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
 		if _, ok := c.find(m, inputs); ok {
-			c.note(outputs)
 			c.leave(m, inputs, outputs)
 		}
 		return nil
@@ -254,8 +260,11 @@ func (c *counter) find(m any, inputs []torch.Tensor) (row int, ours bool) {
 	}
 	around, found := c.innermost(), -1
 	for i, r := range c.rows {
-		child := around >= 0 && r.Depth == c.rows[around].Depth+1 && r.within(c.rows[around])
-		if child && called.address == nil && c.like(i, m) && (found < 0 || r.Calls < c.rows[found].Calls) {
+		candidate := len(c.open) == 0 && r.Depth == 0 // the model itself
+		if around >= 0 {
+			candidate = r.Depth == c.rows[around].Depth+1 && r.within(c.rows[around])
+		}
+		if candidate && called.address == nil && c.like(i, m) && (found < 0 || r.Calls < c.rows[found].Calls) {
 			found = i
 		}
 	}
@@ -269,22 +278,29 @@ func (c *counter) like(row int, m any) bool {
 
 // innermost is the row of the innermost call that has one, or -1.
 func (c *counter) innermost() int {
-	for _, i := range slices.Backward(c.open) {
-		if i >= 0 {
-			return i
+	for _, o := range slices.Backward(c.open) {
+		if o.row >= 0 {
+			return o.row
 		}
 	}
 	return -1
 }
 
+// leave takes down what a call returned. One that began before its input was known as ours is
+// not among those under way, and not counted.
 func (c *counter) leave(m any, inputs, outputs []torch.Tensor) {
+	at := c.begun(m)
+	if at < 0 {
+		return
+	}
+	c.note(outputs)
 	if n, counts := m.(MACCounter); counts {
 		if i := c.innermost(); i >= 0 { // that of the module around, where m is a copy that it made
 			c.rows[i].MACs += n.MACs(inputs, outputs)
 		}
 	}
-	i := c.open[len(c.open)-1]
-	c.open = c.open[:len(c.open)-1]
+	i := c.open[at].row
+	c.open = slices.Delete(c.open, at, at+1)
 	if i < 0 {
 		return
 	}
@@ -298,4 +314,15 @@ func (c *counter) leave(m any, inputs, outputs []torch.Tensor) {
 			}
 		}
 	}
+}
+
+// begun is the place of the last call of m among those under way, or -1.
+func (c *counter) begun(m any) int {
+	of := identify(m)
+	for at, o := range slices.Backward(c.open) {
+		if o.of == of {
+			return at
+		}
+	}
+	return -1
 }

@@ -87,6 +87,52 @@ func TestSummaryCounts(t *testing.T) {
 	}
 }
 
+// byValue is a module whose Forward has a copy of it; shift makes one that no walk finds, and
+// gives it a tensor from elsewhere.
+type byValue struct{ FC *nn.Linear }
+
+func (b byValue) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(b, x, b.FC.Forward) }
+
+type shift struct{ FC *nn.Linear }
+
+func (s *shift) Forward(x torch.Tensor) torch.Tensor {
+	return nn.Sequential{s.FC, nn.ReLU{}}.Forward(torch.Ones(1, 2)).Add(x)
+}
+
+// A model, or a part of it, may be a pointer to a Sequential, a struct held by value, or one
+// that makes modules of its own run.
+func TestSummaryOfAnyShape(t *testing.T) {
+	torchtest.NoLeaks(t)
+	l := nn.NewLinear(2, 2, nil)
+	defer nn.Close(l)
+	net := nn.Sequential{l, nn.ReLU{}}
+	type row struct {
+		name  string
+		calls int
+	}
+	for _, c := range []struct {
+		name  string
+		model any
+		want  []row
+	}{
+		{"pointer to a row", &net, []row{{"", 1}, {"0", 1}, {"1", 1}}},
+		{"within", &struct{ *nn.Sequential }{&net}, []row{{"", 0}, {"sequential", 1}, {"sequential.0", 1}, {"sequential.1", 1}}},
+		{"by value", byValue{l}, []row{{"", 1}, {"fc", 1}}},
+		{"by a pointer to the value", &byValue{l}, []row{{"", 1}, {"fc", 1}}},
+		{"modules apart", &shift{l}, []row{{"", 0}, {"fc", 1}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			torch.Scope(func() {
+				var got []row
+				for _, r := range nn.Summary(c.model, torch.Ones(1, 2)).Rows {
+					got = append(got, row{r.Name, r.Calls})
+				}
+				require.Equal(t, c.want, got)
+			})
+		})
+	}
+}
+
 // What other goroutines call at the same time is not part of it.
 func TestSummaryAmongOthers(t *testing.T) {
 	torchtest.NoLeaks(t)
