@@ -36,8 +36,15 @@ const (
 // CUDA is the i-th CUDA device, counted from 0. It need not exist to be named.
 func CUDA(i int) Device { return NewDevice(DeviceCUDA, i) }
 
-// NewDevice is device i of a type; -1 stands for the type's current device.
+// maxIndex is the highest number of a device: libtorch has a byte for it.
+const maxIndex = 127
+
+// NewDevice is device i of a type; -1 stands for the type's current device. It panics with a
+// *[Error] for a number that libtorch cannot hold, where PyTorch takes another device.
 func NewDevice(t DeviceType, i int) Device {
+	if i < -1 || i > maxIndex {
+		throw("device", KindValue, "the number of a device lies between 0 and %d, or is -1 for the current one; got %d", maxIndex, i)
+	}
 	return 1 + Device(t)<<8 + Device(uint8(int8(i)))
 }
 
@@ -77,8 +84,8 @@ func ParseDevice(name string) (Device, error) {
 		return NewDevice(t, -1), nil
 	}
 	i, err := strconv.Atoi(number)
-	if err != nil || i < 0 || i > 127 {
-		return 0, fmt.Errorf("torch: %q is not a device: %q is not a device number", name, number)
+	if err != nil || i < 0 || i > maxIndex || t == DeviceCPU && i > 0 {
+		return 0, fmt.Errorf("torch: %q is not a device: %q is not a number of one", name, number)
 	}
 	return NewDevice(t, i), nil
 }
@@ -108,6 +115,8 @@ func DeviceCount(t DeviceType) int {
 // [ErrNoCUDA] where that is CUDA.
 func CheckDevice(d Device) error {
 	switch {
+	case d.IsCPU() && d.Index() > 0:
+		return fmt.Errorf("torch: the CPU is one device, there is none of number %d", d.Index())
 	case d.IsCPU() || d == Meta || d == 0:
 		return Load()
 	case d.IsCUDA():

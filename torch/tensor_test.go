@@ -157,13 +157,17 @@ func TestDeviceNames(t *testing.T) {
 	assert.True(t, torch.CUDA(1).IsCUDA())
 	assert.False(t, torch.CPU.IsCUDA())
 	assert.False(t, torch.Device(0).IsCPU())
-	for _, name := range []string{"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:128", "cuda:0:1"} {
+	for _, name := range []string{"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:128", "cuda:0:1", "cpu:1"} {
 		_, err := torch.ParseDevice(name)
 		assert.ErrorContains(t, err, fmt.Sprintf("%q is not a device", name))
 	}
 	assert.NoError(t, torch.CheckDevice(torch.CPU))
 	assert.NoError(t, torch.CheckDevice(0))
 	assert.ErrorContains(t, torch.CheckDevice(torch.NewDevice(torch.DeviceXPU, 0)), "xpu:0 does not exist")
+	assert.ErrorContains(t, torch.CheckDevice(torch.NewDevice(torch.DeviceCPU, 3)), "the CPU is one device, there is none of number 3")
+	for _, i := range []int{-2, 128, 256, 300} {
+		assert.ErrorIs(t, torch.Try(func() { torch.CUDA(i) }), torch.ErrValue, "%d is not another card", i)
+	}
 	assert.Equal(t, 1, torch.DeviceCount(torch.DeviceCPU))
 	torch.Synchronize(torch.CPU)
 }

@@ -40,7 +40,7 @@ func decode(r cgo.Reader, began uint64) (events []*Event, memory []*allocation) 
 		const backward = 1 // at::RecordScope::BACKWARD_FUNCTION
 		e.Backward = r.Next() == backward
 		place := r.Next()
-		e.Device = torch.NewDevice(torch.DeviceType(place>>8), int(int8(place)))
+		e.Device = torch.NewDevice(torch.DeviceType(place>>8), max(-1, int(int8(place))))
 		e.Stream = int(r.Next())
 		bytes := int64(r.Next())
 		e.FLOPs = int64(r.Next())
