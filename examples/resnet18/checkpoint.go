@@ -90,6 +90,17 @@ func checkSave(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
+// checkResume finds out before the images are obtained whether there is a checkpoint.
+func checkResume(path string) error {
+	if path == "" {
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("there is no checkpoint to resume: %w", err)
+	}
+	return nil
+}
+
 // load reads a checkpoint and puts the run where it was; for -e the network will do.
 func (t *trainer) load(path string) error {
 	file, err := safetensors.Load(path)

@@ -31,7 +31,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err := setUp(c); err != nil {
 		return err
 	}
-	if err := checkSave(c.save); err != nil {
+	if err := errors.Join(checkResume(c.resume), checkSave(c.save)); err != nil {
 		return err
 	}
 	sets, err := openImages(ctx, c, out)
