@@ -85,7 +85,8 @@ func NewLanes(n int, opts ...LanesOptions) *Lanes {
 // Any other panic of fn goes on in the caller, as a *[LanePanic].
 //
 // fn runs in no scope: what it makes and keeps is to be closed, or left to the garbage
-// collector. [Lanes.Do1] hands over a result.
+// collector. [Lanes.Do1] hands over a result. A Do within fn, of the same lanes, waits for
+// another of them: where each waits like that none comes back.
 func (l *Lanes) Do(ctx context.Context, fn func()) error {
 	defer l.inside.Add(-1)
 	if n := l.inside.Add(1); l.o.Queue > 0 && n > int64(l.n+l.o.Queue) {

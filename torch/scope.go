@@ -19,6 +19,9 @@ import (
 // outside by [Unscoped]. Scopes nest. The goroutine stays on one OS thread for the
 // duration of fn, which also keeps the order of gradient sums, hence their last bits,
 // the same from run to run. A goroutine started inside is not part of the scope.
+//
+// Hundreds of scopes at once are hundreds of threads, each with libtorch's helpers: a server
+// has them in [Lanes].
 func Scope(fn func()) {
 	s, err := cgo.EnterScope()
 	if err != nil {

@@ -27,6 +27,7 @@ type CompileError struct {
 	Err    error  // how it ended
 }
 
+// Error has the compiler's output.
 func (e *CompileError) Error() string {
 	return fmt.Sprintf("torch/cpp: %s does not compile: %v\n%s", e.Name, e.Err, e.Output)
 }

@@ -33,6 +33,7 @@ type CompileError struct {
 	Log  string // what NVRTC says
 }
 
+// Error has the compiler's log.
 func (e *CompileError) Error() string {
 	return fmt.Sprintf("torch/cuda: %s does not compile:\n%s", e.Name, strings.TrimSpace(e.Log))
 }

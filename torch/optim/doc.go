@@ -35,8 +35,8 @@
 // all others, which have no kernel: one call for each operator and all parameters, bit for bit
 // PyTorch's foreach=False.
 //
-// PyTorch's capturable and differentiable are missing, and so are learning rates in tensors:
-// nearly all of its optimizers take the number out of them, as Float64 does here.
+// PyTorch's capturable and differentiable are missing. A learning rate is a number; for a step
+// in a CUDA graph the fused kernels read it from a tensor, see [Group.LRTensor].
 //
 // # Groups
 //
