@@ -27,8 +27,8 @@ type verdict struct {
 // fastest.
 const indifferent = 0.97
 
-// advise finds the setting to take: of those that cannot be told from the fastest the one
-// that changes least. Among many cells some differ by chance, so the intervals here are wider
+// advise finds the setting to take: of those that are faster than the baseline for sure, and
+// cannot be told from the fastest of them, the one that changes least. Among many cells some differ by chance, so the intervals here are wider
 // than those of the tables: all of one workload hold together, with the usual confidence.
 func advise(cells []*cell, choices []choice) (a advice) {
 	alive := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !c.ok() })
@@ -39,13 +39,16 @@ func advise(cells []*cell, choices []choice) (a advice) {
 	case len(alive) < 2:
 		return advice{Why: "there is nothing to compare"}
 	}
-	miss := usual / float64(2*(len(alive)-1)) // each is compared with the fastest, and with the best
+	const comparisons = 3 // of each cell: with the baseline, with the fastest, with the best
+	miss := usual / float64(comparisons*(len(alive)-1))
 	if rounds, need := len(base.Seconds), roundsFor(miss); rounds < need {
 		return advice{Why: fmt.Sprintf("%d rounds are too few to compare %d settings: it takes %d", rounds, len(alive), need)}
 	}
-	best := plainest(alive, choices, miss)
-	if a.Speed = speedup(base.Seconds, best.Seconds, miss); !a.Speed.over1() {
-		best, a.Speed = base, estimate{Median: 1}
+	sure := slices.DeleteFunc(slices.Clone(alive), func(c *cell) bool { return !speedup(base.Seconds, c.Seconds, miss).over1() })
+	best := base
+	if a.Speed = (estimate{Median: 1}); len(sure) > 0 {
+		best = plainest(sure, choices, miss)
+		a.Speed = speedup(base.Seconds, best.Seconds, miss)
 	}
 	a.Best, a.Changes = best.Setting, best.Setting.changes(choices)
 	for _, c := range choices {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -105,7 +104,10 @@ func (c *config) check() error {
 	if c.byShape && c.given["conv"] && !c.given["model"] {
 		return cli.Usagef("-shapes is about networks: give some with -model")
 	}
-	return errors.Join(c.checkLists(), c.checkFiles())
+	if err := c.checkLists(); err != nil {
+		return err
+	}
+	return c.checkFiles()
 }
 
 func (c *config) checkLists() (err error) {

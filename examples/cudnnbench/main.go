@@ -39,18 +39,18 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	crew := &crew{device: c.device.String(), sides: map[string]*talk.Partner{}, self: []string{self, serveFlag}}
-	err = bench(ctx, c, crew, args, out)
+	sides := &crew{device: c.device.String(), sides: map[string]*talk.Partner{}, self: []string{self, serveFlag}}
+	err = bench(ctx, c, sides, args, out)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) {
 		err = cli.Interruptedf("interrupted: %v", err) // a terminal sends its signals to all processes
 	}
-	return errors.Join(err, crew.close())
+	return errors.Join(err, sides.close())
 }
 
 // bench measures all workloads. What is done is written after each.
-func bench(ctx context.Context, c *config, crew *crew, args []string, out io.Writer) error {
+func bench(ctx context.Context, c *config, sides *crew, args []string, out io.Writer) error {
 	settings, leftOut := combine(c.choices)
-	tasks, err := crew.tasks(c.works(), settings, c.byShape)
+	tasks, err := sides.tasks(c.works(), settings, c.byShape)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func bench(ctx context.Context, c *config, crew *crew, args []string, out io.Wri
 	r.header(out, len(tasks), len(settings), c.plan)
 	for i, t := range tasks {
 		bar := newBar(out, i, len(tasks), t, c.plan)
-		err := crew.measure(ctx, t, c.plan, bar)
+		err := sides.measure(ctx, t, c.plan, bar)
 		bar.Close()
 		if r.add(t); len(r.Tasks) == 0 && errors.Is(err, context.Canceled) {
 			return cli.Interruptedf("interrupted before anything was measured")

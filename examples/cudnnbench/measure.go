@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -189,21 +190,15 @@ func (c *crew) prepare(t *task, cell *cell, p plan) error {
 	const most, faster = 1 << 20, 10
 	for cell.N = 1; cell.Failed == ""; {
 		took, err := c.run(t, cell, cell.N)
-		if err != nil || took >= p.round || cell.N >= most {
+		if err != nil || cell.Failed != "" || cell.N == most {
 			return err
 		}
-		// Times below a millisecond say little: go there by steps.
-		grown := faster * cell.N
-		if wanted := p.round / max(took/float64(cell.N), 1e-9); wanted < float64(grown) {
-			if int(wanted) <= cell.N {
-				return nil
-			}
-			grown = int(wanted) + 1
-		}
+		n := float64(cell.N) * p.round / max(took, 1e-9)
 		if took > p.round/2 {
+			cell.N = max(1, int(math.Round(n)))
 			return nil
 		}
-		cell.N = min(grown, most)
+		cell.N = int(min(n, faster*float64(cell.N), most)) // by steps: short times say little
 	}
 	return nil
 }
