@@ -29,7 +29,7 @@ func TestShutdown(t *testing.T) {
 	require.Equal(t, `ends: <nil> <nil>
 add: torch: libtorch has been shut down true
 scope: torch: libtorch has been shut down
-stats: {0 0 0 0 0 0 0 0} [] <nil>
+stats: {0 0 0 0 0 0 0 0 0} [] <nil>
 `, runChild(t, "shutdown"))
 }
 
