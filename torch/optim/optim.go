@@ -87,7 +87,8 @@ func (b *base) addGroup(params []torch.Tensor, lr float64, options settings) *Gr
 	b.want(len(params) > 0, "optimizer got an empty parameter list")
 	b.want(lr >= 0, "%s", invalid(false, "learning rate", lr))
 	seen := map[torch.Tensor]bool{}
-	for _, p := range params {
+	for i, p := range params {
+		b.want(p.Defined(), "parameter %d is undefined", i)
 		b.want(p.IsLeaf(), "can't optimize a non-leaf Tensor")
 		b.want(!seen[p], "optimizer contains a parameter group with duplicate parameters")
 		seen[p] = true

@@ -274,6 +274,7 @@ func TestComplaints(t *testing.T) {
 			"sgd: Invalid weight_decay value: -1.0":                                                          func() { optim.NewSGD(list, 1, &optim.SGDOptions{WeightDecay: -1}) },
 			"sgd: some parameters appear in more than one parameter group":                                   func() { optim.NewSGD(list, 1, nil).AddGroup(list, 1, nil) },
 			"adam: optimizer contains a parameter group with duplicate parameters":                           func() { optim.NewAdam([]torch.Tensor{p, p}, 1, nil) },
+			"adam: parameter 1 is undefined":                                                                 func() { optim.NewAdam([]torch.Tensor{p, {}}, 1, nil) },
 			"adam: can't optimize a non-leaf Tensor":                                                         func() { optim.NewAdam([]torch.Tensor{p.MulScalar(2)}, 1, nil) },
 			"adam: Invalid beta parameter at index 0: 1.0":                                                   func() { optim.NewAdam(list, 1, &optim.AdamOptions{Betas: [2]float64{1, 0}}) },
 			"adamw: Invalid beta parameter at index 1: 1.0":                                                  func() { optim.NewAdamW(list, 1, &optim.AdamOptions{Betas: [2]float64{0.9, 1}}) },
