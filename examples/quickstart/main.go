@@ -18,6 +18,10 @@ import (
 func main() {
 	n := flag.Int("n", 1024, "size of the square matrices")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "quickstart: unexpected argument %q (-h lists the flags)\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := run(*n); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
