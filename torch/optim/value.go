@@ -61,7 +61,11 @@ func (v value) neg() value { return value{-v.f, v.dtype} }
 
 func (v value) abs() value { return value{math.Abs(v.f), v.dtype} }
 
-func (v value) sqrt() value { return value{math.Sqrt(v.f), v.dtype}.rounded() }
+// sqrt is libtorch's: on some processors its last bit is not that of the true root.
+func (v value) sqrt() value {
+	torch.Scope(func() { v.f = torch.TensorOptions{DType: v.dtype}.Full(nil, v.f).Sqrt().Float64() })
+	return v
+}
 
 func (v value) less(w value) bool {
 	x, y, _ := meet(v, w)
