@@ -53,6 +53,7 @@ def go(inputs, opt, params, steps):
 
 
 def resume(inputs, names):
+    inputs = {k: v.clone() for k, v in inputs.items()}  # the last bit of a product may depend on where its factors lie
     results = {}
     for n, name in enumerate(names):
         options = json.loads(name)["options"]
@@ -60,8 +61,8 @@ def resume(inputs, names):
         opt = torch.optim.LBFGS(params, **options)
         loaded = opt.state_dict()
         own = {k.removeprefix(f"{n} state 0 "): v for k, v in inputs.items() if k.startswith(f"{n} state 0 ")}
-        lists = {k: own[k].unbind() for k in ("old_dirs", "old_stps", "ro") if k in own}
-        loaded["state"] = {0: {k: v.item() if v.dtype == torch.int64 or k == "prev_loss" else v for k, v in own.items()} | {k: list(v) for k, v in lists.items()}}
+        lists = {k: [v.clone() for v in own[k].unbind()] for k in ("old_dirs", "old_stps", "ro") if k in own}
+        loaded["state"] = {0: {k: v.item() if v.dtype == torch.int64 or k == "prev_loss" else v for k, v in own.items()} | lists}
         opt.load_state_dict(loaded)
         go(inputs, opt, params, STEPS - STEPS // 2)
         results |= {f"{name}/{k}": v for k, v in state(opt, params).items()}
