@@ -69,6 +69,7 @@ func TestCard(t *testing.T) {
 	require.InEpsilon(t, total, int64(p.TotalMemory), 0.1)
 	require.LessOrEqual(t, free, total)
 	require.GreaterOrEqual(t, v.Driver, v.Runtime/1000*1000)
+	require.Greater(t, v.NCCL, 22000)
 	for other := range cuda.DeviceCount() {
 		t.Logf("reaches the memory of device %d: %v", other, cuda.CanAccessPeer(0, other))
 	}

@@ -65,6 +65,7 @@ type Versions struct {
 	CUDNN      int // that was loaded
 	Runtime    int // 13000 is CUDA 13.0
 	Driver     int // the newest CUDA that the driver can run
+	NCCL       int // between cards: 22809 is 2.28.9
 }
 
 // LibraryVersions asks libtorch and the driver.
@@ -76,7 +77,7 @@ func LibraryVersions() (Versions, error) {
 		libraries, driver := begin(cgo.OpCudaVersions), begin(cgo.OpCudaDriverVersion)
 		torch.RawDone(libraries)
 		torch.RawDone(driver)
-		return Versions{libraries.IntResult(0), libraries.IntResult(1), libraries.IntResult(2), driver.IntResult(0)}
+		return Versions{libraries.IntResult(0), libraries.IntResult(1), libraries.IntResult(2), driver.IntResult(0), driver.IntResult(1)}
 	})
 }
 

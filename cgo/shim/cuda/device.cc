@@ -5,6 +5,11 @@
 
 #include "entries.h"
 
+// libtorch's header of it includes that of cuBLAS, which nothing else here needs.
+namespace torch::cuda::nccl {
+TORCH_CUDA_CPP_API std::uint64_t version();
+}
+
 namespace tg {
 namespace {
 
@@ -40,11 +45,13 @@ void cuda_state(Args&, Results& r) {
 	r.string(cudaGetErrorString(err));
 }
 
-// cuda_driver_version() -> the newest CUDA that the driver can run: 13000
+// cuda_driver_version() -> the newest CUDA that the driver can run (13000), NCCL (22809)
 void cuda_driver_version(Args&, Results& r) {
 	int version = 0;
 	C10_CUDA_CHECK(cudaDriverGetVersion(&version));
 	r.integer(version);
+	auto nccl = torch::cuda::nccl::version(); // 16 bits for each part
+	r.integer(static_cast<int64_t>((nccl >> 32) * 10000 + (nccl >> 16 & 0xffff) * 100 + (nccl & 0xffff)));
 }
 
 // device_properties(device) -> words in the order in which Properties of torch/cuda reads them
