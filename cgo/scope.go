@@ -2,7 +2,6 @@ package cgo
 
 import (
 	"iter"
-	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -65,9 +64,9 @@ func EnterScope() (*Scope, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	runtime.LockOSThread()
+	LockThread()
 	s := acquire()
-	s.outer = swapScope(s.id)
+	s.outer = swapScope(s.id, 1)
 	if s.outer != 0 {
 		s.parent = scopeAt(s.outer)
 	}
@@ -77,14 +76,14 @@ func EnterScope() (*Scope, error) {
 
 // Leave closes the scope and frees what is left in it, in one call.
 func (s *Scope) Leave() {
-	swapScope(s.outer)
+	swapScope(s.outer, -1)
 	s.state.Store(0)
 	s.free()
 	s.parent, s.outer, s.made = nil, 0, 0
 	scopes.mu.Lock()
 	scopes.idle = append(scopes.idle, s)
 	scopes.mu.Unlock()
-	runtime.UnlockOSThread()
+	UnlockThread()
 }
 
 // Suspend leaves all scopes for the duration of fn: what is made there belongs to the
@@ -93,18 +92,21 @@ func Suspend(fn func()) error {
 	if err := Load(); err != nil {
 		return err
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	outer := swapScope(0)
-	defer swapScope(outer)
+	LockThread()
+	defer UnlockThread()
+	outer := swapScope(0, 1)
+	defer swapScope(outer, -1)
 	fn()
 	return nil
 }
 
-func swapScope(id uint64) uint64 {
+// swapScope makes id the thread's scope and returns what was. entered is 1 where the goroutine
+// comes to hold the thread by that, -1 where it no longer does.
+func swapScope(id uint64, entered int) uint64 {
 	var c Call
 	c.Begin(OpScope)
 	c.put(id)
+	c.Int(entered)
 	door(c.op, &c.words[0], &c.frame)
 	return c.frame.out[0]
 }

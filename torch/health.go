@@ -43,7 +43,10 @@ func Shutdown() error {
 // its operations, so that thousands of goroutines would otherwise make hundreds of threads.
 //
 // It bounds the whole process, [Lanes] too. A goroutine in a [Scope] or a mode keeps its OS
-// thread while it waits; where there are many, lanes are the better bound.
+// thread while it waits, so there is a bound to these as well: once 256 are open, those inside of
+// others counted, goroutines wait before they enter an outermost one. Where none is left for a
+// second, 64 more may enter, because they could be what those inside are waiting for. Many
+// requests are better held by lanes, which have a queue and can be given up.
 func SetConcurrency(n int) (before int) {
 	if n < 0 {
 		throw("concurrency", KindValue, "expected at least one goroutine, or 0 for as many as GOMAXPROCS, got %d", n)
@@ -56,10 +59,12 @@ type ConcurrencyStats struct {
 	Limit            int   // of [SetConcurrency]
 	Running, Waiting int64 // goroutines at this moment
 	Waited           int64 // operations that had to wait
+	Open, Outside    int64 // scopes and modes that are open, goroutines that wait to enter one
 }
 
 // Concurrency tells about this moment.
 func Concurrency() (s ConcurrencyStats) {
 	s.Limit, s.Running, s.Waiting, s.Waited = cgo.GateStats()
+	s.Open, s.Outside = cgo.Locked()
 	return s
 }

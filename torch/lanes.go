@@ -178,8 +178,7 @@ type errand struct {
 
 // lane runs errands on one OS thread.
 func (l *Lanes) lane() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	defer cgo.OwnThread()()
 	setLaneThreads(l.o.Threads)
 	defer setLaneThreads(0)
 	exited := true

@@ -201,6 +201,32 @@ func TestPlainGoroutinesDoNotMultiplyThreads(t *testing.T) {
 	reliability.AtMost(t, "a function in plain goroutines: OS threads more than before", most.Load()-before, int64(20*runtime.GOMAXPROCS(0)))
 }
 
+// A goroutine in a mode keeps its thread while it waits for its turn, and Go ends a process with
+// ten thousand threads: most have to wait before.
+func TestGoroutinesInModesDoNotMultiplyThreads(t *testing.T) {
+	goroutines := 12_000
+	if underRace { // which follows 8,128 at the most
+		goroutines = 2_000
+	}
+	torchtest.NoLeaks(t)
+	w := torch.RandN(128, 128)
+	before := int64(process().Threads)
+	var most atomic.Int64
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			torch.Scope(func() {
+				torch.Inference(func() { w.MM(w).Softmax(-1) })
+			})
+			if g%100 == 0 {
+				most.Store(max(most.Load(), int64(process().Threads)))
+			}
+		})
+	}
+	all.Wait()
+	reliability.AtMost(t, "12,000 goroutines in scopes and modes: OS threads more than before", most.Load()-before, int64(300))
+}
+
 // model is small, but has operations that OpenMP shares among threads.
 func model(x torch.Tensor) torch.Tensor {
 	return x.MatMul(x.T()).Softmax(-1).MatMul(x).Tanh()

@@ -1,8 +1,6 @@
 package torch
 
 import (
-	"runtime"
-
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
@@ -68,8 +66,8 @@ func WithDevice(d Device, fn func()) {
 
 // within runs fn between entering a guard and leaving it.
 func within(fn func(), enter func(*cgo.Call)) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	cgo.LockThread()
+	defer cgo.UnlockThread()
 	var c cgo.Call
 	enter(&c)
 	done(&c)

@@ -19,7 +19,7 @@ func childShutdown() {
 	fmt.Println("add:", err, torch.Load() == torch.ErrShutdown)
 	fmt.Println("scope:", torch.Try(func() { torch.Scope(func() {}) }))
 	torch.Close(x, y)
-	fmt.Println("stats:", torch.Stats(), torch.Scopes(), torch.Unhealthy())
+	fmt.Println("stats:", torch.Stats() == torch.MemoryStats{}, torch.Scopes(), torch.Unhealthy())
 	torch.GC()
 	torch.ResetPeakMemory()
 }
@@ -29,7 +29,7 @@ func TestShutdown(t *testing.T) {
 	require.Equal(t, `ends: <nil> <nil>
 add: torch: libtorch has been shut down true
 scope: torch: libtorch has been shut down
-stats: {0 0 0 0 0 0 0 0 0} [] <nil>
+stats: true [] <nil>
 `, runChild(t, "shutdown"))
 }
 

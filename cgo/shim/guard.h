@@ -3,12 +3,15 @@
 
 #include <utility>
 
-#include "wire.h"
+#include "core.h"
 
 namespace tg {
 
 struct Guard {
-	virtual ~Guard() = default;
+	Guard() { thread.held++; }
+	Guard(const Guard&) = delete;
+	Guard& operator=(const Guard&) = delete;
+	virtual ~Guard() { thread.held--; }
 };
 
 template <class G>

@@ -173,10 +173,17 @@ void dup(Args& a, Results& r) {
 	r.tensor(a.tensor());
 }
 
-// scope(id) -> the id before. Everything made on this thread belongs to scope id.
+// scope(id, entered) -> the id before. Everything made on this thread belongs to scope id;
+// entered is 1 where a goroutine comes to hold the thread by it, -1 where it no longer does.
 void scope(Args& a, Results& r) {
 	r.put(thread.scope);
 	thread.scope = a.next();
+	thread.held += static_cast<int32_t>(a.integer());
+}
+
+// thread_held() -> whether the calling goroutine is locked to this thread by a scope or a mode
+void thread_held(Args&, Results& r) {
+	r.boolean(thread.held > 0);
 }
 
 // host_memory() -> live bytes, the most there were since reset_peak_memory

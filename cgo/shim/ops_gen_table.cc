@@ -1923,6 +1923,7 @@ const Entry ops_table[] = {
 	entry::free,
 	entry::dup,
 	entry::scope,
+	entry::thread_held,
 	entry::host_memory,
 	entry::limit,
 	entry::bound,
@@ -3973,7 +3974,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2052;
-const uint64_t ops_hash = 0x20c401a43683e74du;
+const uint32_t ops_count = 2053;
+const uint64_t ops_hash = 0xc741290356b6b0cau;
 
 }  // namespace tg

@@ -3,9 +3,10 @@ package data
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/libtorch-go/libtorch/cgo"
 )
 
 // A crew is the workers of one epoch. Every job that is handed out gets a place for its
@@ -60,8 +61,7 @@ func (c *crew[B]) hand() {
 // work is the life of a worker. It stays on one OS thread, because every thread that
 // computes gets computing threads of its own from OpenMP.
 func (c *crew[B]) work(worker int) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	defer cgo.OwnThread()()
 	defer func() { c.gone <- worker }()
 	for t := range c.tasks {
 		c.do(t, worker)

@@ -133,8 +133,8 @@ func TestThousandCallersOfOneNetwork(t *testing.T) {
 	})
 }
 
-// Goroutines may also compute by themselves. That takes threads, which is why there are
-// lanes; the answers are as right.
+// Goroutines may also compute by themselves. That takes more threads, which is why there are
+// lanes, but not a thread each; the answers are as right.
 func TestThousandGoroutinesByThemselves(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
@@ -150,7 +150,7 @@ func TestThousandGoroutinesByThemselves(t *testing.T) {
 		after := usage()
 		reliability.Exactly(t, "answers without lanes with other bits", c.wrong.Load(), 0)
 		reliability.Exactly(t, "calls without lanes that failed", c.failed.Load(), 0)
-		reliability.Note(t, "OS threads without lanes", c.threads)
-		reliability.Note(t, "growth of resident memory without lanes", megabytes(after.Resident-before.Resident), "MB")
+		reliability.AtMost(t, "OS threads without lanes", c.threads, 300)
+		reliability.AtMost(t, "growth of resident memory without lanes", megabytes(after.Resident-before.Resident), 64, "MB")
 	})
 }
