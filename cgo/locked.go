@@ -8,19 +8,23 @@ import (
 )
 
 // A goroutine in a scope or a mode is locked to an OS thread, also while it waits in the
-// gate, and Go ends a process with ten thousand threads. So many scopes and modes may be
-// entered as do no harm; who comes later waits before it has a thread.
+// gate, and each thread that computes keeps its helpers. Go ends a process with ten thousand
+// threads, and so does OpenMP where the system gives it no more. So many scopes and modes may
+// be entered as do no harm; who comes later waits before it has a thread.
 //
 // The wait is no promise, because those inside may be waiting for the one outside: where
 // nobody has left for a while, some more are let in.
 const (
-	mostLocked = 256 // scopes and modes, those inside of others too
-	intoAStall = 64
+	mostLocked  = 256  // scopes and modes, those inside of others too
+	leastLocked = 64   // whatever the next says
+	mostThreads = 1024 // of them, with their helpers, where each has its own
+	intoAStall  = 64
 )
 
 var stall = time.Second // longer in tests
 
 var locked struct {
+	most    atomic.Int64 // as the number of helpers was when it was last looked at
 	open    atomic.Int64
 	waiting atomic.Int64
 	mu      sync.Mutex
@@ -35,7 +39,7 @@ func LockThread() {
 	unseen()
 	open := locked.open.Add(1)
 	seen()
-	if open > mostLocked && mayWait() {
+	if open > leastLocked && crowded(open) {
 		awaitThread()
 	}
 	runtime.LockOSThread()
@@ -73,16 +77,23 @@ func OwnThread() (release func()) {
 	}
 }
 
-// mayWait is false for a goroutine that has its thread already, and inside of Go functions
-// that libtorch calls: the call which led there has one.
-func mayWait() bool {
+// crowded tells whether the goroutine has to wait. It has not where it has its thread already,
+// nor inside of Go functions that libtorch calls: the call which led there has one.
+func crowded(open int64) bool {
 	if Load() != nil {
 		return false
 	}
+	most := min(mostLocked, max(leastLocked, mostThreads/answer(OpGetThreads)))
+	locked.most.Store(most)
+	return open > most && answer(OpThreadHeld) == 0 && gate.callbacks.Load() == 0
+}
+
+// answer is that of an entry that takes nothing and answers with a number.
+func answer(op Op) int64 {
 	var c Call
-	c.Begin(OpThreadHeld)
+	c.Begin(op)
 	door(c.op, &c.words[0], &c.frame)
-	return !c.BoolResult(0) && gate.callbacks.Load() == 0
+	return int64(c.frame.out[0])
 }
 
 // awaitThread gives back what LockThread counted, and returns when it has been counted again.
@@ -102,7 +113,7 @@ func awaitThread() {
 
 // letIn lets in whom there is room for, and so many more. The lock is held.
 func letIn(more int) {
-	for len(locked.queue) > 0 && (more > 0 || locked.open.Load() < mostLocked) {
+	for len(locked.queue) > 0 && (more > 0 || locked.open.Load() < locked.most.Load()) {
 		close(locked.queue[0])
 		locked.queue = locked.queue[1:]
 		locked.open.Add(1)

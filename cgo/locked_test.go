@@ -22,8 +22,23 @@ type crowd struct {
 // newCrowd is a crowd that a stall lets in after that time.
 func newCrowd(t *testing.T, after time.Duration) *crowd {
 	stall = after
-	t.Cleanup(func() { stall = time.Second })
+	before := threadsOfOne(1) // as many scopes as there may be
+	t.Cleanup(func() {
+		stall = time.Second
+		threadsOfOne(before)
+	})
 	return &crowd{t: t, in: make(chan struct{}, 2*mostLocked), out: make(chan struct{}, 2*mostLocked)}
+}
+
+// threadsOfOne sets how many threads an operation has, and returns how many it had.
+func threadsOfOne(n int64) (before int64) {
+	before = answer(OpGetThreads)
+	var c Call
+	c.Begin(OpSetThreads)
+	c.Int(int(n))
+	c.Bool(false)
+	door(c.op, &c.words[0], &c.frame)
+	return before
 }
 
 // come has n more enter a scope, after prepare if it is not nil.

@@ -43,10 +43,11 @@ func Shutdown() error {
 // its operations, so that thousands of goroutines would otherwise make hundreds of threads.
 //
 // It bounds the whole process, [Lanes] too. A goroutine in a [Scope] or a mode keeps its OS
-// thread while it waits, so there is a bound to these as well: once 256 are open, those inside of
-// others counted, goroutines wait before they enter an outermost one. Where none is left for a
-// second, 64 more may enter, because they could be what those inside are waiting for. Many
-// requests are better held by lanes, which have a queue and can be given up.
+// thread while it waits, so there is a bound to these as well: once 256 are open, those inside
+// of others counted (fewer on machines with many processors, but 64), goroutines wait before
+// they enter an outermost one. Where none is left for a second, 64 more may enter, because they
+// could be what those inside are waiting for. Many requests are better held by lanes, which
+// have a queue and can be given up.
 func SetConcurrency(n int) (before int) {
 	if n < 0 {
 		throw("concurrency", KindValue, "expected at least one goroutine, or 0 for as many as GOMAXPROCS, got %d", n)
