@@ -60,6 +60,16 @@ func openCUDA(home, lib string) error {
 	if err := info.check(shim, lib); err != nil {
 		return fmt.Errorf("%w: %w", ErrVersionMismatch, err)
 	}
+	return info.checkCUDA(shim, lib)
+}
+
+// checkCUDA refuses a shim whose structs are those of another CUDA.
+func (s shimInfo) checkCUDA(shim, lib string) error {
+	const major = 1000
+	if built, found := s.cudaBuilt/major, s.cudaFound/major; built != found {
+		return fmt.Errorf("%w: the shim %s was built for CUDA %d but the libtorch in %s is for CUDA %d; point $%s at one for CUDA %d, or unset it",
+			ErrVersionMismatch, shim, built, lib, found, EnvTorch, built)
+	}
 	return nil
 }
 

@@ -157,7 +157,10 @@ func openCUDAShim(path string) (shimInfo, error) {
 	if err := loadError(C.cuda_shim_open(p, &table)); err != nil {
 		return shimInfo{}, err
 	}
-	return shimInfo{abi: int(table.abi), torchVersion: int(table.torch_version), opsHash: opsHash}, nil
+	return shimInfo{
+		abi: int(table.abi), torchVersion: int(table.torch_version), opsHash: opsHash,
+		cudaBuilt: int(table.cuda_built), cudaFound: int(table.cuda_found),
+	}, nil
 }
 
 // loadedTorch is the version of the libtorch in the process as major*100+minor, or 0.

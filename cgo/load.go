@@ -29,8 +29,9 @@ var (
 )
 
 type shimInfo struct {
-	abi, torchVersion int
-	opsHash           uint64
+	abi, torchVersion    int
+	opsHash              uint64
+	cudaBuilt, cudaFound int // of the second shim: the versions of CUDA's runtime, 13000 for 13.0
 }
 
 // Load opens libtorch and the shim unless they are open already. Every call through

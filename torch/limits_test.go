@@ -40,6 +40,29 @@ func TestHardLimit(t *testing.T) {
 	torch.Empty(2 * megabyte).Close()
 }
 
+// Goroutines that fill the memory at the same time do not pass the limit together.
+func TestHardLimitHoldsForAll(t *testing.T) {
+	const goroutines, rounds, blocks = 16, 30, 64
+	torchtest.NoLeaks(t)
+	torch.ResetPeakMemory()
+	room := torch.Stats().HostBytes + blocks*megabyte
+	defer torch.SetMemoryLimits(torch.CPU, torch.SetMemoryLimits(torch.CPU, torch.MemoryLimits{Hard: room}))
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for range rounds {
+				torch.Scope(func() {
+					for torch.Try(func() { torch.Empty(megabyte / 4) }) == nil {
+					}
+				})
+			}
+		})
+	}
+	all.Wait()
+	const more = 1 << 13 // what malloc adds to a block
+	require.InDelta(t, room-megabyte/2, torch.Stats().HostPeak, megabyte/2+more)
+}
+
 func TestSoftLimit(t *testing.T) {
 	torchtest.NoLeaks(t)
 	collections := func(tensors int) int64 {

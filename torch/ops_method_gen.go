@@ -4684,7 +4684,8 @@ func (x Tensor) StdDim(dim []int, opts ...StdDimOptions) Tensor {
 	return result1(&c)
 }
 
-// STFT returns the short-time Fourier transform of a signal.
+// STFT returns the short-time Fourier transform of a signal as it is: Python's
+// torch.stft(center=False). Its default is STFTCenter.
 //
 //	stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
 func (x Tensor) STFT(nFFT int, opts ...STFTOptions) Tensor {
@@ -4706,7 +4707,8 @@ func (x Tensor) STFT(nFFT int, opts ...STFTOptions) Tensor {
 	return result1(&c)
 }
 
-// STFTCenter returns the short-time Fourier transform of a signal.
+// STFTCenter returns the short-time Fourier transform of a signal, padded so that frame t is
+// centred at sample t*HopLength: Python's torch.stft.
 //
 //	stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor
 func (x Tensor) STFTCenter(nFFT int, opts ...STFTCenterOptions) Tensor {

@@ -4,7 +4,7 @@ package torch
 
 // UniqueOptions are the optional arguments of [Tensor.Unique].
 type UniqueOptions struct {
-	Unsorted      bool // sorted=False; default true
+	Unsorted      bool // sorted=False; without it, sorted=True
 	ReturnInverse bool
 	ReturnCounts  bool
 }
@@ -133,7 +133,7 @@ type AvgPool1dOptions struct {
 	Stride          []int // default: the kernel size
 	Padding         []int // default [0]
 	CeilMode        bool
-	CountExcludePad bool // count_include_pad=False; default true
+	CountExcludePad bool // count_include_pad=False; without it, count_include_pad=True
 }
 
 // AvgPool2dOptions are the optional arguments of [AvgPool2d].
@@ -141,7 +141,7 @@ type AvgPool2dOptions struct {
 	Stride          []int // default: the kernel size
 	Padding         []int // default [0, 0]
 	CeilMode        bool
-	CountExcludePad bool // count_include_pad=False; default true
+	CountExcludePad bool // count_include_pad=False; without it, count_include_pad=True
 	DivisorOverride *int // default: the size of the window
 }
 
@@ -150,7 +150,7 @@ type AvgPool3dOptions struct {
 	Stride          []int // default: the kernel size
 	Padding         []int // default [0, 0, 0]
 	CeilMode        bool
-	CountExcludePad bool // count_include_pad=False; default true
+	CountExcludePad bool // count_include_pad=False; without it, count_include_pad=True
 	DivisorOverride *int // default: the size of the window
 }
 
@@ -624,7 +624,7 @@ type IndexPutOptions struct {
 // IndexReduceOptions are the optional arguments of [Tensor.IndexReduce] and
 // [Tensor.IndexReduceInPlace].
 type IndexReduceOptions struct {
-	ExcludeSelf bool // include_self=False; default true
+	ExcludeSelf bool // include_self=False; without it, include_self=True
 }
 
 // IsCloseOptions are the optional arguments of [Tensor.IsClose].
@@ -645,7 +645,7 @@ type ISTFTOptions struct {
 	HopLength     *int // default: a quarter of nFFT
 	WinLength     *int // default: nFFT
 	Window        Tensor
-	NoCenter      bool // center=False; default true
+	NoCenter      bool // center=False; without it, center=True
 	Normalized    bool
 	Onesided      *bool // default: true for real x
 	Length        *int
@@ -723,23 +723,23 @@ type LinalgLstsqOptions struct {
 
 // LinalgLUOptions are the optional arguments of [LinalgLU].
 type LinalgLUOptions struct {
-	NoPivot bool // pivot=False; default true
+	NoPivot bool // pivot=False; without it, pivot=True
 }
 
 // LinalgLUFactorOptions are the optional arguments of [LinalgLUFactor].
 type LinalgLUFactorOptions struct {
-	NoPivot bool // pivot=False; default true
+	NoPivot bool // pivot=False; without it, pivot=True
 }
 
 // LinalgLUFactorExOptions are the optional arguments of [LinalgLUFactorEx].
 type LinalgLUFactorExOptions struct {
-	NoPivot     bool // pivot=False; default true
+	NoPivot     bool // pivot=False; without it, pivot=True
 	CheckErrors bool
 }
 
 // LinalgLUSolveOptions are the optional arguments of [LinalgLUSolve].
 type LinalgLUSolveOptions struct {
-	Right   bool // left=False; default true
+	Right   bool // left=False; without it, left=True
 	Adjoint bool
 }
 
@@ -815,24 +815,24 @@ type LinalgPinvTensorOptions struct {
 
 // LinalgSolveOptions are the optional arguments of [LinalgSolve].
 type LinalgSolveOptions struct {
-	Right bool // left=False; default true
+	Right bool // left=False; without it, left=True
 }
 
 // LinalgSolveExOptions are the optional arguments of [LinalgSolveEx].
 type LinalgSolveExOptions struct {
-	Right       bool // left=False; default true
+	Right       bool // left=False; without it, left=True
 	CheckErrors bool
 }
 
 // LinalgSolveTriangularOptions are the optional arguments of [LinalgSolveTriangular].
 type LinalgSolveTriangularOptions struct {
-	Right         bool // left=False; default true
+	Right         bool // left=False; without it, left=True
 	Unitriangular bool
 }
 
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
 type LinalgSVDOptions struct {
-	Reduced bool   // full_matrices=False; default true
+	Reduced bool   // full_matrices=False; without it, full_matrices=True
 	Driver  string // LAPACK's name of the algorithm
 }
 
@@ -872,8 +872,8 @@ type LSTMCellOptions struct {
 
 // LUUnpackOptions are the optional arguments of [LUUnpack].
 type LUUnpackOptions struct {
-	NoData   bool // unpack_data=False; default true
-	NoPivots bool // unpack_pivots=False; default true
+	NoData   bool // unpack_data=False; without it, unpack_data=True
+	NoPivots bool // unpack_pivots=False; without it, unpack_pivots=True
 }
 
 // MarginRankingLossOptions are the optional arguments of [MarginRankingLoss].
@@ -1055,7 +1055,7 @@ type NuclearNormOptions struct {
 
 // OrmqrOptions are the optional arguments of [Tensor.Ormqr].
 type OrmqrOptions struct {
-	Right     bool // left=False; default true
+	Right     bool // left=False; without it, left=True
 	Transpose bool
 }
 
@@ -1092,7 +1092,7 @@ type PutOptions struct {
 
 // QROptions are the optional arguments of [Tensor.QR].
 type QROptions struct {
-	Full bool // some=False; default true
+	Full bool // some=False; without it, some=True
 }
 
 // QuantileOptions are the optional arguments of [Tensor.Quantile] and [Tensor.QuantileScalar].
@@ -1163,7 +1163,7 @@ type ScaledDotProductAttentionOptions struct {
 // ScatterReduceOptions are the optional arguments of [Tensor.ScatterReduce] and
 // [Tensor.ScatterReduceInPlace].
 type ScatterReduceOptions struct {
-	ExcludeSelf bool // include_self=False; default true
+	ExcludeSelf bool // include_self=False; without it, include_self=True
 }
 
 // SearchSortedOptions are the optional arguments of [SearchSortedScalar] and [SearchSorted].
@@ -1236,7 +1236,7 @@ type SpecialRoundOptions struct {
 
 // StdAllOptions are the optional arguments of [Tensor.StdAll].
 type StdAllOptions struct {
-	Biased bool // unbiased=False; default true
+	Biased bool // unbiased=False; without it, unbiased=True
 }
 
 // StdOptions are the optional arguments of [Tensor.Std].
@@ -1248,13 +1248,13 @@ type StdOptions struct {
 
 // StdDimOptions are the optional arguments of [Tensor.StdDim].
 type StdDimOptions struct {
-	Biased  bool // unbiased=False; default true
+	Biased  bool // unbiased=False; without it, unbiased=True
 	KeepDim bool
 }
 
 // StdMeanAllOptions are the optional arguments of [StdMeanAll].
 type StdMeanAllOptions struct {
-	Biased bool // unbiased=False; default true
+	Biased bool // unbiased=False; without it, unbiased=True
 }
 
 // StdMeanOptions are the optional arguments of [StdMean].
@@ -1266,7 +1266,7 @@ type StdMeanOptions struct {
 
 // StdMeanDimOptions are the optional arguments of [StdMeanDim].
 type StdMeanDimOptions struct {
-	Biased  bool // unbiased=False; default true
+	Biased  bool // unbiased=False; without it, unbiased=True
 	KeepDim bool
 }
 
@@ -1286,7 +1286,7 @@ type STFTCenterOptions struct {
 	HopLength     *int // default: a quarter of nFFT
 	WinLength     *int // default: nFFT
 	Window        Tensor
-	NoCenter      bool   // center=False; default true
+	NoCenter      bool   // center=False; without it, center=True
 	PadMode       string // default "reflect"
 	Normalized    bool
 	Onesided      *bool // default: true for real x
@@ -1314,8 +1314,8 @@ type SumDimOptions struct {
 
 // SVDOptions are the optional arguments of [Tensor.SVD].
 type SVDOptions struct {
-	Full bool // some=False; default true
-	NoUV bool // compute_uv=False; default true
+	Full bool // some=False; without it, some=True
+	NoUV bool // compute_uv=False; without it, compute_uv=True
 }
 
 // ToDenseOptions are the optional arguments of [Tensor.ToDense].
@@ -1334,8 +1334,8 @@ type ToSparseOptions struct {
 // TopKOptions are the optional arguments of [Tensor.TopK].
 type TopKOptions struct {
 	Dim      *int // default -1
-	Smallest bool // largest=False; default true
-	Unsorted bool // sorted=False; default true
+	Smallest bool // largest=False; without it, largest=True
+	Unsorted bool // sorted=False; without it, sorted=True
 }
 
 // TrapezoidOptions are the optional arguments of [Trapezoid].
@@ -1362,7 +1362,7 @@ type TrapzXOptions struct {
 
 // TriangularSolveOptions are the optional arguments of [Tensor.TriangularSolve].
 type TriangularSolveOptions struct {
-	Lower         bool // upper=False; default true
+	Lower         bool // upper=False; without it, upper=True
 	Transpose     bool
 	Unitriangular bool
 }
@@ -1391,7 +1391,7 @@ type UniqueConsecutiveDimOptions struct {
 
 // UniqueDimOptions are the optional arguments of [UniqueDim].
 type UniqueDimOptions struct {
-	Unsorted      bool // sorted=False; default true
+	Unsorted      bool // sorted=False; without it, sorted=True
 	ReturnInverse bool
 	ReturnCounts  bool
 }
@@ -1442,7 +1442,7 @@ type VanderOptions struct {
 
 // VarAllOptions are the optional arguments of [Tensor.VarAll].
 type VarAllOptions struct {
-	Biased bool // unbiased=False; default true
+	Biased bool // unbiased=False; without it, unbiased=True
 }
 
 // VarOptions are the optional arguments of [Tensor.Var].
@@ -1454,13 +1454,13 @@ type VarOptions struct {
 
 // VarDimOptions are the optional arguments of [Tensor.VarDim].
 type VarDimOptions struct {
-	Biased  bool // unbiased=False; default true
+	Biased  bool // unbiased=False; without it, unbiased=True
 	KeepDim bool
 }
 
 // VarMeanAllOptions are the optional arguments of [VarMeanAll].
 type VarMeanAllOptions struct {
-	Biased bool // unbiased=False; default true
+	Biased bool // unbiased=False; without it, unbiased=True
 }
 
 // VarMeanOptions are the optional arguments of [VarMean].
@@ -1472,6 +1472,6 @@ type VarMeanOptions struct {
 
 // VarMeanDimOptions are the optional arguments of [VarMeanDim].
 type VarMeanDimOptions struct {
-	Biased  bool // unbiased=False; default true
+	Biased  bool // unbiased=False; without it, unbiased=True
 	KeepDim bool
 }

@@ -197,6 +197,13 @@ func Fill[T Element](t Tensor, values []T) {
 	}
 }
 
+// MarshalJSON refuses: elements do not belong into the JSON of a struct that happens to have
+// a tensor in it, and leaving them out would lose them without a word. [Values] has them as
+// numbers, package torch/safetensors writes files.
+func (x Tensor) MarshalJSON() ([]byte, error) {
+	return nil, &Error{Op: "json", Kind: KindType, Msg: "a tensor has no JSON; write its torch.Values, or a file of torch/safetensors"}
+}
+
 // Item is the value of a tensor with one element: an int64, float64, bool or complex128,
 // or a uint64 where it is past the largest int64. It waits for the device.
 func (x Tensor) Item() Scalar {

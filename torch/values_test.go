@@ -1,6 +1,7 @@
 package torch_test
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -103,6 +104,14 @@ func TestFillIsStrict(t *testing.T) {
 	before := x.Version()
 	torch.Fill(x, make([]float32, 6))
 	assert.Greater(t, x.Version(), before, "autograd must learn of the change")
+}
+
+func TestTensorsHaveNoJSON(t *testing.T) {
+	for _, v := range []any{torch.Tensor{}, struct{ Weight torch.Tensor }{}, map[string]torch.Tensor{"weight": {}}} {
+		_, err := json.Marshal(v)
+		require.ErrorIs(t, err, torch.ErrType)
+		require.ErrorContains(t, err, "safetensors")
+	}
 }
 
 func TestItem(t *testing.T) {

@@ -258,7 +258,7 @@ func (f *Func) field(s *Slot, t *Tables) error {
 	if s.Type.Key() == "bool" && s.Default == "True" {
 		s.Negate = true
 		name = t.inverted(s.Name)
-		comment = s.Name + "=False; default true"
+		comment = s.Name + "=False; without it, " + s.Name + "=True"
 	}
 	s.Source, s.Expr = FromField, "o."+name
 	f.Fields = append(f.Fields, Field{name, typ, comment})

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "entries.h"
 
@@ -33,15 +34,32 @@ void count(int64_t bytes) {
 	}
 }
 
-void check_bound(size_t n) {
-	int64_t bound = host_bound.load(std::memory_order_relaxed);
-	if (bound == kNoBound) {
-		return;
+// A Claim is an allocation's room below the bound, from before it is made until it is counted:
+// of two threads that would pass the bound together one is refused.
+class Claim {
+ public:
+	explicit Claim(size_t n) {
+		int64_t bound = host_bound.load(std::memory_order_relaxed);
+		if (bound == kNoBound) {
+			return;
+		}
+		int64_t live = host_bytes.load(std::memory_order_relaxed);
+		do {
+			TORCH_CHECK_WITH(OutOfMemoryError, n <= static_cast<uint64_t>(std::max<int64_t>(0, bound - live)), "allocating ", n,
+			                 " bytes of host memory would pass the limit of ", bound, " bytes: ", live, " are in use");
+		} while (!host_bytes.compare_exchange_weak(live, live + static_cast<int64_t>(n), std::memory_order_relaxed));
+		bytes_ = static_cast<int64_t>(n);
 	}
-	int64_t live = host_bytes.load(std::memory_order_relaxed);
-	TORCH_CHECK_WITH(OutOfMemoryError, n <= static_cast<uint64_t>(std::max<int64_t>(0, bound - live)), "allocating ", n,
-	                 " bytes of host memory would pass the limit of ", bound, " bytes: ", live, " are in use");
-}
+	Claim(const Claim&) = delete;
+	Claim& operator=(const Claim&) = delete;
+	~Claim() { host_bytes.fetch_sub(bytes_, std::memory_order_relaxed); }
+
+	// The bytes that are counted as live already; whoever takes them counts them from now on.
+	int64_t take() { return std::exchange(bytes_, 0); }
+
+ private:
+	int64_t bytes_ = 0;
+};
 
 // Small blocks that were freed on a thread wait there for its next tensor. libtorch wants
 // 64-byte alignment, and glibc's aligned allocation skips its own per-thread cache: for a
@@ -102,10 +120,10 @@ thread_local SmallBlocks small_blocks;
 // reports to the profiler. glibc knows each block's size, so nothing is stored.
 struct CountingAllocator final : c10::Allocator {
 	c10::DataPtr allocate(size_t n) override {
-		check_bound(n);
+		Claim claim(n);
 		void* data = n == 0 ? nullptr : block(n);
 		if (data != nullptr) {
-			count(counted(malloc_usable_size(data)));
+			count(counted(malloc_usable_size(data)) - claim.take());
 			c10::profiledCPUMemoryReporter().New(data, n);
 		}
 		return {data, data, &release, at::Device(at::DeviceType::CPU)};

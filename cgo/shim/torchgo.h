@@ -90,6 +90,8 @@ typedef const tg_api* (*tg_open_fn)(tg_callback callback);
 typedef struct {
 	uint32_t abi;
 	uint32_t torch_version;
+	uint32_t cuda_built;  /* the runtime that the shim was compiled with: 13000 = 13.0 */
+	uint32_t cuda_found;  /* that in the process; structs of the runtime change with its major version */
 	const void* entries;  /* an array of tg::Entry: the CUDA_ENTRY lines of entries.def */
 } tg_cuda_api;
 

@@ -294,26 +294,26 @@ type IndexPutImplOptions struct {
 // LinalgEighOptions are the optional arguments of [LinalgEigh].
 type LinalgEighOptions struct {
 	Uplo       string // default "L"
-	NoComputeV bool   // compute_v=False; default true
+	NoComputeV bool   // compute_v=False; without it, compute_v=True
 }
 
 // LinalgSolveExOptions are the optional arguments of [LinalgSolveEx].
 type LinalgSolveExOptions struct {
-	Right       bool // left=False; default true
+	Right       bool // left=False; without it, left=True
 	CheckErrors bool
 }
 
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
 type LinalgSVDOptions struct {
 	FullMatrices bool
-	NoUV         bool   // compute_uv=False; default true
+	NoUV         bool   // compute_uv=False; without it, compute_uv=True
 	Driver       string // LAPACK's name of the algorithm
 }
 
 // LUWithInfoOptions are the optional arguments of [LUWithInfo].
 type LUWithInfoOptions struct {
-	NoPivot       bool // pivot=False; default true
-	NoCheckErrors bool // check_errors=False; default true
+	NoPivot       bool // pivot=False; without it, pivot=True
+	NoCheckErrors bool // check_errors=False; without it, check_errors=True
 }
 
 // MaskedSoftmaxOptions are the optional arguments of [MaskedSoftmax].
@@ -331,8 +331,8 @@ type MixedDtypesLinearOptions struct {
 // NativeMultiHeadAttentionOptions are the optional arguments of [NativeMultiHeadAttention].
 type NativeMultiHeadAttentionOptions struct {
 	Mask                 torch.Tensor
-	NoNeedWeights        bool // need_weights=False; default true
-	NoAverageAttnWeights bool // average_attn_weights=False; default true
+	NoNeedWeights        bool // need_weights=False; without it, need_weights=True
+	NoAverageAttnWeights bool // average_attn_weights=False; without it, average_attn_weights=True
 	MaskType             *int
 }
 
@@ -356,7 +356,7 @@ type NestedSumBackwardOptions struct {
 
 // NestedTensorFromMaskOptions are the optional arguments of [NestedTensorFromMask].
 type NestedTensorFromMaskOptions struct {
-	NoMaskCheck bool // mask_check=False; default true
+	NoMaskCheck bool // mask_check=False; without it, mask_check=True
 }
 
 // NestedViewFromJaggedOptions are the optional arguments of [NestedViewFromJagged].
@@ -558,12 +558,12 @@ type SparseSemiStructuredLinearOptions struct {
 // SparseSemiStructuredTileOptions are the optional arguments of [SparseSemiStructuredTile].
 type SparseSemiStructuredTileOptions struct {
 	Algorithm    string // default ""
-	NoUseCutlass bool   // use_cutlass=False; default true
+	NoUseCutlass bool   // use_cutlass=False; without it, use_cutlass=True
 }
 
 // SpsolveOptions are the optional arguments of [Spsolve].
 type SpsolveOptions struct {
-	Right bool // left=False; default true
+	Right bool // left=False; without it, left=True
 }
 
 // THNNFusedGRUCellOptions are the optional arguments of [THNNFusedGRUCell].
@@ -599,7 +599,7 @@ type TransformerEncoderLayerFwdOptions struct {
 
 // UniqueOptions are the optional arguments of [Unique].
 type UniqueOptions struct {
-	Unsorted      bool // sorted=False; default true
+	Unsorted      bool // sorted=False; without it, sorted=True
 	ReturnInverse bool
 }
 

@@ -102,6 +102,20 @@ func farm(t *testing.T, from, to string, without ...string) {
 	}
 }
 
+// homeWithShim is a home like ours but for the second shim, which says of itself what is given.
+func (p place) homeWithShim(t *testing.T, name, abi, cuda string) string {
+	t.Helper()
+	home := filepath.Join(p.dir, name)
+	farm(t, filepath.Join(p.home, "lib"), filepath.Join(home, "lib"), "libtorchgo_cuda.so")
+	var major, minor int
+	_, err := fmt.Sscanf(torch.Version(), "%d.%d", &major, &minor)
+	require.NoError(t, err)
+	p.compile(t, filepath.Join(name, "lib", "libtorchgo_cuda.so"), fmt.Sprintf(`#include "torchgo.h"
+static const tg_cuda_api api = {%s, %d, %s, 0};
+const tg_cuda_api* tg_cuda_open(void) { return &api; }`, abi, major*10000+minor*100, cuda))
+	return home
+}
+
 func child(t *testing.T, kind string, env []string, args ...string) (string, error) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -124,11 +138,8 @@ func TestUnavailableSaysWhy(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(torchDir, "..", "nvidia")); err == nil {
 		require.NoError(t, os.Symlink(filepath.Join(torchDir, "..", "nvidia"), filepath.Join(p.dir, "site", "nvidia")))
 	}
-	otherHome := filepath.Join(p.dir, "home")
-	farm(t, filepath.Join(p.home, "lib"), filepath.Join(otherHome, "lib"), "libtorchgo_cuda.so")
-	p.compile(t, filepath.Join("home", "lib", "libtorchgo_cuda.so"), `#include "torchgo.h"
-static const tg_cuda_api api = {TG_ABI + 1, 21100, 0};
-const tg_cuda_api* tg_cuda_open(void) { return &api; }`)
+	otherShim := p.homeWithShim(t, "shim", "TG_ABI + 1", "13000, 13000")
+	otherCUDA := p.homeWithShim(t, "cuda", "TG_ABI", "13000, 12060")
 	for _, c := range []struct {
 		name string
 		env  []string
@@ -139,8 +150,10 @@ const tg_cuda_api* tg_cuda_open(void) { return &api; }`)
 		{"hidden by number", []string{"CUDA_VISIBLE_DEVICES=-1"}, []string{"hidden: "}},
 		{"for the CPU", []string{"LIBTORCH=" + cpuOnly, p.libraries(true)}, []string{"missing library: ", "for the CPU alone"}},
 		{"no cuBLAS", []string{p.libraries(false)}, []string{"missing library: ", "cannot open", "./build.sh --cuda"}},
-		{"another shim", []string{"LIBTORCH_GO_HOME=" + otherHome, "LIBTORCH=" + torchDir, p.libraries(true)},
+		{"another shim", []string{"LIBTORCH_GO_HOME=" + otherShim, "LIBTORCH=" + torchDir, p.libraries(true)},
 			[]string{"version mismatch: ", "run ./build.sh shim"}},
+		{"another CUDA", []string{"LIBTORCH_GO_HOME=" + otherCUDA, "LIBTORCH=" + torchDir, p.libraries(true)},
+			[]string{"version mismatch: ", "was built for CUDA 13", "is for CUDA 12"}},
 		{"an old driver", []string{p.libraries(true)}, []string{"version mismatch: ", "driver"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

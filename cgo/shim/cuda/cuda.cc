@@ -3,6 +3,8 @@
 // is opened only where there is a driver, before the first call into libtorch, because
 // libtorch decides then whether CUDA exists. Its entries are the CUDA_ENTRY lines of
 // entries.def; calls reach them through the first shim's door, with its error fence.
+#include <cuda_runtime_api.h>
+
 #include "entries.h"
 
 namespace tg {
@@ -16,10 +18,15 @@ const Entry entries[] = {
 #undef ENTRY
 };
 
+uint32_t runtime_version() {
+	int version = 0;
+	return cudaRuntimeGetVersion(&version) == cudaSuccess ? static_cast<uint32_t>(version) : 0;
+}
+
 }  // namespace
 }  // namespace tg
 
 extern "C" __attribute__((visibility("default"))) const tg_cuda_api* tg_cuda_open() {
-	static const tg_cuda_api api{TG_ABI, TG_TORCH_VERSION, tg::entries};
+	static const tg_cuda_api api{TG_ABI, TG_TORCH_VERSION, CUDART_VERSION, tg::runtime_version(), tg::entries};
 	return &api;
 }

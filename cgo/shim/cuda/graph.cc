@@ -1,4 +1,5 @@
 // CUDA graphs: work that is recorded once and then submitted as a whole.
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -46,6 +47,16 @@ class Graph : public at::cuda::CUDAGraph {
 	bool keep_;
 	bool open_ = false;  // the allocator may be handing out memory of the graph's pool
 
+	// attempt does what is refused where the capture did not come as far as beginning it, or
+	// libtorch as far as ending it.
+	template <class F>
+	static void attempt(F f) {
+		try {
+			f();
+		} catch (const std::exception&) {
+		}
+	}
+
 	// abandon ends what a capture that failed has begun. Before libtorch did so by itself, the
 	// allocator went on thinking that a capture was under way, and so did the random generators.
 	template <class G>
@@ -55,17 +66,12 @@ class Graph : public at::cuda::CUDAGraph {
 		}
 		g.open_ = false;
 		if constexpr (!requires { g.capturing_to_pool_; }) {
-			auto* allocator = c10::cuda::CUDACachingAllocator::get();
-			try {
-				allocator->endAllocateToPool(g.capture_dev_, g.mempool_id_);
-			} catch (const c10::Error&) {
-				// libtorch came as far as ending it
-			}
-			try {
-				allocator->releasePool(g.capture_dev_, g.mempool_id_);
-			} catch (const c10::Error&) {
-				// the capture did not come as far as beginning it
-			}
+			auto* card = c10::cuda::CUDACachingAllocator::get();
+			auto* host = at::getHostAllocator(at::kCUDA);  // of pinned memory
+			attempt([&] { card->endAllocateToPool(g.capture_dev_, g.mempool_id_); });
+			attempt([&] { card->releasePool(g.capture_dev_, g.mempool_id_); });
+			attempt([&] { host->end_allocate_to_pool(g.mempool_id_); });
+			attempt([&] { host->release_pool(g.mempool_id_); });
 		}
 		for (auto& [state, increment] : g.captured_generator_states_) {
 			if constexpr (requires { state->capturing_; }) {
