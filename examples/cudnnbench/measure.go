@@ -17,13 +17,13 @@ import (
 // A cell is a workload under one setting, and what was measured.
 type cell struct {
 	Setting setting   `json:"setting"`
-	N       int       `json:"iterations"`        // in a round
-	Seconds []float64 `json:"seconds"`           // of an iteration, round by round
-	Peak    int64     `json:"peak_bytes"`        // the warm-up included
-	Failed  string    `json:"failed,omitempty"`  // why there are no times
-	Time    estimate  `json:"time"`              // in seconds
-	Speed   estimate  `json:"speed,omitzero"`    // of the baseline's
-	Rate    float64   `json:"images_per_second"` //
+	N       int       `json:"iterations"`       // in a round
+	Seconds []float64 `json:"seconds"`          // of an iteration, round by round
+	Peak    int64     `json:"peak_bytes"`       // the warm-up included
+	Failed  string    `json:"failed,omitempty"` // why there are no times
+	Time    estimate  `json:"time"`             // in seconds
+	Speed   estimate  `json:"speed,omitzero"`   // of the baseline's
+	Rate    float64   `json:"images_per_second"`
 }
 
 func (c *cell) ok() bool { return c.Failed == "" && len(c.Seconds) > 0 }
