@@ -4,7 +4,8 @@
 //
 // A module is a struct. Its exported fields are its parts: tensors are parameters, structs
 // and pointers to structs are modules within, slices and maps hold several. There is
-// nothing to embed and nothing to register.
+// nothing to embed and nothing to register. A module in a field that is not exported is an
+// error, as it would not be trained; a tag `torch:"-"` says that it is none of the parts.
 //
 //	type Net struct {
 //		Conv1 *nn.Conv2d

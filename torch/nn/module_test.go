@@ -35,7 +35,7 @@ type zoo struct {
 		Depth int
 		Names []string
 	} //
-	private   *nn.Linear         //
+	private   *nn.Linear         `torch:"-"`
 	Part                         // lends its fields
 	*Attached `torch:"attached"` // a module of its own
 }
@@ -84,6 +84,26 @@ func TestNames(t *testing.T) {
 	require.Len(t, nn.Buffers(z), len(buffers))
 	require.Equal(t, len(parameters), nn.NumParameters(z))
 	require.NotNil(t, z.private)
+}
+
+// A module that is out of sight would not be trained, and nothing would tell.
+func TestPartsAreExported(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for field, m := range map[string]any{
+		"fc":   &struct{ fc *nn.Linear }{},
+		"rnn":  &struct{ rnn *nn.LSTM }{},
+		"head": &struct{ head nn.Layer }{},
+		"all":  &struct{ all nn.Sequential }{},
+	} {
+		require.ErrorContains(t, torch.Try(func() { nn.Parameters(m) }), "the field "+field+" of ")
+	}
+	type careful struct {
+		nn.Sequential
+		last  *nn.Linear `torch:"-"`
+		width int
+		mean  torch.Tensor
+	}
+	require.Empty(t, nn.Parameters(&careful{}))
 }
 
 // A tensor or module that two fields share is one parameter, under both names in the state

@@ -289,7 +289,11 @@ func fieldsOf(t reflect.Type) []field {
 	var list []field
 	names := map[string]bool{}
 	for _, f := range reflect.VisibleFields(t) {
-		if !f.IsExported() || hidden(t, f.Index) {
+		if hidden(t, f.Index) {
+			continue
+		}
+		if !f.IsExported() {
+			needNoExport(t, f)
 			continue
 		}
 		text, tagged := f.Tag.Lookup("torch")
@@ -305,6 +309,15 @@ func fieldsOf(t reflect.Type) []field {
 	}
 	fieldCache.Store(t, list)
 	return list
+}
+
+// needNoExport complains of a module in a field that is not exported: it would not be trained,
+// moved or stored, and nothing would tell.
+func needNoExport(t reflect.Type, f reflect.StructField) {
+	if _, module := f.Type.MethodByName("Forward"); module && !f.Anonymous {
+		torch.Throw("module", torch.KindType, "the field %s of %v is a module, but not exported, and so would be no part: "+
+			"export it, or tag it `torch:\"-\"` if it is to be none", f.Name, t)
+	}
 }
 
 func embedded(t reflect.Type) bool {
