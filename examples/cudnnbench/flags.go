@@ -94,12 +94,9 @@ func (c *config) check() error {
 		return cli.Usagef("-rounds is %d, expected at least %d: fewer give no interval of 95 %%", c.plan.rounds, least)
 	}
 	c.plan.round = c.time / float64(c.plan.rounds)
-	if name := *c.written["device"]; name != "" {
-		d, err := torch.ParseDevice(name)
-		if err != nil || !d.IsCPU() && !d.IsCUDA() {
-			return cli.Usagef("-device is %q, expected cpu, cuda or cuda:N", name)
-		}
-		c.device = d
+	var err error
+	if c.device, err = cli.Device(*c.written["device"]); err != nil {
+		return err
 	}
 	if c.byShape && c.given["conv"] && !c.given["model"] {
 		return cli.Usagef("-shapes is about networks: give some with -model")
@@ -174,13 +171,7 @@ func (c *config) checkFiles() error {
 
 // settle finds the device, and fills in what depends on it.
 func (c *config) settle() (err error) {
-	if err := torch.Load(); err != nil {
-		return err
-	}
-	if c.device == 0 {
-		c.device = torch.DefaultDevice()
-	}
-	if err := torch.CheckDevice(c.device); err != nil {
+	if c.device, err = cli.OpenDevice(c.device); err != nil {
 		return err
 	}
 	def := byDefault[c.device.IsCUDA()]

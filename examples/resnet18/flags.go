@@ -136,7 +136,9 @@ func (c *config) check(device, dtype string) error {
 	if err := c.checkDType(dtype); err != nil {
 		return err
 	}
-	return c.checkDevice(device)
+	var err error
+	c.device, err = cli.Device(device)
+	return err
 }
 
 func (c *config) checkDType(dtype string) error {
@@ -152,18 +154,6 @@ func (c *config) checkDType(dtype string) error {
 	if dtype != "" && !c.amp {
 		return cli.Usagef("-amp-dtype %s needs -amp", dtype)
 	}
-	return nil
-}
-
-func (c *config) checkDevice(device string) error {
-	if device == "" {
-		return nil
-	}
-	dev, err := torch.ParseDevice(device)
-	if err != nil || !dev.IsCPU() && !dev.IsCUDA() {
-		return cli.Usagef("-device is %q, expected cpu, cuda or cuda:N", device)
-	}
-	c.device = dev
 	return nil
 }
 

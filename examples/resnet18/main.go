@@ -61,13 +61,8 @@ func setUp(c *config) error {
 			return err
 		}
 	}
-	if err := torch.Load(); err != nil {
-		return err
-	}
-	if c.device == 0 {
-		c.device = torch.DefaultDevice()
-	}
-	if err := torch.CheckDevice(c.device); err != nil {
+	var err error
+	if c.device, err = cli.OpenDevice(c.device); err != nil {
 		return err
 	}
 	if err := train.CheckGraph(c.graph, c.device); err != nil {

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 func TestExitCode(t *testing.T) {
@@ -47,6 +50,24 @@ func TestParse(t *testing.T) {
 		require.ErrorIs(t, Parse(fs, []string{"-h"}, out, "x does nothing."), flag.ErrHelp)
 		require.Contains(t, out.String(), "x does nothing.\n  -b int\n")
 	}
+}
+
+func TestDevice(t *testing.T) {
+	torchtest.NoLeaks(t)
+	for text, want := range map[string]torch.Device{"": 0, "cpu": torch.CPU, "cuda": torch.NewDevice(torch.DeviceCUDA, -1), "cuda:1": torch.CUDA(1)} {
+		dev, err := Device(text)
+		require.NoError(t, err)
+		require.Equal(t, want, dev, text)
+	}
+	for _, text := range []string{"tpu", "meta", "cuda:x", "-1"} {
+		_, err := Device(text)
+		require.EqualError(t, err, fmt.Sprintf("-device is %q, expected cpu, cuda or cuda:N (-h lists the flags)", text))
+	}
+	dev, err := OpenDevice(0)
+	require.NoError(t, err)
+	require.Equal(t, torch.DefaultDevice(), dev)
+	_, err = OpenDevice(torch.CUDA(99))
+	require.Error(t, err)
 }
 
 func TestNumbers(t *testing.T) {

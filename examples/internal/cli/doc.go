@@ -1,5 +1,6 @@
 // Package cli is what the command lines of the examples have in common: an interrupt ends a
-// run cleanly, a mistake is one line on stderr, and the exit code says which of them it was.
+// run cleanly, a mistake is one line on stderr, and the exit code says which of them it was;
+// -device means the same everywhere.
 //
 //	func main() { cli.Main("mnist", command) }
 //

@@ -86,25 +86,15 @@ func (f *Flags) Parse(args []string, out io.Writer) error {
 }
 
 func (f *Flags) setUp() error {
-	dev := torch.Device(0)
-	if f.device != "" {
-		var err error
-		if dev, err = torch.ParseDevice(f.device); err != nil || !dev.IsCPU() && !dev.IsCUDA() {
-			return cli.Usagef("-device is %q, expected cpu, cuda or cuda:N", f.device)
-		}
-	}
-	if err := torch.Load(); err != nil {
+	dev, err := cli.Device(f.device)
+	if err != nil {
 		return err
 	}
-	if dev == 0 {
-		dev = torch.DefaultDevice()
+	if f.Device, err = cli.OpenDevice(dev); err != nil {
+		return err
 	}
-	f.Device = dev
 	torch.ManualSeed(f.Seed)
-	if err := torch.CheckDevice(dev); err != nil {
-		return err
-	}
-	return CheckGraph(f.graph, dev)
+	return CheckGraph(f.graph, f.Device)
 }
 
 // Run runs the training itself. What is made in it is freed at its end, but for modules and
