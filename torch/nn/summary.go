@@ -57,9 +57,9 @@ func Summary(model any, inputs ...torch.Tensor) *ModuleSummary {
 	torch.Scope(func() {
 		defer keepRandom(inputs)()
 		twin := twinOf(model)
+		c.note(inputs) // before others' calls are seen
 		stop := c.watch(twin)
 		defer stop()
-		c.note(inputs)
 		torch.NoGrad(func() { callForward(twin, inputs) })
 	})
 	for _, x := range inputs {
