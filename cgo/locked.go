@@ -80,12 +80,12 @@ func OwnThread() (release func()) {
 // crowded tells whether the goroutine has to wait. It has not where it has its thread already,
 // nor inside of Go functions that libtorch calls: the call which led there has one.
 func crowded(open int64) bool {
-	if Load() != nil {
+	if gate.callbacks.Load() > 0 || Load() != nil || answer(OpThreadHeld) != 0 {
 		return false
 	}
-	most := min(mostLocked, max(leastLocked, mostThreads/answer(OpGetThreads)))
+	most := min(mostLocked, max(leastLocked, mostThreads/answer(OpGetThreads))) // a lane would have helpers of its own
 	locked.most.Store(most)
-	return open > most && answer(OpThreadHeld) == 0 && gate.callbacks.Load() == 0
+	return open > most
 }
 
 // answer is that of an entry that takes nothing and answers with a number.

@@ -52,7 +52,11 @@ class Claim {
 	}
 	Claim(const Claim&) = delete;
 	Claim& operator=(const Claim&) = delete;
-	~Claim() { host_bytes.fetch_sub(bytes_, std::memory_order_relaxed); }
+	~Claim() {
+		if (bytes_ != 0) {  // nearly never: every allocation comes by here
+			host_bytes.fetch_sub(bytes_, std::memory_order_relaxed);
+		}
+	}
 
 	// The bytes that are counted as live already; whoever takes them counts them from now on.
 	int64_t take() { return std::exchange(bytes_, 0); }
