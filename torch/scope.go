@@ -20,8 +20,8 @@ import (
 // duration of fn, which also keeps the order of gradient sums, hence their last bits,
 // the same from run to run. A goroutine started inside is not part of the scope.
 //
-// Hundreds of scopes at once are hundreds of threads, each with libtorch's helpers: a server
-// has them in [Lanes].
+// Hundreds of scopes at once are hundreds of threads, each with libtorch's helpers:
+// [SetConcurrency] says how many there may be. A server has them in [Lanes].
 func Scope(fn func()) {
 	s, err := cgo.EnterScope()
 	if err != nil {

@@ -28,8 +28,9 @@ type verdict struct {
 const indifferent = 0.97
 
 // advise finds the setting to take: of those that are faster than the baseline for sure, and
-// cannot be told from the fastest of them, the one that changes least. Among many cells some differ by chance, so the intervals here are wider
-// than those of the tables: all of one workload hold together, with the usual confidence.
+// cannot be told from the fastest of them, the one that changes least. Among many cells some
+// differ by chance, so the intervals here are wider than those of the tables: all of one
+// workload hold together, with the usual confidence.
 func advise(cells []*cell, choices []choice) (a advice) {
 	alive := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !c.ok() })
 	base := cells[0]

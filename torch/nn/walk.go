@@ -293,7 +293,7 @@ func fieldsOf(t reflect.Type) []field {
 			continue
 		}
 		if !f.IsExported() {
-			needNoExport(t, f)
+			refuseUnexported(t, f)
 			continue
 		}
 		text, tagged := f.Tag.Lookup("torch")
@@ -311,9 +311,9 @@ func fieldsOf(t reflect.Type) []field {
 	return list
 }
 
-// needNoExport complains of a module in a field that is not exported: it would not be trained,
+// refuseUnexported refuses a module in a field that is not exported: it would not be trained,
 // moved or stored, and nothing would tell.
-func needNoExport(t reflect.Type, f reflect.StructField) {
+func refuseUnexported(t reflect.Type, f reflect.StructField) {
 	if _, module := f.Type.MethodByName("Forward"); module && !f.Anonymous {
 		torch.Throw("module", torch.KindType, "the field %s of %v is a module, but not exported, and so would be no part: "+
 			"export it, or tag it `torch:\"-\"` if it is to be none", f.Name, t)
