@@ -1,7 +1,6 @@
 package torch_test
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/talk"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -28,9 +28,8 @@ type answer struct {
 }
 
 type oracle struct {
-	mu  sync.Mutex
-	in  *json.Encoder
-	out *json.Decoder
+	mu sync.Mutex
+	*talk.Partner
 }
 
 // ask runs Python code that leaves its answer in y.
@@ -42,8 +41,7 @@ func ask(t testing.TB, code string) (a answer) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	require.NoError(t, o.in.Encode(map[string]string{"code": code}))
-	require.NoError(t, o.out.Decode(&a))
+	require.NoError(t, o.Ask(map[string]string{"code": code}, &a))
 	return a
 }
 
@@ -65,15 +63,8 @@ var peer = sync.OnceValues(func() (*oracle, error) {
 	}
 	cmd.Args = append(cmd.Args, filepath.Join("testdata", "oracle.py"))
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &oracle{in: json.NewEncoder(in), out: json.NewDecoder(out)}, cmd.Start()
+	partner, err := talk.Start("the oracle", cmd)
+	return &oracle{Partner: partner}, err
 })
 
 // python is the peer that ./build.sh makes, or, where $LIBTORCH is Python's own torch, the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -19,12 +18,11 @@ func TestMain(m *testing.M) { clitest.Main(m, main) }
 // done is what the last line of a run tells.
 func done(t *testing.T, args ...string) (loss float64, steps int) {
 	t.Helper()
-	out := new(bytes.Buffer)
 	args = append([]string{"-device", "cpu", "-n", "500", "-epochs", "5"}, args...)
-	require.NoError(t, command(t.Context(), args, out), out.String())
-	_, last, _ := strings.Cut(out.String(), "done: ")
+	out := clitest.Run(t, command, args...)
+	_, last, _ := strings.Cut(out, "done: ")
 	_, err := fmt.Sscanf(last, "loss %f after %d steps", &loss, &steps)
-	require.NoError(t, err, out.String())
+	require.NoError(t, err, out)
 	return loss, steps
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -18,20 +17,19 @@ func TestMain(m *testing.M) { clitest.Main(m, main) }
 // Three hundred images are too few to do well on others, but the network learns them.
 func TestLearnsRealImages(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := new(bytes.Buffer)
 	args := []string{"-device", "cpu", "-slice", "-limit", "300", "-b", "10", "-lr", "0.01", "-epochs", "8", "-p", "30", "-j", "0"}
-	require.NoError(t, command(t.Context(), args, out), out.String())
-	require.Contains(t, out.String(), "cifar10: 300 images to train on, 60 to test with, on cpu\n")
-	require.Len(t, regexp.MustCompile(`(?m)^ \* Acc@1 \d+\.\d{3}$`).FindAllString(out.String(), -1), 8)
+	out := clitest.Run(t, command, args...)
+	require.Contains(t, out, "cifar10: 300 images to train on, 60 to test with, on cpu\n")
+	require.Len(t, regexp.MustCompile(`(?m)^ \* Acc@1 \d+\.\d{3}$`).FindAllString(out, -1), 8)
 	var losses []float64
-	for _, found := range regexp.MustCompile(`\[30/30\]\tLoss \S+ \((.*)\)`).FindAllStringSubmatch(out.String(), -1) {
+	for _, found := range regexp.MustCompile(`\[30/30\]\tLoss \S+ \((.*)\)`).FindAllStringSubmatch(out, -1) {
 		loss, err := strconv.ParseFloat(found[1], 64)
 		require.NoError(t, err)
 		losses = append(losses, loss)
 	}
 	require.Len(t, losses, 8)
 	require.InDelta(t, 2.3, losses[0], 0.05, "the entropy of ten classes")
-	require.Less(t, losses[7], 0.9*losses[0], out.String())
+	require.Less(t, losses[7], 0.9*losses[0], out)
 }
 
 func TestMistakes(t *testing.T) {

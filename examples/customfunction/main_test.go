@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"syscall"
@@ -33,10 +32,9 @@ func TestDerivative(t *testing.T) {
 
 func TestFitsTheSine(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := new(bytes.Buffer)
-	require.NoError(t, command(t.Context(), []string{"-device", "cpu"}, out), out.String())
-	_, last, found := strings.Cut(out.String(), "done: sin x = ")
-	require.True(t, found, out.String())
+	out := clitest.Run(t, command, "-device", "cpu")
+	_, last, found := strings.Cut(out, "done: sin x = ")
+	require.True(t, found, out)
 	var a, b, c, d float64
 	_, err := fmt.Sscanf(last, "%f %f P3(%f %f x)", &a, &b, &c, &d)
 	require.NoError(t, err, last)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"os/exec"
 	"syscall"
@@ -89,11 +88,10 @@ func TestMistakesOfCallers(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	open(t).Close()
-	out := new(bytes.Buffer)
-	require.NoError(t, command(t.Context(), []string{"-rows", "20", "-columns", "30", "-rounds", "2"}, out), out.String())
-	require.Regexp(t, `cpu, bias \+ GELU of 20 x 30: results and gradients differ by \d\.\de-0\d at most\n    own    forward +\S+   forward and backward +\S+\n    eager  `, out.String())
+	out := clitest.Run(t, command, "-rows", "20", "-columns", "30", "-rounds", "2")
+	require.Regexp(t, `cpu, bias \+ GELU of 20 x 30: results and gradients differ by \d\.\de-0\d at most\n    own    forward +\S+   forward and backward +\S+\n    eager  `, out)
 	if !cuda.IsAvailable() {
-		require.Contains(t, out.String(), "no GPU: ")
+		require.Contains(t, out, "no GPU: ")
 	}
 	clitest.Fails(t, "customkernel", 2, "-rounds is 0, expected more than 0", "-rounds", "0")
 	text := clitest.Signal(t, syscall.SIGINT, "differ by", "-rows", "20", "-columns", "30", "-rounds", "1000000")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"syscall"
@@ -40,12 +39,11 @@ func TestFocalLoss(t *testing.T) {
 
 func TestFindsTheRareOnes(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := new(bytes.Buffer)
-	require.NoError(t, command(t.Context(), []string{"-device", "cpu"}, out), out.String())
-	_, last, _ := strings.Cut(out.String(), "done: ")
+	out := clitest.Run(t, command, "-device", "cpu")
+	_, last, _ := strings.Cut(out, "done: ")
 	var found, all int
 	_, err := fmt.Sscanf(last, "%d of %d rare points found", &found, &all)
-	require.NoError(t, err, out.String())
+	require.NoError(t, err, out)
 	require.InDelta(t, 100, all, 30)
 	require.Greater(t, found, all*9/10)
 }

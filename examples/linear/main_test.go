@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -16,12 +16,11 @@ func TestMain(m *testing.M) { clitest.Main(m, main) }
 
 func TestFindsThePlane(t *testing.T) {
 	torchtest.NoLeaks(t)
-	out := new(bytes.Buffer)
-	require.NoError(t, command(t.Context(), []string{"-device", "cpu", "-noise", "0.01"}, out), out.String())
-	require.Contains(t, out.String(), "Epoch: [4][32/32]\tLoss ")
+	out := clitest.Run(t, command, "-device", "cpu", "-noise", "0.01")
+	require.Contains(t, out, "Epoch: [4][32/32]\tLoss ")
 	var a, b, c float64
-	_, err := fmt.Sscanf(out.String()[bytes.Index(out.Bytes(), []byte("done: ")):], "done: y = %f a %f b %f", &a, &b, &c)
-	require.NoError(t, err, out.String())
+	_, err := fmt.Sscanf(out[strings.Index(out, "done: "):], "done: y = %f a %f b %f", &a, &b, &c)
+	require.NoError(t, err, out)
 	require.InDeltaSlice(t, []float64{2, -3, 1}, []float64{a, b, c}, 0.01)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"syscall"
@@ -28,17 +27,16 @@ func TestReadsDigits(t *testing.T) {
 func readsDigits(t *testing.T, dev string, more ...string) {
 	t.Helper()
 	torchtest.NoLeaks(t)
-	out := new(bytes.Buffer)
 	args := append([]string{"-device", dev, "-drawn", "-limit", "1000", "-b", "20", "-lr", "0.003", "-epochs", "3", "-p", "25"}, more...)
-	require.NoError(t, command(t.Context(), args, out), out.String())
-	require.Contains(t, out.String(), "mnist: 1000 images to train on, 200 to test with, on "+dev+"\n")
-	require.Contains(t, out.String(), "Epoch: [2][50/50]\tLoss ")
-	tests := regexp.MustCompile(` \* Acc@1 (.*)\n`).FindAllStringSubmatch(out.String(), -1)
-	require.Len(t, tests, 3, out.String())
+	out := clitest.Run(t, command, args...)
+	require.Contains(t, out, "mnist: 1000 images to train on, 200 to test with, on "+dev+"\n")
+	require.Contains(t, out, "Epoch: [2][50/50]\tLoss ")
+	tests := regexp.MustCompile(` \* Acc@1 (.*)\n`).FindAllStringSubmatch(out, -1)
+	require.Len(t, tests, 3, out)
 	var percent float64
 	_, err := fmt.Sscan(tests[2][1], &percent)
 	require.NoError(t, err)
-	require.Greater(t, percent, 80.0, out.String())
+	require.Greater(t, percent, 80.0, out)
 }
 
 func TestMistakes(t *testing.T) {
