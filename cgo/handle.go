@@ -4,14 +4,13 @@ import (
 	"math"
 	"runtime"
 	"sync/atomic"
-	"unsafe"
 )
 
 // Handle owns one reference to a C++ object: a tensor, or one of the other kinds.
 type Handle struct {
 	impl  atomic.Uintptr // the object; written once, before anyone else sees the handle
 	uses  atomic.Int32   // calls in flight; negative from the moment of closing
-	net   bool           // the garbage collector watches it: it is the head of a netted
+	net   bool           // it is outside all scopes: the garbage collector frees it at the latest
 	kind  HandleKind     // what the object is, where net
 	watch watch
 }
@@ -30,18 +29,6 @@ const (
 // closedMark makes uses negative and leaves room for the calls in flight.
 const closedMark = math.MinInt32
 
-// netted is a handle outside all scopes, freed at the latest by the garbage collector.
-type netted struct {
-	Handle
-	cleanup runtime.Cleanup
-}
-
-// note is what the cleanup of a netted handle knows.
-type note struct {
-	impl uintptr
-	kind HandleKind
-}
-
 var (
 	netLive [kinds]atomic.Int64
 	netMade atomic.Int64
@@ -58,18 +45,30 @@ func adopt(impl, scope uint64) *Handle {
 	return newNetted(uintptr(impl), TensorKind)
 }
 
+// newNetted makes a handle outside all scopes. Its net is a finalizer, not a cleanup of the
+// runtime's: those wait in a queue of the processor that found them, and where GOMAXPROCS falls,
+// as it does by itself when a container's share of the machine changes, that queue waits for the
+// processor to come back. Finalizers have one queue, and cost less.
+//
 //go:noinline
 func newNetted(impl uintptr, k HandleKind) *Handle {
-	h := &netted{Handle: Handle{net: true, kind: k}}
+	h := &Handle{net: true, kind: k}
 	h.impl.Store(impl)
-	h.cleanup = runtime.AddCleanup(h, garbage.add, note{impl, k})
-	trace(&h.Handle)
+	runtime.SetFinalizer(h, (*Handle).found)
+	trace(h)
 	unseen()
 	netLive[k].Add(1)
 	made := netMade.Add(1)
 	seen()
 	watchCards(made)
-	return &h.Handle
+	return h
+}
+
+// found is called when the collector has found that nothing refers to the handle.
+func (h *Handle) found() {
+	untrace(h)
+	netLive[h.kind].Add(-1)
+	garbage.add(h.impl.Load())
 }
 
 // pin holds the object for the duration of a call; false if the handle is closed. A closed
@@ -117,7 +116,7 @@ func (h *Handle) close() bool {
 // who closed it, or the last call out, gives it back.
 func (h *Handle) take() uint64 {
 	if h.net {
-		(*netted)(unsafe.Pointer(h)).cleanup.Stop()
+		runtime.SetFinalizer(h, nil)
 		netLive[h.kind].Add(-1)
 	}
 	untrace(h)

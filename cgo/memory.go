@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// garbage holds objects whose handles the collector found dead. Cleanups run on threads
+// garbage holds objects whose handles the collector found dead. Finalizers run on a thread
 // of the runtime's choosing, so they only leave a note; the next call frees.
 var garbage trash
 
@@ -19,14 +19,13 @@ type trash struct {
 	kept    atomic.Int64 // bytes resident beyond libtorch's live ones, after the last trim
 }
 
-func (g *trash) add(n note) {
+func (g *trash) add(impl uintptr) {
 	g.mu.Lock()
 	if len(g.impls) == 0 {
 		g.impls = append(g.impls, 0) // room for freeWords
 	}
-	g.impls = append(g.impls, uint64(n.impl))
+	g.impls = append(g.impls, uint64(impl))
 	g.mu.Unlock()
-	netLive[n.kind].Add(-1)
 	g.pending.Store(true)
 }
 

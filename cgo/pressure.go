@@ -145,21 +145,21 @@ func word(op Op, w uint64) {
 	door(c.op, &c.words[0], &c.frame)
 }
 
-// Collect runs the garbage collector, waits for the cleanups it queued, and frees what
+// Collect runs the garbage collector, waits for the finalizers it queued, and frees what
 // they left. The goroutine stays on its thread, whose free memory it will want again.
 func Collect() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	runtime.GC()
-	awaitCleanups()
+	awaitFinalizers()
 	garbage.drain()
 }
 
-// awaitCleanups lets the runtime's goroutines run the cleanups that the collector has
+// awaitFinalizers lets the runtime's goroutine run the finalizers that the collector has
 // queued. A program's own may take forever; ours do not need that long.
-func awaitCleanups() {
+func awaitFinalizers() {
 	const patience, nap = 100 * time.Millisecond, 20 * time.Microsecond
-	counts := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
+	counts := []metrics.Sample{{Name: "/gc/finalizers/queued:finalizers"}, {Name: "/gc/finalizers/executed:finalizers"}}
 	metrics.Read(counts)
 	queued, deadline := counts[0].Value.Uint64(), time.Now().Add(patience)
 	for counts[1].Value.Uint64() < queued && time.Now().Before(deadline) {

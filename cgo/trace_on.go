@@ -18,9 +18,6 @@ func trace(h *Handle) {
 	var pcs [24]uintptr
 	n := runtime.Callers(3, pcs[:])
 	origins.Store(address(h), pcs[:n:n])
-	if h.net {
-		runtime.AddCleanup((*netted)(unsafe.Pointer(h)), func(key uintptr) { origins.Delete(key) }, address(h))
-	}
 }
 
 func untrace(h *Handle) { origins.Delete(address(h)) }

@@ -74,6 +74,16 @@ func TestGoSource(t *testing.T) {
 	})
 }
 
+// A cleanup waits with the processor that found it, and where GOMAXPROCS falls, for good:
+// what frees memory of libtorch's is a finalizer.
+func TestNothingIsLeftToCleanups(t *testing.T) {
+	eachFile(t, []string{".go"}, func(name string, text []byte) {
+		if !strings.HasPrefix(name, "internal/lint/") {
+			assert.NotContains(t, string(text), "runtime.AddCleanup", name)
+		}
+	})
+}
+
 // Tests that make tensors must show that none is left.
 func TestTestsEndClean(t *testing.T) {
 	for _, p := range allPackages(t) {

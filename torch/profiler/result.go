@@ -25,7 +25,7 @@ type Result struct {
 
 func newResult(profile uint64, p plan) *Result {
 	r := &Result{plan: p, trace: &trace{profile: profile}}
-	runtime.AddCleanup(r, (*trace).close, r.trace)
+	runtime.SetFinalizer(r, func(r *Result) { r.trace.close() }) // not a cleanup: see cgo.Handle
 	var c cgo.Call
 	c.Begin(cgo.OpProfilerEvents)
 	c.Word(profile)

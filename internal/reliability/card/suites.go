@@ -90,8 +90,8 @@ var suites = []suite{
 		reports: crash,
 	},
 	{
-		name: "finalizers", title: "The runtime's checks of cleanups",
-		what:  "GODEBUG=checkfinalizers=1: a cleanup that keeps its own object alive ends the process.",
+		name: "finalizers", title: "The runtime's checks of finalizers",
+		what:  "GODEBUG=checkfinalizers=1: a finalizer that keeps its own object alive ends the process.",
 		flags: []string{"-short", "-exec=env GODEBUG=checkfinalizers=1"}, packages: concurrent,
 		without: watched, reports: crash,
 	},
