@@ -26,11 +26,17 @@ func openNVML(string) error                            { return errNoCgo }
 func readNVML(string, *[nvmlReadings]uint32) int       { return -1 }
 func nvmlText(int) string                              { return "" }
 
-// LibraryIsOpen and SymbolIsKnown know of nothing.
+// LibraryIsOpen is false: nothing can be opened without cgo.
 func LibraryIsOpen(string) bool { return false }
+
+// SymbolIsKnown is false: nothing can be opened without cgo.
 func SymbolIsKnown(string) bool { return false }
 
-// Cos, Log and Pow stand in for the C library's.
-func Cos(x float64) float64    { return math.Cos(x) }
-func Log(x float64) float64    { return math.Log(x) }
+// Cos stands in for the C library's cosine.
+func Cos(x float64) float64 { return math.Cos(x) }
+
+// Log stands in for the C library's logarithm.
+func Log(x float64) float64 { return math.Log(x) }
+
+// Pow stands in for the C library's power.
 func Pow(x, y float64) float64 { return math.Pow(x, y) }

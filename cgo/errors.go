@@ -40,6 +40,7 @@ type Error struct {
 	Trail []Recorded // in anomaly mode, the node that failed and where it comes from
 }
 
+// Error is one line: the operator, what was wrong and the arguments.
 func (e *Error) Error() string {
 	text := e.Op + ": " + e.Msg
 	if len(e.Args) > 0 {

@@ -65,7 +65,8 @@ func ArangeStep(start, end, step Scalar) Tensor {
 	return TensorOptions{}.ArangeStep(start, end, step)
 }
 
-// BartlettWindow calls aten::bartlett_window.
+// BartlettWindow makes the triangular window of windowLength elements, periodic as spectra want
+// it.
 //
 //	bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) BartlettWindow(windowLength int) Tensor {
@@ -76,15 +77,16 @@ func (o TensorOptions) BartlettWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// BartlettWindow calls aten::bartlett_window. It is [TensorOptions.BartlettWindow] with default
-// options.
+// BartlettWindow makes the triangular window of windowLength elements, periodic as spectra want
+// it. It is [TensorOptions.BartlettWindow] with default options.
 //
 //	bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BartlettWindow(windowLength int) Tensor {
 	return TensorOptions{}.BartlettWindow(windowLength)
 }
 
-// BartlettWindowPeriodic calls aten::bartlett_window.periodic.
+// BartlettWindowPeriodic makes the triangular window of windowLength elements, periodic as
+// spectra want it or else symmetric as filters do.
 //
 //	bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) BartlettWindowPeriodic(windowLength int, periodic bool) Tensor {
@@ -96,15 +98,16 @@ func (o TensorOptions) BartlettWindowPeriodic(windowLength int, periodic bool) T
 	return o.finish(result1(&c))
 }
 
-// BartlettWindowPeriodic calls aten::bartlett_window.periodic. It is
-// [TensorOptions.BartlettWindowPeriodic] with default options.
+// BartlettWindowPeriodic makes the triangular window of windowLength elements, periodic as
+// spectra want it or else symmetric as filters do. It is [TensorOptions.BartlettWindowPeriodic]
+// with default options.
 //
 //	bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BartlettWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.BartlettWindowPeriodic(windowLength, periodic)
 }
 
-// BlackmanWindow calls aten::blackman_window.
+// BlackmanWindow makes the Blackman window of windowLength elements, periodic as spectra want it.
 //
 //	blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) BlackmanWindow(windowLength int) Tensor {
@@ -115,15 +118,16 @@ func (o TensorOptions) BlackmanWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// BlackmanWindow calls aten::blackman_window. It is [TensorOptions.BlackmanWindow] with default
-// options.
+// BlackmanWindow makes the Blackman window of windowLength elements, periodic as spectra want it.
+// It is [TensorOptions.BlackmanWindow] with default options.
 //
 //	blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BlackmanWindow(windowLength int) Tensor {
 	return TensorOptions{}.BlackmanWindow(windowLength)
 }
 
-// BlackmanWindowPeriodic calls aten::blackman_window.periodic.
+// BlackmanWindowPeriodic makes the Blackman window of windowLength elements, periodic as spectra
+// want it or else symmetric as filters do.
 //
 //	blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) BlackmanWindowPeriodic(windowLength int, periodic bool) Tensor {
@@ -135,8 +139,9 @@ func (o TensorOptions) BlackmanWindowPeriodic(windowLength int, periodic bool) T
 	return o.finish(result1(&c))
 }
 
-// BlackmanWindowPeriodic calls aten::blackman_window.periodic. It is
-// [TensorOptions.BlackmanWindowPeriodic] with default options.
+// BlackmanWindowPeriodic makes the Blackman window of windowLength elements, periodic as spectra
+// want it or else symmetric as filters do. It is [TensorOptions.BlackmanWindowPeriodic] with
+// default options.
 //
 //	blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func BlackmanWindowPeriodic(windowLength int, periodic bool) Tensor {
@@ -163,7 +168,8 @@ func Empty(size ...int) Tensor {
 	return TensorOptions{}.Empty(size...)
 }
 
-// EmptyPermuted calls aten::empty_permuted.
+// EmptyPermuted makes a tensor of these sizes whose elements are not set and whose dimensions lie
+// in memory in the order physicalLayout, the slowest first.
 //
 //	empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) EmptyPermuted(size, physicalLayout []int) Tensor {
@@ -175,15 +181,16 @@ func (o TensorOptions) EmptyPermuted(size, physicalLayout []int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// EmptyPermuted calls aten::empty_permuted. It is [TensorOptions.EmptyPermuted] with default
-// options.
+// EmptyPermuted makes a tensor of these sizes whose elements are not set and whose dimensions lie
+// in memory in the order physicalLayout, the slowest first. It is [TensorOptions.EmptyPermuted]
+// with default options.
 //
 //	empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func EmptyPermuted(size, physicalLayout []int) Tensor {
 	return TensorOptions{}.EmptyPermuted(size, physicalLayout)
 }
 
-// EmptyStrided calls aten::empty_strided.
+// EmptyStrided makes a tensor of these sizes and strides whose elements are not set.
 //
 //	empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) EmptyStrided(size, stride []int) Tensor {
@@ -195,8 +202,8 @@ func (o TensorOptions) EmptyStrided(size, stride []int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// EmptyStrided calls aten::empty_strided. It is [TensorOptions.EmptyStrided] with default
-// options.
+// EmptyStrided makes a tensor of these sizes and strides whose elements are not set. It is
+// [TensorOptions.EmptyStrided] with default options.
 //
 //	empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func EmptyStrided(size, stride []int) Tensor {
@@ -264,7 +271,8 @@ func FFTFreq(n int, d ...float64) Tensor {
 	return TensorOptions{}.FFTFreq(n, d...)
 }
 
-// RFFTFreq calls aten::fft_rfftfreq. Optional: d (default 1).
+// RFFTFreq returns the frequencies of the n/2+1 elements of RFFT for n samples d apart. Optional:
+// d (default 1).
 //
 //	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RFFTFreq(n int, d ...float64) Tensor {
@@ -277,8 +285,8 @@ func (o TensorOptions) RFFTFreq(n int, d ...float64) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RFFTFreq calls aten::fft_rfftfreq. Optional: d (default 1). It is [TensorOptions.RFFTFreq] with
-// default options.
+// RFFTFreq returns the frequencies of the n/2+1 elements of RFFT for n samples d apart. Optional:
+// d (default 1). It is [TensorOptions.RFFTFreq] with default options.
 //
 //	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RFFTFreq(n int, d ...float64) Tensor {
@@ -304,7 +312,7 @@ func Full(size []int, fillValue Scalar) Tensor {
 	return TensorOptions{}.Full(size, fillValue)
 }
 
-// HammingWindow calls aten::hamming_window.
+// HammingWindow makes the Hamming window of windowLength elements, periodic as spectra want it.
 //
 //	hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) HammingWindow(windowLength int) Tensor {
@@ -315,15 +323,16 @@ func (o TensorOptions) HammingWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// HammingWindow calls aten::hamming_window. It is [TensorOptions.HammingWindow] with default
-// options.
+// HammingWindow makes the Hamming window of windowLength elements, periodic as spectra want it.
+// It is [TensorOptions.HammingWindow] with default options.
 //
 //	hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HammingWindow(windowLength int) Tensor {
 	return TensorOptions{}.HammingWindow(windowLength)
 }
 
-// HammingWindowPeriodic calls aten::hamming_window.periodic.
+// HammingWindowPeriodic makes the Hamming window of windowLength elements, periodic as spectra
+// want it or else symmetric as filters do.
 //
 //	hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) HammingWindowPeriodic(windowLength int, periodic bool) Tensor {
@@ -335,15 +344,17 @@ func (o TensorOptions) HammingWindowPeriodic(windowLength int, periodic bool) Te
 	return o.finish(result1(&c))
 }
 
-// HammingWindowPeriodic calls aten::hamming_window.periodic. It is
-// [TensorOptions.HammingWindowPeriodic] with default options.
+// HammingWindowPeriodic makes the Hamming window of windowLength elements, periodic as spectra
+// want it or else symmetric as filters do. It is [TensorOptions.HammingWindowPeriodic] with
+// default options.
 //
 //	hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HammingWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.HammingWindowPeriodic(windowLength, periodic)
 }
 
-// HammingWindowAlpha calls aten::hamming_window.periodic_alpha.
+// HammingWindowAlpha makes the window alpha - 0.46*cos(2πi/n) of windowLength elements, periodic
+// as spectra want it or else symmetric as filters do.
 //
 //	hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) HammingWindowAlpha(windowLength int, periodic bool, alpha float64) Tensor {
@@ -356,15 +367,17 @@ func (o TensorOptions) HammingWindowAlpha(windowLength int, periodic bool, alpha
 	return o.finish(result1(&c))
 }
 
-// HammingWindowAlpha calls aten::hamming_window.periodic_alpha. It is
-// [TensorOptions.HammingWindowAlpha] with default options.
+// HammingWindowAlpha makes the window alpha - 0.46*cos(2πi/n) of windowLength elements, periodic
+// as spectra want it or else symmetric as filters do. It is [TensorOptions.HammingWindowAlpha]
+// with default options.
 //
 //	hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HammingWindowAlpha(windowLength int, periodic bool, alpha float64) Tensor {
 	return TensorOptions{}.HammingWindowAlpha(windowLength, periodic, alpha)
 }
 
-// HammingWindowAlphaBeta calls aten::hamming_window.periodic_alpha_beta.
+// HammingWindowAlphaBeta makes the window alpha - beta*cos(2πi/n) of windowLength elements,
+// periodic as spectra want it or else symmetric as filters do.
 //
 //	hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) HammingWindowAlphaBeta(windowLength int, periodic bool, alpha, beta float64) Tensor {
@@ -378,7 +391,8 @@ func (o TensorOptions) HammingWindowAlphaBeta(windowLength int, periodic bool, a
 	return o.finish(result1(&c))
 }
 
-// HammingWindowAlphaBeta calls aten::hamming_window.periodic_alpha_beta. It is
+// HammingWindowAlphaBeta makes the window alpha - beta*cos(2πi/n) of windowLength elements,
+// periodic as spectra want it or else symmetric as filters do. It is
 // [TensorOptions.HammingWindowAlphaBeta] with default options.
 //
 //	hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
@@ -386,7 +400,7 @@ func HammingWindowAlphaBeta(windowLength int, periodic bool, alpha, beta float64
 	return TensorOptions{}.HammingWindowAlphaBeta(windowLength, periodic, alpha, beta)
 }
 
-// HannWindow calls aten::hann_window.
+// HannWindow makes the Hann window of windowLength elements, periodic as spectra want it.
 //
 //	hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) HannWindow(windowLength int) Tensor {
@@ -397,14 +411,16 @@ func (o TensorOptions) HannWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// HannWindow calls aten::hann_window. It is [TensorOptions.HannWindow] with default options.
+// HannWindow makes the Hann window of windowLength elements, periodic as spectra want it. It is
+// [TensorOptions.HannWindow] with default options.
 //
 //	hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HannWindow(windowLength int) Tensor {
 	return TensorOptions{}.HannWindow(windowLength)
 }
 
-// HannWindowPeriodic calls aten::hann_window.periodic.
+// HannWindowPeriodic makes the Hann window of windowLength elements, periodic as spectra want it
+// or else symmetric as filters do.
 //
 //	hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) HannWindowPeriodic(windowLength int, periodic bool) Tensor {
@@ -416,15 +432,16 @@ func (o TensorOptions) HannWindowPeriodic(windowLength int, periodic bool) Tenso
 	return o.finish(result1(&c))
 }
 
-// HannWindowPeriodic calls aten::hann_window.periodic. It is [TensorOptions.HannWindowPeriodic]
-// with default options.
+// HannWindowPeriodic makes the Hann window of windowLength elements, periodic as spectra want it
+// or else symmetric as filters do. It is [TensorOptions.HannWindowPeriodic] with default options.
 //
 //	hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func HannWindowPeriodic(windowLength int, periodic bool) Tensor {
 	return TensorOptions{}.HannWindowPeriodic(windowLength, periodic)
 }
 
-// KaiserWindow calls aten::kaiser_window.
+// KaiserWindow makes the Kaiser window of windowLength elements with beta 12, periodic as spectra
+// want it.
 //
 //	kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) KaiserWindow(windowLength int) Tensor {
@@ -435,15 +452,16 @@ func (o TensorOptions) KaiserWindow(windowLength int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// KaiserWindow calls aten::kaiser_window. It is [TensorOptions.KaiserWindow] with default
-// options.
+// KaiserWindow makes the Kaiser window of windowLength elements with beta 12, periodic as spectra
+// want it. It is [TensorOptions.KaiserWindow] with default options.
 //
 //	kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func KaiserWindow(windowLength int) Tensor {
 	return TensorOptions{}.KaiserWindow(windowLength)
 }
 
-// KaiserWindowBeta calls aten::kaiser_window.beta.
+// KaiserWindowBeta makes the Kaiser window of windowLength elements; the larger beta, the
+// narrower it is. It is periodic as spectra want it or else symmetric as filters do.
 //
 //	kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) KaiserWindowBeta(windowLength int, periodic bool, beta float64) Tensor {
@@ -456,15 +474,17 @@ func (o TensorOptions) KaiserWindowBeta(windowLength int, periodic bool, beta fl
 	return o.finish(result1(&c))
 }
 
-// KaiserWindowBeta calls aten::kaiser_window.beta. It is [TensorOptions.KaiserWindowBeta] with
-// default options.
+// KaiserWindowBeta makes the Kaiser window of windowLength elements; the larger beta, the
+// narrower it is. It is periodic as spectra want it or else symmetric as filters do. It is
+// [TensorOptions.KaiserWindowBeta] with default options.
 //
 //	kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func KaiserWindowBeta(windowLength int, periodic bool, beta float64) Tensor {
 	return TensorOptions{}.KaiserWindowBeta(windowLength, periodic, beta)
 }
 
-// KaiserWindowPeriodic calls aten::kaiser_window.periodic.
+// KaiserWindowPeriodic makes the Kaiser window of windowLength elements with beta 12, periodic as
+// spectra want it or else symmetric as filters do.
 //
 //	kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) KaiserWindowPeriodic(windowLength int, periodic bool) Tensor {
@@ -476,8 +496,9 @@ func (o TensorOptions) KaiserWindowPeriodic(windowLength int, periodic bool) Ten
 	return o.finish(result1(&c))
 }
 
-// KaiserWindowPeriodic calls aten::kaiser_window.periodic. It is
-// [TensorOptions.KaiserWindowPeriodic] with default options.
+// KaiserWindowPeriodic makes the Kaiser window of windowLength elements with beta 12, periodic as
+// spectra want it or else symmetric as filters do. It is [TensorOptions.KaiserWindowPeriodic]
+// with default options.
 //
 //	kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func KaiserWindowPeriodic(windowLength int, periodic bool) Tensor {
@@ -722,7 +743,7 @@ func Range(start, end Scalar) Tensor {
 	return TensorOptions{}.Range(start, end)
 }
 
-// RangeStep makes the numbers start, start+1, … up to and including end. Prefer Arange.
+// RangeStep makes the numbers start, start+step, … up to and including end. Prefer ArangeStep.
 //
 //	range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) RangeStep(start, end, step Scalar) Tensor {
@@ -735,8 +756,8 @@ func (o TensorOptions) RangeStep(start, end, step Scalar) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RangeStep makes the numbers start, start+1, … up to and including end. Prefer Arange. It is
-// [TensorOptions.RangeStep] with default options.
+// RangeStep makes the numbers start, start+step, … up to and including end. Prefer ArangeStep.
+// It is [TensorOptions.RangeStep] with default options.
 //
 //	range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func RangeStep(start, end, step Scalar) Tensor {
@@ -762,7 +783,7 @@ func ScalarTensor(s Scalar) Tensor {
 	return TensorOptions{}.ScalarTensor(s)
 }
 
-// SparseCOOEmpty calls aten::sparse_coo_tensor.size.
+// SparseCOOEmpty makes a sparse tensor of this size without elements.
 //
 //	sparse_coo_tensor.size(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func (o TensorOptions) SparseCOOEmpty(size ...int) Tensor {
@@ -773,15 +794,16 @@ func (o TensorOptions) SparseCOOEmpty(size ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// SparseCOOEmpty calls aten::sparse_coo_tensor.size. It is [TensorOptions.SparseCOOEmpty] with
-// default options.
+// SparseCOOEmpty makes a sparse tensor of this size without elements. It is
+// [TensorOptions.SparseCOOEmpty] with default options.
 //
 //	sparse_coo_tensor.size(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCOOEmpty(size ...int) Tensor {
 	return TensorOptions{}.SparseCOOEmpty(size...)
 }
 
-// TrilIndices calls aten::tril_indices. Optional: offset (default 0).
+// TrilIndices makes the indices of the lower triangle of a row×col matrix, [2, n]: rows above
+// columns. Diagonals above offset are left out. Optional: offset (default 0).
 //
 //	tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) TrilIndices(row, col int, offset ...int) Tensor {
@@ -795,7 +817,8 @@ func (o TensorOptions) TrilIndices(row, col int, offset ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// TrilIndices calls aten::tril_indices. Optional: offset (default 0). It is
+// TrilIndices makes the indices of the lower triangle of a row×col matrix, [2, n]: rows above
+// columns. Diagonals above offset are left out. Optional: offset (default 0). It is
 // [TensorOptions.TrilIndices] with default options.
 //
 //	tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
@@ -803,7 +826,8 @@ func TrilIndices(row, col int, offset ...int) Tensor {
 	return TensorOptions{}.TrilIndices(row, col, offset...)
 }
 
-// TriuIndices calls aten::triu_indices. Optional: offset (default 0).
+// TriuIndices makes the indices of the upper triangle of a row×col matrix, [2, n]: rows above
+// columns. Diagonals below offset are left out. Optional: offset (default 0).
 //
 //	triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (o TensorOptions) TriuIndices(row, col int, offset ...int) Tensor {
@@ -817,7 +841,8 @@ func (o TensorOptions) TriuIndices(row, col int, offset ...int) Tensor {
 	return o.finish(result1(&c))
 }
 
-// TriuIndices calls aten::triu_indices. Optional: offset (default 0). It is
+// TriuIndices makes the indices of the upper triangle of a row×col matrix, [2, n]: rows above
+// columns. Diagonals below offset are left out. Optional: offset (default 0). It is
 // [TensorOptions.TriuIndices] with default options.
 //
 //	triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor

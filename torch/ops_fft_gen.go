@@ -66,7 +66,8 @@ func FFTShift(x Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// HFFT calls aten::fft_hfft.
+// HFFT returns the Fourier transform of a signal with Hermitian symmetry, given by its first
+// half: N real numbers along Dim, by default 2*(size-1).
 //
 //	fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func HFFT(x Tensor, opts ...HFFTOptions) Tensor {
@@ -83,7 +84,8 @@ func HFFT(x Tensor, opts ...HFFTOptions) Tensor {
 	return result1(&c)
 }
 
-// HFFT2 calls aten::fft_hfft2.
+// HFFT2 returns the Fourier transform, in two dimensions, of a signal with Hermitian symmetry,
+// given by its half in the last one; it is real.
 //
 //	fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func HFFT2(x Tensor, opts ...HFFT2Options) Tensor {
@@ -100,7 +102,8 @@ func HFFT2(x Tensor, opts ...HFFT2Options) Tensor {
 	return result1(&c)
 }
 
-// HFFTN calls aten::fft_hfftn.
+// HFFTN returns the Fourier transform, in all dimensions or in Dim, of a signal with Hermitian
+// symmetry, given by its half in the last one; it is real.
 //
 //	fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func HFFTN(x Tensor, opts ...HFFTNOptions) Tensor {
@@ -134,7 +137,7 @@ func IFFT(x Tensor, opts ...IFFTOptions) Tensor {
 	return result1(&c)
 }
 
-// IFFT2 calls aten::fft_ifft2.
+// IFFT2 returns the inverse of FFT2.
 //
 //	fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func IFFT2(x Tensor, opts ...IFFT2Options) Tensor {
@@ -151,7 +154,7 @@ func IFFT2(x Tensor, opts ...IFFT2Options) Tensor {
 	return result1(&c)
 }
 
-// IFFTN calls aten::fft_ifftn.
+// IFFTN returns the inverse of FFTN.
 //
 //	fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func IFFTN(x Tensor, opts ...IFFTNOptions) Tensor {
@@ -168,7 +171,7 @@ func IFFTN(x Tensor, opts ...IFFTNOptions) Tensor {
 	return result1(&c)
 }
 
-// IFFTShift calls aten::fft_ifftshift. Optional: dim.
+// IFFTShift moves the middle back to the front: the inverse of FFTShift. Optional: dim.
 //
 //	fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor
 func IFFTShift(x Tensor, dim ...int) Tensor {
@@ -179,7 +182,8 @@ func IFFTShift(x Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// IHFFT calls aten::fft_ihfft.
+// IHFFT returns the inverse of HFFT: the half of the inverse transform of a real signal that is
+// not redundant.
 //
 //	fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor
 func IHFFT(x Tensor, opts ...IHFFTOptions) Tensor {
@@ -196,7 +200,7 @@ func IHFFT(x Tensor, opts ...IHFFTOptions) Tensor {
 	return result1(&c)
 }
 
-// IHFFT2 calls aten::fft_ihfft2.
+// IHFFT2 returns the inverse of HFFT2.
 //
 //	fft_ihfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func IHFFT2(x Tensor, opts ...IHFFT2Options) Tensor {
@@ -213,7 +217,7 @@ func IHFFT2(x Tensor, opts ...IHFFT2Options) Tensor {
 	return result1(&c)
 }
 
-// IHFFTN calls aten::fft_ihfftn.
+// IHFFTN returns the inverse of HFFTN.
 //
 //	fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func IHFFTN(x Tensor, opts ...IHFFTNOptions) Tensor {
@@ -247,7 +251,7 @@ func IRFFT(x Tensor, opts ...IRFFTOptions) Tensor {
 	return result1(&c)
 }
 
-// IRFFT2 calls aten::fft_irfft2.
+// IRFFT2 returns the inverse of RFFT2, a real signal.
 //
 //	fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func IRFFT2(x Tensor, opts ...IRFFT2Options) Tensor {
@@ -264,7 +268,7 @@ func IRFFT2(x Tensor, opts ...IRFFT2Options) Tensor {
 	return result1(&c)
 }
 
-// IRFFTN calls aten::fft_irfftn.
+// IRFFTN returns the inverse of RFFTN, a real signal.
 //
 //	fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func IRFFTN(x Tensor, opts ...IRFFTNOptions) Tensor {
@@ -298,7 +302,8 @@ func RFFT(x Tensor, opts ...RFFTOptions) Tensor {
 	return result1(&c)
 }
 
-// RFFT2 calls aten::fft_rfft2.
+// RFFT2 returns the half, in the last dimension, of the Fourier transform of a real signal in two
+// dimensions that is not redundant.
 //
 //	fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor
 func RFFT2(x Tensor, opts ...RFFT2Options) Tensor {
@@ -315,7 +320,8 @@ func RFFT2(x Tensor, opts ...RFFT2Options) Tensor {
 	return result1(&c)
 }
 
-// RFFTN calls aten::fft_rfftn.
+// RFFTN returns the half, in the last dimension, of the Fourier transform of a real signal in all
+// dimensions, or in Dim, that is not redundant.
 //
 //	fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor
 func RFFTN(x Tensor, opts ...RFFTNOptions) Tensor {

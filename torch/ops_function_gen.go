@@ -26,7 +26,7 @@ func AdaptiveAvgPool2d(x Tensor, outputSize ...int) Tensor {
 	return result1(&c)
 }
 
-// AdaptiveAvgPool3d calls aten::adaptive_avg_pool3d.
+// AdaptiveAvgPool3d averages [N, C, D, H, W] down to outputSize, three numbers or one for all.
 //
 //	adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 func AdaptiveAvgPool3d(x Tensor, outputSize ...int) Tensor {
@@ -37,7 +37,8 @@ func AdaptiveAvgPool3d(x Tensor, outputSize ...int) Tensor {
 	return result1(&c)
 }
 
-// AdaptiveMaxPool1d calls aten::adaptive_max_pool1d.
+// AdaptiveMaxPool1d takes maxima of [N, C, L] down to outputSize elements per channel and returns
+// where they were.
 //
 //	adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
 func AdaptiveMaxPool1d(x Tensor, outputSize ...int) (values, indices Tensor) {
@@ -59,7 +60,8 @@ func AdaptiveMaxPool2d(x Tensor, outputSize ...int) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// AdaptiveMaxPool3d calls aten::adaptive_max_pool3d.
+// AdaptiveMaxPool3d takes maxima of [N, C, D, H, W] down to outputSize and returns where they
+// were.
 //
 //	adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
 func AdaptiveMaxPool3d(x Tensor, outputSize ...int) (values, indices Tensor) {
@@ -70,7 +72,8 @@ func AdaptiveMaxPool3d(x Tensor, outputSize ...int) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// AddMMDType returns Beta*x + Alpha*(mat1·mat2).
+// AddMMDType is AddMM whose result has the dtype outDType: products of half precision summed in
+// float32. CUDA only.
 //
 //	addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func AddMMDType(x, mat1, mat2 Tensor, outDType DType, opts ...AddMMOptions) Tensor {
@@ -89,7 +92,9 @@ func AddMMDType(x, mat1, mat2 Tensor, outDType DType, opts ...AddMMOptions) Tens
 	return result1(&c)
 }
 
-// AffineGridGenerator calls aten::affine_grid_generator.
+// AffineGridGenerator makes the grid of coordinates that GridSampler takes, for the affine maps
+// theta: [N, 2, 3] and a size [N, C, H, W] give [N, H, W, 2], [N, 3, 4] and [N, C, D, H, W] give
+// [N, D, H, W, 3].
 //
 //	affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
 func AffineGridGenerator(theta Tensor, size []int, alignCorners bool) Tensor {
@@ -101,7 +106,7 @@ func AffineGridGenerator(theta Tensor, size []int, alignCorners bool) Tensor {
 	return result1(&c)
 }
 
-// AlignTensors calls aten::align_tensors.
+// AlignTensors always fails: libtorch has the name but not the operator.
 //
 //	align_tensors(Tensor[] tensors) -> Tensor[]
 func AlignTensors(tensors ...Tensor) []Tensor {
@@ -112,7 +117,8 @@ func AlignTensors(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// AlphaDropout calls aten::alpha_dropout.
+// AlphaDropout drops elements with probability p to the negative limit of SELU and rescales, so
+// that mean and variance stay, if train is true.
 //
 //	alpha_dropout(Tensor input, float p, bool train) -> Tensor
 func AlphaDropout(input Tensor, p float64, train bool) Tensor {
@@ -147,7 +153,7 @@ func AtLeast1d(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// AtLeast1dTensors returns x with at least one dimension.
+// AtLeast1dTensors returns each tensor with at least one dimension.
 //
 //	atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]
 func AtLeast1dTensors(tensors ...Tensor) []Tensor {
@@ -167,7 +173,7 @@ func AtLeast2d(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// AtLeast2dTensors returns x with at least two dimensions.
+// AtLeast2dTensors returns each tensor with at least two dimensions.
 //
 //	atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]
 func AtLeast2dTensors(tensors ...Tensor) []Tensor {
@@ -177,7 +183,8 @@ func AtLeast2dTensors(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// AtLeast3d calls aten::atleast_3d.
+// AtLeast3d returns x with at least three dimensions: [n] becomes [1, n, 1] and [n, m] becomes
+// [n, m, 1].
 //
 //	atleast_3d(Tensor self) -> Tensor
 func AtLeast3d(x Tensor) Tensor {
@@ -187,7 +194,7 @@ func AtLeast3d(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// AtLeast3dTensors calls aten::atleast_3d.Sequence.
+// AtLeast3dTensors returns each tensor with at least three dimensions, as AtLeast3d does.
 //
 //	atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]
 func AtLeast3dTensors(tensors ...Tensor) []Tensor {
@@ -197,7 +204,7 @@ func AtLeast3dTensors(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// AvgPool1d calls aten::avg_pool1d.
+// AvgPool1d averages each window of [N, C, L].
 //
 //	avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor
 func AvgPool1d(x Tensor, kernelSize []int, opts ...AvgPool1dOptions) Tensor {
@@ -236,7 +243,7 @@ func AvgPool2d(x Tensor, kernelSize []int, opts ...AvgPool2dOptions) Tensor {
 	return result1(&c)
 }
 
-// AvgPool3d calls aten::avg_pool3d.
+// AvgPool3d averages each window of [N, C, D, H, W].
 //
 //	avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
 func AvgPool3d(x Tensor, kernelSize []int, opts ...AvgPool3dOptions) Tensor {
@@ -256,7 +263,8 @@ func AvgPool3d(x Tensor, kernelSize []int, opts ...AvgPool3dOptions) Tensor {
 	return result1(&c)
 }
 
-// BAddBMMDType returns Beta*x + Alpha*(batch1·batch2) for batches of matrices.
+// BAddBMMDType is BAddBMM whose result has the dtype outDType: products of half precision summed
+// in float32. CUDA only.
 //
 //	baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func BAddBMMDType(x, batch1, batch2 Tensor, outDType DType, opts ...BAddBMMOptions) Tensor {
@@ -361,7 +369,7 @@ func Binomial(count, prob Tensor, generator ...*Generator) Tensor {
 	return result1(&c)
 }
 
-// BitwiseAndScalarTensor calls aten::bitwise_and.Scalar_Tensor.
+// BitwiseAndScalarTensor combines the number x bit by bit with each element of other, with and.
 //
 //	bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 func BitwiseAndScalarTensor(x Scalar, other Tensor) Tensor {
@@ -372,7 +380,8 @@ func BitwiseAndScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseLeftShiftScalarTensor calls aten::bitwise_left_shift.Scalar_Tensor.
+// BitwiseLeftShiftScalarTensor shifts the bits of the number x to the left by each element of
+// other.
 //
 //	bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 func BitwiseLeftShiftScalarTensor(x Scalar, other Tensor) Tensor {
@@ -383,7 +392,7 @@ func BitwiseLeftShiftScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseOrScalarTensor calls aten::bitwise_or.Scalar_Tensor.
+// BitwiseOrScalarTensor combines the number x bit by bit with each element of other, with or.
 //
 //	bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 func BitwiseOrScalarTensor(x Scalar, other Tensor) Tensor {
@@ -394,7 +403,8 @@ func BitwiseOrScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseRightShiftScalarTensor calls aten::bitwise_right_shift.Scalar_Tensor.
+// BitwiseRightShiftScalarTensor shifts the bits of the number x to the right by each element of
+// other.
 //
 //	bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 func BitwiseRightShiftScalarTensor(x Scalar, other Tensor) Tensor {
@@ -405,7 +415,8 @@ func BitwiseRightShiftScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseXorScalarTensor calls aten::bitwise_xor.Scalar_Tensor.
+// BitwiseXorScalarTensor combines the number x bit by bit with each element of other, with
+// exclusive or.
 //
 //	bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 func BitwiseXorScalarTensor(x Scalar, other Tensor) Tensor {
@@ -416,7 +427,8 @@ func BitwiseXorScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BlockDiag calls aten::block_diag.
+// BlockDiag makes one matrix with the given ones along its diagonal and zeros elsewhere; numbers
+// and vectors count as one row.
 //
 //	block_diag(Tensor[] tensors) -> Tensor
 func BlockDiag(tensors ...Tensor) Tensor {
@@ -426,7 +438,8 @@ func BlockDiag(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// BMMDType returns the products of two batches of matrices, [b, n, k]·[b, k, m] → [b, n, m].
+// BMMDType is BMM whose result has the dtype outDType: products of half precision summed in
+// float32. CUDA only.
 //
 //	bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor
 func BMMDType(x, mat2 Tensor, outDType DType) Tensor {
@@ -438,7 +451,7 @@ func BMMDType(x, mat2 Tensor, outDType DType) Tensor {
 	return result1(&c)
 }
 
-// BroadcastTensors calls aten::broadcast_tensors.
+// BroadcastTensors expands all tensors to the shape that they broadcast to, as views.
 //
 //	broadcast_tensors(Tensor[] tensors) -> Tensor[]
 func BroadcastTensors(tensors ...Tensor) []Tensor {
@@ -448,7 +461,7 @@ func BroadcastTensors(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// BucketizeScalar calls aten::bucketize.Scalar.
+// BucketizeScalar finds the bucket of one number between the sorted boundaries.
 //
 //	bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 func BucketizeScalar(x Scalar, boundaries Tensor, opts ...BucketizeOptions) Tensor {
@@ -534,7 +547,7 @@ func CDist(x1, x2 Tensor, opts ...CDistOptions) Tensor {
 	return result1(&c)
 }
 
-// CELU calls aten::celu. Optional: alpha (default 1).
+// CELU returns max(0, x) + min(0, alpha*(exp(x/alpha)-1)). Optional: alpha (default 1).
 //
 //	celu(Tensor self, Scalar alpha=1.0) -> Tensor
 func CELU(x Tensor, alpha ...Scalar) Tensor {
@@ -559,7 +572,8 @@ func CELUInPlace(x Tensor, alpha ...Scalar) Tensor {
 	return x
 }
 
-// ChainMatMul calls aten::chain_matmul.
+// ChainMatMul returns the product of matrices, multiplied in the order that costs least. Prefer
+// LinalgMultiDot.
 //
 //	chain_matmul(Tensor[] matrices) -> Tensor
 func ChainMatMul(matrices ...Tensor) Tensor {
@@ -569,7 +583,7 @@ func ChainMatMul(matrices ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// ChannelShuffle calls aten::channel_shuffle.
+// ChannelShuffle splits the channels (dimension 1) into groups groups and interleaves them.
 //
 //	channel_shuffle(Tensor self, SymInt groups) -> Tensor
 func ChannelShuffle(x Tensor, groups int) Tensor {
@@ -580,7 +594,8 @@ func ChannelShuffle(x Tensor, groups int) Tensor {
 	return result1(&c)
 }
 
-// Col2Im calls aten::col2im.
+// Col2Im adds up columns, [N, C*kH*kW, windows], at the places of their windows in images of
+// outputSize, [N, C, H, W].
 //
 //	col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
 func Col2Im(x Tensor, outputSize, kernelSize, dilation, padding, stride []int) Tensor {
@@ -595,7 +610,7 @@ func Col2Im(x Tensor, outputSize, kernelSize, dilation, padding, stride []int) T
 	return result1(&c)
 }
 
-// ColumnStack calls aten::column_stack.
+// ColumnStack joins tensors as columns: along dimension 1, with vectors made columns first.
 //
 //	column_stack(Tensor[] tensors) -> Tensor
 func ColumnStack(tensors ...Tensor) Tensor {
@@ -632,7 +647,7 @@ func Complex(re, im Tensor) Tensor {
 	return result1(&c)
 }
 
-// Concat calls aten::concat. Optional: dim (default 0).
+// Concat is Cat under another name. Optional: dim (default 0).
 //
 //	concat(Tensor[] tensors, int dim=0) -> Tensor
 func Concat(tensors []Tensor, dim ...int) Tensor {
@@ -644,7 +659,7 @@ func Concat(tensors []Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// Concatenate calls aten::concatenate. Optional: dim (default 0).
+// Concatenate is Cat under another name. Optional: dim (default 0).
 //
 //	concatenate(Tensor[] tensors, int dim=0) -> Tensor
 func Concatenate(tensors []Tensor, dim ...int) Tensor {
@@ -690,7 +705,7 @@ func Conv1d(input, weight Tensor, opts ...Conv1dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv1dPadding convolves [N, in, L] with weight [out, in/Groups, k].
+// Conv1dPadding is Conv1d with Padding "valid" (none) or "same" (as much as keeps the size).
 //
 //	conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1] dilation=1, SymInt groups=1) -> Tensor
 func Conv1dPadding(input, weight Tensor, opts ...Conv1dPaddingOptions) Tensor {
@@ -773,7 +788,7 @@ func Conv3d(input, weight Tensor, opts ...Conv3dOptions) Tensor {
 	return result1(&c)
 }
 
-// Conv3dPadding convolves [N, in, D, H, W] with weight [out, in/Groups, kD, kH, kW].
+// Conv3dPadding is Conv3d with Padding "valid" (none) or "same" (as much as keeps the size).
 //
 //	conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3] dilation=1, SymInt groups=1) -> Tensor
 func Conv3dPadding(input, weight Tensor, opts ...Conv3dPaddingOptions) Tensor {
@@ -793,7 +808,8 @@ func Conv3dPadding(input, weight Tensor, opts ...Conv3dPaddingOptions) Tensor {
 	return result1(&c)
 }
 
-// ConvTBC calls aten::conv_tbc. Optional: pad (default 0).
+// ConvTBC convolves a sequence [T, N, in] with weight [k, in, out] and adds bias, [out].
+// Optional: pad (default 0).
 //
 //	conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor
 func ConvTBC(x, weight, bias Tensor, pad ...int) Tensor {
@@ -807,7 +823,7 @@ func ConvTBC(x, weight, bias Tensor, pad ...int) Tensor {
 	return result1(&c)
 }
 
-// ConvTranspose1d calls aten::conv_transpose1d.
+// ConvTranspose1d is the transposed convolution of [N, in, L] with weight [in, out/Groups, k].
 //
 //	conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor
 func ConvTranspose1d(input, weight Tensor, opts ...ConvTranspose1dOptions) Tensor {
@@ -850,7 +866,8 @@ func ConvTranspose2d(input, weight Tensor, opts ...ConvTranspose2dOptions) Tenso
 	return result1(&c)
 }
 
-// ConvTranspose3d calls aten::conv_transpose3d.input.
+// ConvTranspose3d is the transposed convolution of [N, in, D, H, W] with weight [in, out/Groups,
+// kD, kH, kW].
 //
 //	conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor
 func ConvTranspose3d(input, weight Tensor, opts ...ConvTranspose3dOptions) Tensor {
@@ -871,7 +888,8 @@ func ConvTranspose3d(input, weight Tensor, opts ...ConvTranspose3dOptions) Tenso
 	return result1(&c)
 }
 
-// Convolution calls aten::convolution.
+// Convolution convolves with weight in any number of dimensions, transposed if so told: the
+// operator below Conv2d and its kin.
 //
 //	convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor
 func Convolution(input, weight, bias Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int) Tensor {
@@ -889,7 +907,8 @@ func Convolution(input, weight, bias Tensor, stride, padding, dilation []int, tr
 	return result1(&c)
 }
 
-// CosineEmbeddingLoss calls aten::cosine_embedding_loss.
+// CosineEmbeddingLoss is 1 - cos(input1, input2) where target is 1 and max(0, cos(input1, input2)
+// - Margin) where it is -1.
 //
 //	cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 func CosineEmbeddingLoss(input1, input2, target Tensor, opts ...CosineEmbeddingLossOptions) Tensor {
@@ -973,9 +992,7 @@ func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts .
 	return result1(&c)
 }
 
-// CTCLossTensor is the connectionist temporal classification loss of logProbs, [T, N, C], against
-// targets, class numbers of [N, S], or all of them in one vector. Others than 0 to C-1 are
-// refused, on the CPU only: elsewhere they read memory at random.
+// CTCLossTensor is CTCLoss with the lengths in tensors.
 //
 //	ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
 func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts ...CTCLossOptions) Tensor {
@@ -997,7 +1014,8 @@ func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts .
 	return result1(&c)
 }
 
-// CumulativeTrapezoid calls aten::cumulative_trapezoid.dx.
+// CumulativeTrapezoid integrates y along Dim by the trapezoidal rule from the first sample to
+// each further one, for samples at distance Dx; the dimension is one shorter than that of y.
 //
 //	cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor
 func CumulativeTrapezoid(y Tensor, opts ...CumulativeTrapezoidOptions) Tensor {
@@ -1013,7 +1031,9 @@ func CumulativeTrapezoid(y Tensor, opts ...CumulativeTrapezoidOptions) Tensor {
 	return result1(&c)
 }
 
-// CumulativeTrapezoidX calls aten::cumulative_trapezoid.x.
+// CumulativeTrapezoidX integrates y along Dim by the trapezoidal rule from the first sample to
+// each further one, for samples at the coordinates x; the dimension is one shorter than that of
+// y.
 //
 //	cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
 func CumulativeTrapezoidX(y, x Tensor, opts ...CumulativeTrapezoidXOptions) Tensor {
@@ -1054,7 +1074,8 @@ func DropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	return x
 }
 
-// DStack calls aten::dstack.
+// DStack joins tensors along the third dimension, with those of fewer dimensions made [n, m, 1]
+// or [1, n, 1] first.
 //
 //	dstack(Tensor[] tensors) -> Tensor
 func DStack(tensors ...Tensor) Tensor {
@@ -1157,10 +1178,7 @@ func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) 
 	return result4(&c)
 }
 
-// EmbeddingBagPaddingIdx sums (Mode 0), averages (1) or takes the maximum (2) of the rows of
-// weight, [n, d], that the vector indices names, in bags: each begins at one of offsets and ends
-// where the next begins. Offsets that do not ascend from 0 are refused; on the CPU only, because
-// elsewhere that would make the caller wait for the device.
+// EmbeddingBagPaddingIdx is EmbeddingBag that leaves out the rows of index paddingIdx.
 //
 //	embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices Tensor) {
@@ -1179,7 +1197,8 @@ func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq boo
 	return result4(&c)
 }
 
-// EmbeddingRenormInPlace calls aten::embedding_renorm_. It overwrites x and returns it.
+// EmbeddingRenormInPlace scales down the rows of x that indices names whose normType-norm exceeds
+// maxNorm, and returns x.
 //
 //	embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
 func EmbeddingRenormInPlace(x, indices Tensor, maxNorm, normType float64) Tensor {
@@ -1210,7 +1229,7 @@ func EmptyLike(x Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// FeatureAlphaDropout calls aten::feature_alpha_dropout.
+// FeatureAlphaDropout is AlphaDropout of whole channels (dimension 1).
 //
 //	feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor
 func FeatureAlphaDropout(input Tensor, p float64, train bool) Tensor {
@@ -1235,7 +1254,8 @@ func FeatureAlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	return x
 }
 
-// FeatureDropout calls aten::feature_dropout.
+// FeatureDropout zeroes whole channels (dimension 1) with probability p and scales the others by
+// 1/(1-p) if train is true.
 //
 //	feature_dropout(Tensor input, float p, bool train) -> Tensor
 func FeatureDropout(input Tensor, p float64, train bool) Tensor {
@@ -1260,7 +1280,7 @@ func FeatureDropoutInPlace(x Tensor, p float64, train bool) Tensor {
 	return x
 }
 
-// FlattenDenseTensors calls aten::flatten_dense_tensors.
+// FlattenDenseTensors joins the elements of all tensors in one vector.
 //
 //	flatten_dense_tensors(Tensor[] tensors) -> Tensor
 func FlattenDenseTensors(tensors ...Tensor) Tensor {
@@ -1270,7 +1290,7 @@ func FlattenDenseTensors(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// FloatPowerScalarTensor calls aten::float_power.Scalar.
+// FloatPowerScalarTensor raises the number x to each power in exponent, in float64 or complex128.
 //
 //	float_power.Scalar(Scalar self, Tensor exponent) -> Tensor
 func FloatPowerScalarTensor(x Scalar, exponent Tensor) Tensor {
@@ -1281,7 +1301,9 @@ func FloatPowerScalarTensor(x Scalar, exponent Tensor) Tensor {
 	return result1(&c)
 }
 
-// FractionalMaxPool2d calls aten::fractional_max_pool2d.
+// FractionalMaxPool2d takes the maximum of windows of [N, C, H, W] that lie at random distances,
+// down to outputSize, and returns where they were; randomSamples, [N, C, 2] of numbers from [0,
+// 1), decides on the places.
 //
 //	fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
 func FractionalMaxPool2d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (values, indices Tensor) {
@@ -1294,7 +1316,9 @@ func FractionalMaxPool2d(x Tensor, kernelSize, outputSize []int, randomSamples T
 	return result2(&c)
 }
 
-// FractionalMaxPool3d calls aten::fractional_max_pool3d.
+// FractionalMaxPool3d takes the maximum of windows of [N, C, D, H, W] that lie at random
+// distances, down to outputSize, and returns where they were; randomSamples, [N, C, 3] of numbers
+// from [0, 1), decides on the places.
 //
 //	fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
 func FractionalMaxPool3d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (values, indices Tensor) {
@@ -1307,7 +1331,7 @@ func FractionalMaxPool3d(x Tensor, kernelSize, outputSize []int, randomSamples T
 	return result2(&c)
 }
 
-// FrobeniusNormDim calls aten::frobenius_norm.dim.
+// FrobeniusNormDim returns the square root of the sum of the squares along one or two dimensions.
 //
 //	frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 func FrobeniusNormDim(x Tensor, dim []int, opts ...FrobeniusNormDimOptions) Tensor {
@@ -1373,7 +1397,8 @@ func GELUInPlace(x Tensor, opts ...GELUOptions) Tensor {
 	return x
 }
 
-// GLU calls aten::glu. Optional: dim (default -1).
+// GLU returns a*sigmoid(b), where a and b are the halves of x along dim, whose size must be even.
+// Optional: dim (default -1).
 //
 //	glu(Tensor self, int dim=-1) -> Tensor
 func GLU(x Tensor, dim ...int) Tensor {
@@ -1385,7 +1410,8 @@ func GLU(x Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// GradientDims calls aten::gradient.array.
+// GradientDims estimates the derivative of samples at distance 1 by central differences, one
+// tensor in the shape of x for each of the dimensions.
 //
 //	gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]
 func GradientDims(x Tensor, dim []int, opts ...GradientDimsOptions) []Tensor {
@@ -1401,7 +1427,9 @@ func GradientDims(x Tensor, dim []int, opts ...GradientDimsOptions) []Tensor {
 	return resultList(&c)
 }
 
-// GradientScalarDims calls aten::gradient.scalararray.
+// GradientScalarDims estimates the derivative of samples by central differences, one tensor in
+// the shape of x for each of the dimensions; spacing is the distance of the samples in all of
+// them.
 //
 //	gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]
 func GradientScalarDims(x Tensor, spacing Scalar, dim []int, opts ...GradientDimsOptions) []Tensor {
@@ -1418,7 +1446,8 @@ func GradientScalarDims(x Tensor, spacing Scalar, dim []int, opts ...GradientDim
 	return resultList(&c)
 }
 
-// Gradient calls aten::gradient.scalarint.
+// Gradient estimates the derivative of samples by central differences, one tensor in the shape of
+// x for each dimension (or for Dim alone); Spacing, by default 1, is the distance of the samples.
 //
 //	gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]
 func Gradient(x Tensor, opts ...GradientOptions) []Tensor {
@@ -1435,7 +1464,8 @@ func Gradient(x Tensor, opts ...GradientOptions) []Tensor {
 	return resultList(&c)
 }
 
-// GradientScalarsDims calls aten::gradient.scalarrayarray.
+// GradientScalarsDims estimates the derivative of samples by central differences, one tensor in
+// the shape of x for each of the dimensions; spacing has the distance for each.
 //
 //	gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]
 func GradientScalarsDims(x Tensor, spacing []Scalar, dim []int, opts ...GradientDimsOptions) []Tensor {
@@ -1452,7 +1482,8 @@ func GradientScalarsDims(x Tensor, spacing []Scalar, dim []int, opts ...Gradient
 	return resultList(&c)
 }
 
-// GradientScalars calls aten::gradient.scalarrayint.
+// GradientScalars estimates the derivative of samples by central differences, one tensor in the
+// shape of x for each dimension; spacing has the distance for each.
 //
 //	gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]
 func GradientScalars(x Tensor, spacing []Scalar, opts ...GradientScalarsOptions) []Tensor {
@@ -1469,7 +1500,8 @@ func GradientScalars(x Tensor, spacing []Scalar, opts ...GradientScalarsOptions)
 	return resultList(&c)
 }
 
-// GradientTensorsDims calls aten::gradient.tensorarray.
+// GradientTensorsDims estimates the derivative of samples by central differences, one tensor in
+// the shape of x for each of the dimensions; spacing has a vector of coordinates for each.
 //
 //	gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]
 func GradientTensorsDims(x Tensor, spacing []Tensor, dim []int, opts ...GradientDimsOptions) []Tensor {
@@ -1486,7 +1518,8 @@ func GradientTensorsDims(x Tensor, spacing []Tensor, dim []int, opts ...Gradient
 	return resultList(&c)
 }
 
-// GradientTensors calls aten::gradient.tensorarrayint.
+// GradientTensors estimates the derivative of samples by central differences, one tensor in the
+// shape of x for each dimension; spacing has a vector of coordinates for each.
 //
 //	gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]
 func GradientTensors(x Tensor, spacing []Tensor, opts ...GradientScalarsOptions) []Tensor {
@@ -1503,7 +1536,9 @@ func GradientTensors(x Tensor, spacing []Tensor, opts ...GradientScalarsOptions)
 	return resultList(&c)
 }
 
-// GridSampler calls aten::grid_sampler.
+// GridSampler samples images at the coordinates in grid, which run from -1 to 1: [N, C, H, W] and
+// [N, H', W', 2] → [N, C, H', W'], or the same with depth. Interpolation is bilinear (0),
+// nearest (1) or bicubic (2), what lies outside is 0 (0), the edge (1) or the reflection (2).
 //
 //	grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
 func GridSampler(input, grid Tensor, interpolationMode, paddingMode int, alignCorners bool) Tensor {
@@ -1517,7 +1552,7 @@ func GridSampler(input, grid Tensor, interpolationMode, paddingMode int, alignCo
 	return result1(&c)
 }
 
-// GridSampler2d calls aten::grid_sampler_2d.
+// GridSampler2d is GridSampler for images.
 //
 //	grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
 func GridSampler2d(input, grid Tensor, interpolationMode, paddingMode int, alignCorners bool) Tensor {
@@ -1531,7 +1566,7 @@ func GridSampler2d(input, grid Tensor, interpolationMode, paddingMode int, align
 	return result1(&c)
 }
 
-// GridSampler3d calls aten::grid_sampler_3d.
+// GridSampler3d is GridSampler for volumes.
 //
 //	grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
 func GridSampler3d(input, grid Tensor, interpolationMode, paddingMode int, alignCorners bool) Tensor {
@@ -1564,7 +1599,8 @@ func GroupNorm(input Tensor, numGroups int, opts ...GroupNormOptions) Tensor {
 	return result1(&c)
 }
 
-// GRUPacked calls aten::gru.data.
+// GRUPacked runs a gated recurrent unit over packed sequences: data [elements, in] in the order
+// that batchSizes tells.
 //
 //	gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
@@ -1583,7 +1619,8 @@ func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, num
 	return result2(&c)
 }
 
-// GRU calls aten::gru.input.
+// GRU runs a gated recurrent unit over sequences: input [T, N, in], hx the first hidden state,
+// params the weights and biases of each layer and direction.
 //
 //	gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func GRU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
@@ -1602,7 +1639,8 @@ func GRU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropo
 	return result2(&c)
 }
 
-// GRUCell calls aten::gru_cell.
+// GRUCell is one step of a gated recurrent unit: input [N, in] and the hidden state hx give the
+// next state.
 //
 //	gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
 func GRUCell(input, hx, wIH, wHH Tensor, opts ...GRUCellOptions) Tensor {
@@ -1696,7 +1734,7 @@ func HardtanhInPlace(x Tensor, opts ...HardtanhOptions) Tensor {
 	return x
 }
 
-// HingeEmbeddingLoss calls aten::hinge_embedding_loss.
+// HingeEmbeddingLoss is x where target is 1 and max(0, Margin - x) where it is -1.
 //
 //	hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor
 func HingeEmbeddingLoss(x, target Tensor, opts ...HingeEmbeddingLossOptions) Tensor {
@@ -1714,7 +1752,8 @@ func HingeEmbeddingLoss(x, target Tensor, opts ...HingeEmbeddingLossOptions) Ten
 	return result1(&c)
 }
 
-// HistogramDD calls aten::histogramdd.
+// HistogramDD counts the points in the rows of x, [*, n], in a grid with bins equal bins in each
+// of the n dimensions, and returns the counts and the edges for each dimension. CPU only.
 //
 //	histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)
 func HistogramDD(x Tensor, bins []int, opts ...HistogramDDOptions) (hist Tensor, binEdges []Tensor) {
@@ -1733,7 +1772,8 @@ func HistogramDD(x Tensor, bins []int, opts ...HistogramDDOptions) (hist Tensor,
 	return outTensor(&c, 0), outTensors(&c, 1)
 }
 
-// HistogramDDEdges calls aten::histogramdd.TensorList_bins.
+// HistogramDDEdges counts the points in the rows of x, [*, n], between the ascending edges that
+// bins has for each of the n dimensions, and returns the counts and the edges. CPU only.
 //
 //	histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)
 func HistogramDDEdges(x Tensor, bins []Tensor, opts ...HistogramDDOptions) (hist Tensor, binEdges []Tensor) {
@@ -1752,7 +1792,9 @@ func HistogramDDEdges(x Tensor, bins []Tensor, opts ...HistogramDDOptions) (hist
 	return outTensor(&c, 0), outTensors(&c, 1)
 }
 
-// HistogramDDNBins calls aten::histogramdd.int_bins.
+// HistogramDDNBins counts the points in the rows of x, [*, n], in a grid with bins equal bins in
+// every one of the n dimensions, and returns the counts and the edges for each dimension. CPU
+// only.
 //
 //	histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)
 func HistogramDDNBins(x Tensor, bins int, opts ...HistogramDDOptions) (hist Tensor, binEdges []Tensor) {
@@ -1800,7 +1842,7 @@ func HuberLoss(x, target Tensor, opts ...HuberLossOptions) Tensor {
 	return result1(&c)
 }
 
-// Im2Col calls aten::im2col.
+// Im2Col takes the windows of images, [N, C, H, W], as columns: [N, C*kH*kW, windows].
 //
 //	im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
 func Im2Col(x Tensor, kernelSize, dilation, padding, stride []int) Tensor {
@@ -1832,7 +1874,7 @@ func InstanceNorm(input, weight, bias, runningMean, runningVar Tensor, useInputS
 	return result1(&c)
 }
 
-// IsInScalarTensor tells which elements occur in testElements.
+// IsInScalarTensor tells whether a number occurs in testElements.
 //
 //	isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 func IsInScalarTensor(element Scalar, testElements Tensor, opts ...IsInOptions) Tensor {
@@ -1849,7 +1891,7 @@ func IsInScalarTensor(element Scalar, testElements Tensor, opts ...IsInOptions) 
 	return result1(&c)
 }
 
-// IsInScalar tells which elements occur in testElements.
+// IsInScalar tells which elements equal a number, or with Invert differ from it.
 //
 //	isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
 func IsInScalar(elements Tensor, testElement Scalar, opts ...IsInOptions) Tensor {
@@ -1976,8 +2018,7 @@ func Linear(input, weight Tensor, bias ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinspaceScalarTensor makes so many numbers from start to end, both included, at equal
-// distances.
+// LinspaceScalarTensor is Linspace to a number in a tensor.
 //
 //	linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LinspaceScalarTensor(start Scalar, end Tensor, steps int, opts ...TensorOptions) Tensor {
@@ -1994,8 +2035,7 @@ func LinspaceScalarTensor(start Scalar, end Tensor, steps int, opts ...TensorOpt
 	return o.finish(result1(&c))
 }
 
-// LinspaceTensorScalar makes so many numbers from start to end, both included, at equal
-// distances.
+// LinspaceTensorScalar is Linspace from a number in a tensor.
 //
 //	linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LinspaceTensorScalar(start Tensor, end Scalar, steps int, opts ...TensorOptions) Tensor {
@@ -2012,7 +2052,7 @@ func LinspaceTensorScalar(start Tensor, end Scalar, steps int, opts ...TensorOpt
 	return o.finish(result1(&c))
 }
 
-// LinspaceTensor makes so many numbers from start to end, both included, at equal distances.
+// LinspaceTensor is Linspace between two numbers in tensors.
 //
 //	linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LinspaceTensor(start, end Tensor, steps int, opts ...TensorOptions) Tensor {
@@ -2029,7 +2069,7 @@ func LinspaceTensor(start, end Tensor, steps int, opts ...TensorOptions) Tensor 
 	return o.finish(result1(&c))
 }
 
-// LogSigmoid calls aten::log_sigmoid.
+// LogSigmoid returns log(1/(1+exp(-x))) without overflow.
 //
 //	log_sigmoid(Tensor self) -> Tensor
 func LogSigmoid(x Tensor) Tensor {
@@ -2039,7 +2079,7 @@ func LogSigmoid(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// LogspaceScalarTensor makes so many numbers from base^start to base^end, at equal ratios.
+// LogspaceScalarTensor is Logspace to a number in a tensor.
 //
 //	logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LogspaceScalarTensor(start Scalar, end Tensor, steps int, base float64, opts ...TensorOptions) Tensor {
@@ -2057,7 +2097,7 @@ func LogspaceScalarTensor(start Scalar, end Tensor, steps int, base float64, opt
 	return o.finish(result1(&c))
 }
 
-// LogspaceTensorScalar makes so many numbers from base^start to base^end, at equal ratios.
+// LogspaceTensorScalar is Logspace from a number in a tensor.
 //
 //	logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LogspaceTensorScalar(start Tensor, end Scalar, steps int, base float64, opts ...TensorOptions) Tensor {
@@ -2075,7 +2115,7 @@ func LogspaceTensorScalar(start Tensor, end Scalar, steps int, base float64, opt
 	return o.finish(result1(&c))
 }
 
-// LogspaceTensor makes so many numbers from base^start to base^end, at equal ratios.
+// LogspaceTensor is Logspace between two numbers in tensors.
 //
 //	logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func LogspaceTensor(start, end Tensor, steps int, base float64, opts ...TensorOptions) Tensor {
@@ -2093,7 +2133,8 @@ func LogspaceTensor(start, end Tensor, steps int, base float64, opts ...TensorOp
 	return o.finish(result1(&c))
 }
 
-// LSTMPacked calls aten::lstm.data.
+// LSTMPacked runs a long short-term memory over packed sequences: data [elements, in] in the
+// order that batchSizes tells.
 //
 //	lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)
 func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden, cell Tensor) {
@@ -2112,7 +2153,8 @@ func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, nu
 	return result3(&c)
 }
 
-// LSTM calls aten::lstm.input.
+// LSTM runs a long short-term memory over sequences: input [T, N, in], hx the first hidden and
+// cell state, params the weights and biases of each layer and direction.
 //
 //	lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)
 func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden, cell Tensor) {
@@ -2131,7 +2173,8 @@ func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, drop
 	return result3(&c)
 }
 
-// LSTMCell calls aten::lstm_cell.
+// LSTMCell is one step of a long short-term memory: input [N, in] and hx, the hidden and the cell
+// state, give the next ones.
 //
 //	lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)
 func LSTMCell(input Tensor, hx []Tensor, wIH, wHH Tensor, opts ...LSTMCellOptions) (hidden, cell Tensor) {
@@ -2150,7 +2193,8 @@ func LSTMCell(input Tensor, hx []Tensor, wIH, wHH Tensor, opts ...LSTMCellOption
 	return result2(&c)
 }
 
-// LUUnpack calls aten::lu_unpack.
+// LUUnpack returns the permutation p, the lower triangular l and the upper triangular u from what
+// LinalgLUFactor returns: A = p·l·u.
 //
 //	lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)
 func LUUnpack(luData, luPivots Tensor, opts ...LUUnpackOptions) (p, l, u Tensor) {
@@ -2167,7 +2211,8 @@ func LUUnpack(luData, luPivots Tensor, opts ...LUUnpackOptions) (p, l, u Tensor)
 	return result3(&c)
 }
 
-// MarginRankingLoss calls aten::margin_ranking_loss.
+// MarginRankingLoss is max(0, -target*(input1 - input2) + Margin): target is 1 where input1
+// should be the larger, -1 where input2 should.
 //
 //	margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 func MarginRankingLoss(input1, input2, target Tensor, opts ...MarginRankingLossOptions) Tensor {
@@ -2205,7 +2250,7 @@ func MaxPool1d(x Tensor, kernelSize []int, opts ...MaxPool1dOptions) Tensor {
 	return result1(&c)
 }
 
-// MaxPool1dWithIndices calls aten::max_pool1d_with_indices.
+// MaxPool1dWithIndices is MaxPool1d that also returns where each maximum was.
 //
 //	max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
 func MaxPool1dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool1dWithIndicesOptions) (values, indices Tensor) {
@@ -2284,7 +2329,7 @@ func MaxPool3d(x Tensor, kernelSize []int, opts ...MaxPool3dOptions) Tensor {
 	return result1(&c)
 }
 
-// MaxPool3dWithIndices calls aten::max_pool3d_with_indices.
+// MaxPool3dWithIndices is MaxPool3d that also returns where each maximum was in the volume.
 //
 //	max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
 func MaxPool3dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool3dWithIndicesOptions) (values, indices Tensor) {
@@ -2303,7 +2348,8 @@ func MaxPool3dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool3dWithIndic
 	return result2(&c)
 }
 
-// MaxUnpool2d calls aten::max_unpool2d.
+// MaxUnpool2d puts the elements of x at the places in planes of outputSize that indices, as
+// MaxPool2dWithIndices returns them, name; all others are 0.
 //
 //	max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
 func MaxUnpool2d(x, indices Tensor, outputSize ...int) Tensor {
@@ -2315,7 +2361,8 @@ func MaxUnpool2d(x, indices Tensor, outputSize ...int) Tensor {
 	return result1(&c)
 }
 
-// MaxUnpool3d calls aten::max_unpool3d.
+// MaxUnpool3d puts the elements of x at the places in volumes of outputSize that indices, as
+// MaxPool3dWithIndices returns them, name; all others are 0.
 //
 //	max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
 func MaxUnpool3d(x, indices Tensor, outputSize, stride, padding []int) Tensor {
@@ -2339,7 +2386,8 @@ func Meshgrid(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// MeshgridIndexing returns the grids of coordinates that vectors span, in matrix (ij) order.
+// MeshgridIndexing returns the grids of coordinates that vectors span: indexing "ij" for the
+// order of matrices, "xy" for that of images, which swaps the first two dimensions.
 //
 //	meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]
 func MeshgridIndexing(tensors []Tensor, indexing string) []Tensor {
@@ -2371,7 +2419,8 @@ func MishInPlace(x Tensor) Tensor {
 	return x
 }
 
-// MMDType returns the product of two matrices, [n, k]·[k, m] → [n, m], without broadcasting.
+// MMDType is MM whose result has the dtype outDType: products of half precision summed in
+// float32. CUDA only.
 //
 //	mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor
 func MMDType(x, mat2 Tensor, outDType DType) Tensor {
@@ -2397,7 +2446,8 @@ func MSELoss(x, target Tensor, reduction ...Reduction) Tensor {
 	return result1(&c)
 }
 
-// MultiMarginLoss calls aten::multi_margin_loss.
+// MultiMarginLoss is the mean over the classes of max(0, Margin - x[target] + x[class])^P for
+// scores x, [N, C], against class indices [N].
 //
 //	multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor
 func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
@@ -2417,8 +2467,8 @@ func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
 	return result1(&c)
 }
 
-// MultilabelMarginLoss calls aten::multilabel_margin_loss. Optional: reduction (default
-// ReductionMean).
+// MultilabelMarginLoss is the multi-label hinge loss of scores x, [N, C], against class indices
+// [N, C], of which those before the first -1 count. Optional: reduction (default ReductionMean).
 //
 //	multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
@@ -2432,7 +2482,8 @@ func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
 	return result1(&c)
 }
 
-// NativeBatchNorm calls aten::native_batch_norm.
+// NativeBatchNorm is BatchNorm that also returns the mean and the inverse standard deviation of
+// the batch, which the gradient needs.
 //
 //	native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
 func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) (output, saveMean, saveInvStd Tensor) {
@@ -2450,7 +2501,7 @@ func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, traini
 	return result3(&c)
 }
 
-// NativeDropout calls aten::native_dropout.
+// NativeDropout is Dropout that also returns which elements stayed, a bool tensor.
 //
 //	native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 func NativeDropout(input Tensor, p float64, train bool) (output, mask Tensor) {
@@ -2462,7 +2513,8 @@ func NativeDropout(input Tensor, p float64, train bool) (output, mask Tensor) {
 	return result2(&c)
 }
 
-// NativeGroupNorm calls aten::native_group_norm.
+// NativeGroupNorm is GroupNorm that also returns the mean and the inverse standard deviation of
+// each group, which the gradient needs.
 //
 //	native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)
 func NativeGroupNorm(input, weight, bias Tensor, n, channels, hxw, group int, eps float64) (output, mean, rstd Tensor) {
@@ -2479,7 +2531,8 @@ func NativeGroupNorm(input, weight, bias Tensor, n, channels, hxw, group int, ep
 	return result3(&c)
 }
 
-// NativeLayerNorm calls aten::native_layer_norm.
+// NativeLayerNorm is LayerNorm that also returns the mean and the inverse standard deviation,
+// which the gradient needs.
 //
 //	native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)
 func NativeLayerNorm(input Tensor, normalizedShape []int, weight, bias Tensor, eps float64) (output, mean, rstd Tensor) {
@@ -2493,7 +2546,7 @@ func NativeLayerNorm(input Tensor, normalizedShape []int, weight, bias Tensor, e
 	return result3(&c)
 }
 
-// NestedToPaddedTensor calls aten::nested_to_padded_tensor. Optional: outputSize.
+// NestedToPaddedTensor is ToPaddedTensor under another name. Optional: outputSize.
 //
 //	nested_to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor
 func NestedToPaddedTensor(x Tensor, padding float64, outputSize ...int) Tensor {
@@ -2525,7 +2578,8 @@ func NLLLoss(x, target Tensor, opts ...NLLLossOptions) Tensor {
 	return result1(&c)
 }
 
-// NLLLoss2d calls aten::nll_loss2d.
+// NLLLoss2d is the negative log-likelihood of the log-probabilities x, [N, C, H, W], against
+// class indices [N, H, W].
 //
 //	nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 func NLLLoss2d(x, target Tensor, opts ...NLLLoss2dOptions) Tensor {
@@ -2544,7 +2598,8 @@ func NLLLoss2d(x, target Tensor, opts ...NLLLoss2dOptions) Tensor {
 	return result1(&c)
 }
 
-// NLLLossND calls aten::nll_loss_nd.
+// NLLLossND is the negative log-likelihood of the log-probabilities x, [N, C, *], against class
+// indices [N, *].
 //
 //	nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 func NLLLossND(x, target Tensor, opts ...NLLLossNDOptions) Tensor {
@@ -2563,7 +2618,8 @@ func NLLLossND(x, target Tensor, opts ...NLLLossNDOptions) Tensor {
 	return result1(&c)
 }
 
-// NormalTensor calls aten::normal.Tensor_Tensor. Optional: generator.
+// NormalTensor draws a normally distributed number for each pair of mean and standard deviation;
+// mean and std are broadcast. Optional: generator.
 //
 //	normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
@@ -2576,7 +2632,8 @@ func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
 	return result1(&c)
 }
 
-// NormalTensorFloat calls aten::normal.Tensor_float. Optional: generator.
+// NormalTensorFloat draws a normally distributed number for each of the means, with one standard
+// deviation. Optional: generator.
 //
 //	normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
 func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor {
@@ -2589,7 +2646,8 @@ func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor
 	return result1(&c)
 }
 
-// NormalFloatTensor calls aten::normal.float_Tensor. Optional: generator.
+// NormalFloatTensor draws a normally distributed number for each of the standard deviations, with
+// one mean. Optional: generator.
 //
 //	normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
 func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor {
@@ -2602,7 +2660,8 @@ func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor
 	return result1(&c)
 }
 
-// NormalFunctional calls aten::normal_functional. Optional: generator.
+// NormalFunctional returns normally distributed numbers in the shape of x, which it does not
+// change. Optional: generator.
 //
 //	normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 func NormalFunctional(x Tensor, mean, std float64, generator ...*Generator) Tensor {
@@ -2616,7 +2675,7 @@ func NormalFunctional(x Tensor, mean, std float64, generator ...*Generator) Tens
 	return result1(&c)
 }
 
-// NuclearNorm calls aten::nuclear_norm.
+// NuclearNorm returns the sum of the singular values of a matrix.
 //
 //	nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
 func NuclearNorm(x Tensor, opts ...NuclearNormOptions) Tensor {
@@ -2631,7 +2690,7 @@ func NuclearNorm(x Tensor, opts ...NuclearNormOptions) Tensor {
 	return result1(&c)
 }
 
-// NuclearNormDim calls aten::nuclear_norm.dim.
+// NuclearNormDim returns the sums of the singular values of the matrices in two dimensions.
 //
 //	nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
 func NuclearNormDim(x Tensor, dim []int, opts ...NuclearNormOptions) Tensor {
@@ -2695,7 +2754,8 @@ func Pad(x Tensor, pad []int, opts ...PadOptions) Tensor {
 	return result1(&c)
 }
 
-// PadSequence calls aten::pad_sequence.
+// PadSequence joins tensors [l, *] of different lengths into one: [longest, n, *], or with
+// BatchFirst [n, longest, *], filled up with PaddingValue.
 //
 //	pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor
 func PadSequence(sequences []Tensor, opts ...PadSequenceOptions) Tensor {
@@ -2712,7 +2772,7 @@ func PadSequence(sequences []Tensor, opts ...PadSequenceOptions) Tensor {
 	return result1(&c)
 }
 
-// PairwiseDistance calls aten::pairwise_distance.
+// PairwiseDistance returns the P-norm of x1 - x2 + Eps along the last dimension.
 //
 //	pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor
 func PairwiseDistance(x1, x2 Tensor, opts ...PairwiseDistanceOptions) Tensor {
@@ -2730,7 +2790,8 @@ func PairwiseDistance(x1, x2 Tensor, opts ...PairwiseDistanceOptions) Tensor {
 	return result1(&c)
 }
 
-// PDist calls aten::pdist. Optional: p (default 2).
+// PDist returns the p-norm distances of every two rows of x, [n, d], in one vector of n*(n-1)/2
+// elements. Optional: p (default 2).
 //
 //	pdist(Tensor self, float p=2) -> Tensor
 func PDist(x Tensor, p ...float64) Tensor {
@@ -2753,7 +2814,7 @@ func PixelShuffle(x Tensor, upscaleFactor int) Tensor {
 	return result1(&c)
 }
 
-// PixelUnshuffle calls aten::pixel_unshuffle.
+// PixelUnshuffle turns pixels into channels: [*, C, H*r, W*r] → [*, C*r*r, H, W].
 //
 //	pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 func PixelUnshuffle(x Tensor, downscaleFactor int) Tensor {
@@ -2764,7 +2825,8 @@ func PixelUnshuffle(x Tensor, downscaleFactor int) Tensor {
 	return result1(&c)
 }
 
-// Poisson calls aten::poisson. Optional: generator.
+// Poisson draws a number from the Poisson distribution for each rate in x, which is
+// floating-point and not negative. Optional: generator.
 //
 //	poisson(Tensor self, Generator? generator=None) -> Tensor
 func Poisson(x Tensor, generator ...*Generator) Tensor {
@@ -2776,7 +2838,9 @@ func Poisson(x Tensor, generator ...*Generator) Tensor {
 	return result1(&c)
 }
 
-// PoissonNLLLoss calls aten::poisson_nll_loss.
+// PoissonNLLLoss is the negative log-likelihood of target under Poisson distributions: exp(input)
+// - target*input, or input - target*log(input + eps) unless logInput; full adds Stirling's
+// approximation of the rest.
 //
 //	poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor
 func PoissonNLLLoss(input, target Tensor, logInput, full bool, eps float64, reduction Reduction) Tensor {
@@ -2848,7 +2912,8 @@ func RandLike(x Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandIntNLike calls aten::randint_like.
+// RandIntNLike makes random integers from 0 up to, not including, high in the shape and, unless
+// the options say otherwise, the dtype of x.
 //
 //	randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func RandIntNLike(x Tensor, high int, opts ...TensorOptions) Tensor {
@@ -2872,7 +2937,8 @@ func RandIntNLike(x Tensor, high int, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandIntNLikeTensor calls aten::randint_like.Tensor.
+// RandIntNLikeTensor makes random integers from 0 up to, not including, high, a tensor of one
+// number, in the shape and dtype of x.
 //
 //	randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func RandIntNLikeTensor(x, high Tensor, opts ...TensorOptions) Tensor {
@@ -2896,7 +2962,8 @@ func RandIntNLikeTensor(x, high Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// RandIntLike calls aten::randint_like.low_dtype.
+// RandIntLike makes random integers from low up to, not including, high in the shape and, unless
+// the options say otherwise, the dtype of x.
 //
 //	randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 func RandIntLike(x Tensor, low, high int, opts ...TensorOptions) Tensor {
@@ -2944,7 +3011,8 @@ func RandNLike(x Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// ReflectionPad1d calls aten::reflection_pad1d.
+// ReflectionPad1d pads the last dimension by its reflection: padding is left, right, each less
+// than the size.
 //
 //	reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 func ReflectionPad1d(x Tensor, padding ...int) Tensor {
@@ -2955,7 +3023,8 @@ func ReflectionPad1d(x Tensor, padding ...int) Tensor {
 	return result1(&c)
 }
 
-// ReflectionPad2d calls aten::reflection_pad2d.
+// ReflectionPad2d pads the last two dimensions by their reflection: padding is left, right, top,
+// bottom, each less than the size.
 //
 //	reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 func ReflectionPad2d(x Tensor, padding ...int) Tensor {
@@ -2966,7 +3035,8 @@ func ReflectionPad2d(x Tensor, padding ...int) Tensor {
 	return result1(&c)
 }
 
-// ReflectionPad3d calls aten::reflection_pad3d.
+// ReflectionPad3d pads the last three dimensions by their reflection: padding is left, right,
+// top, bottom, front, back, each less than the size.
 //
 //	reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 func ReflectionPad3d(x Tensor, padding ...int) Tensor {
@@ -2998,7 +3068,8 @@ func ReLU6InPlace(x Tensor) Tensor {
 	return x
 }
 
-// RemainderScalarTensor returns x modulo other, with the sign of the divisor as in Python.
+// RemainderScalarTensor returns the number x modulo each element of other, with the sign of the
+// divisor as in Python.
 //
 //	remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 func RemainderScalarTensor(x Scalar, other Tensor) Tensor {
@@ -3009,7 +3080,8 @@ func RemainderScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// RepeatInterleaveIndices calls aten::repeat_interleave.Tensor.
+// RepeatInterleaveIndices returns the index of each of repeats, as often as it says: [2, 0, 3]
+// gives [0, 0, 2, 2, 2].
 //
 //	repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
 func RepeatInterleaveIndices(repeats Tensor, opts ...RepeatInterleaveIndicesOptions) Tensor {
@@ -3024,7 +3096,7 @@ func RepeatInterleaveIndices(repeats Tensor, opts ...RepeatInterleaveIndicesOpti
 	return result1(&c)
 }
 
-// ReplicationPad1d calls aten::replication_pad1d.
+// ReplicationPad1d pads the last dimension by its first and last element: padding is left, right.
 //
 //	replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 func ReplicationPad1d(x Tensor, padding ...int) Tensor {
@@ -3035,7 +3107,8 @@ func ReplicationPad1d(x Tensor, padding ...int) Tensor {
 	return result1(&c)
 }
 
-// ReplicationPad2d calls aten::replication_pad2d.
+// ReplicationPad2d pads the last two dimensions by their edges: padding is left, right, top,
+// bottom.
 //
 //	replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 func ReplicationPad2d(x Tensor, padding ...int) Tensor {
@@ -3046,7 +3119,8 @@ func ReplicationPad2d(x Tensor, padding ...int) Tensor {
 	return result1(&c)
 }
 
-// ReplicationPad3d calls aten::replication_pad3d.
+// ReplicationPad3d pads the last three dimensions by their edges: padding is left, right, top,
+// bottom, front, back.
 //
 //	replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 func ReplicationPad3d(x Tensor, padding ...int) Tensor {
@@ -3057,7 +3131,7 @@ func ReplicationPad3d(x Tensor, padding ...int) Tensor {
 	return result1(&c)
 }
 
-// ResultTypeScalar is the dtype that arithmetic on both operands gives.
+// ResultTypeScalar is the dtype that arithmetic on a tensor and a number gives.
 //
 //	result_type.Scalar(Tensor tensor, Scalar other) -> ScalarType
 func ResultTypeScalar(tensor Tensor, other Scalar) DType {
@@ -3068,7 +3142,7 @@ func ResultTypeScalar(tensor Tensor, other Scalar) DType {
 	return resultDType(&c)
 }
 
-// ResultTypeScalars is the dtype that arithmetic on both operands gives.
+// ResultTypeScalars is the dtype that arithmetic on two numbers gives.
 //
 //	result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType
 func ResultTypeScalars(scalar1, scalar2 Scalar) DType {
@@ -3079,7 +3153,7 @@ func ResultTypeScalars(scalar1, scalar2 Scalar) DType {
 	return resultDType(&c)
 }
 
-// ResultTypeScalarTensor is the dtype that arithmetic on both operands gives.
+// ResultTypeScalarTensor is the dtype that arithmetic on a number and a tensor gives.
 //
 //	result_type.Scalar_Tensor(Scalar scalar, Tensor tensor) -> ScalarType
 func ResultTypeScalarTensor(scalar Scalar, tensor Tensor) DType {
@@ -3119,7 +3193,8 @@ func RMSNorm(input Tensor, normalizedShape []int, opts ...RMSNormOptions) Tensor
 	return result1(&c)
 }
 
-// RNNReLUPacked calls aten::rnn_relu.data.
+// RNNReLUPacked runs a recurrent network with ReLU over packed sequences: data [elements, in] in
+// the order that batchSizes tells.
 //
 //	rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
@@ -3138,7 +3213,8 @@ func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 	return result2(&c)
 }
 
-// RNNReLU calls aten::rnn_relu.input.
+// RNNReLU runs a recurrent network with ReLU over sequences: input [T, N, in], hx the first
+// hidden state, params the weights and biases of each layer and direction.
 //
 //	rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func RNNReLU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
@@ -3157,7 +3233,8 @@ func RNNReLU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, d
 	return result2(&c)
 }
 
-// RNNReLUCell calls aten::rnn_relu_cell.
+// RNNReLUCell is one step of a recurrent network with ReLU: input [N, in] and the hidden state hx
+// give the next state.
 //
 //	rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
 func RNNReLUCell(input, hx, wIH, wHH Tensor, opts ...RNNReLUCellOptions) Tensor {
@@ -3176,7 +3253,8 @@ func RNNReLUCell(input, hx, wIH, wHH Tensor, opts ...RNNReLUCellOptions) Tensor 
 	return result1(&c)
 }
 
-// RNNTanhPacked calls aten::rnn_tanh.data.
+// RNNTanhPacked runs a recurrent network with Tanh over packed sequences: data [elements, in] in
+// the order that batchSizes tells.
 //
 //	rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
@@ -3195,7 +3273,8 @@ func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 	return result2(&c)
 }
 
-// RNNTanh calls aten::rnn_tanh.input.
+// RNNTanh runs a recurrent network with Tanh over sequences: input [T, N, in], hx the first
+// hidden state, params the weights and biases of each layer and direction.
 //
 //	rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func RNNTanh(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
@@ -3214,7 +3293,8 @@ func RNNTanh(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, d
 	return result2(&c)
 }
 
-// RNNTanhCell calls aten::rnn_tanh_cell.
+// RNNTanhCell is one step of a recurrent network with Tanh: input [N, in] and the hidden state hx
+// give the next state.
 //
 //	rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
 func RNNTanhCell(input, hx, wIH, wHH Tensor, opts ...RNNTanhCellOptions) Tensor {
@@ -3233,7 +3313,7 @@ func RNNTanhCell(input, hx, wIH, wHH Tensor, opts ...RNNTanhCellOptions) Tensor 
 	return result1(&c)
 }
 
-// RowStack calls aten::row_stack.
+// RowStack is VStack under another name.
 //
 //	row_stack(Tensor[] tensors) -> Tensor
 func RowStack(tensors ...Tensor) Tensor {
@@ -3243,7 +3323,8 @@ func RowStack(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// RReLU calls aten::rrelu.
+// RReLU returns x where it is positive and elsewhere x times a slope: in training a random one
+// from Lower to Upper for each element, else their mean.
 //
 //	rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor
 func RReLU(x Tensor, opts ...RReLUOptions) Tensor {
@@ -3280,7 +3361,7 @@ func RReLUInPlace(x Tensor, opts ...RReLUOptions) Tensor {
 	return x
 }
 
-// RSubScalar returns other - Alpha*x.
+// RSubScalar returns other - Alpha*x for a number.
 //
 //	rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func RSubScalar(x Tensor, other Scalar, opts ...RSubOptions) Tensor {
@@ -3335,7 +3416,8 @@ func ScaledDotProductAttention(query, key, value Tensor, opts ...ScaledDotProduc
 	return result1(&c)
 }
 
-// SearchSortedScalar calls aten::searchsorted.Scalar.
+// SearchSortedScalar finds where one number would have to be inserted into the sorted sequence to
+// keep it sorted.
 //
 //	searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor
 func SearchSortedScalar(sortedSequence Tensor, x Scalar, opts ...SearchSortedOptions) Tensor {
@@ -3397,7 +3479,8 @@ func SegmentReduce(data Tensor, reduce string, opts ...SegmentReduceOptions) Ten
 	return result1(&c)
 }
 
-// SELU calls aten::selu.
+// SELU returns 1.0507*x where x is positive and 1.0507*1.6733*(exp(x)-1) elsewhere (to more
+// digits), which keeps mean 0 and variance 1 through many layers.
 //
 //	selu(Tensor self) -> Tensor
 func SELU(x Tensor) Tensor {
@@ -3458,7 +3541,8 @@ func SmoothL1Loss(x, target Tensor, opts ...SmoothL1LossOptions) Tensor {
 	return result1(&c)
 }
 
-// SoftMarginLoss calls aten::soft_margin_loss. Optional: reduction (default ReductionMean).
+// SoftMarginLoss is log(1 + exp(-target*x)) for a target of 1 or -1. Optional: reduction (default
+// ReductionMean).
 //
 //	soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 func SoftMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
@@ -3488,7 +3572,8 @@ func Softplus(x Tensor, opts ...SoftplusOptions) Tensor {
 	return result1(&c)
 }
 
-// Softshrink calls aten::softshrink. Optional: lambda (default 0.5).
+// Softshrink returns x - lambda above lambda, x + lambda below -lambda and 0 between. Optional:
+// lambda (default 0.5).
 //
 //	softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 func Softshrink(x Tensor, lambda ...Scalar) Tensor {
@@ -3500,7 +3585,8 @@ func Softshrink(x Tensor, lambda ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// SparseBSCTensor calls aten::sparse_bsc_tensor.ccol_row_value.
+// SparseBSCTensor makes a matrix of dense blocks, values [n, h, w], in compressed sparse columns
+// of blocks. Its size is the smallest that holds them.
 //
 //	sparse_bsc_tensor.ccol_row_value(Tensor ccol_indices, Tensor row_indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseBSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptions) Tensor {
@@ -3518,7 +3604,8 @@ func SparseBSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptio
 	return o.finish(result1(&c))
 }
 
-// SparseBSCTensorSize calls aten::sparse_bsc_tensor.ccol_row_value_size.
+// SparseBSCTensorSize makes a matrix of this size from dense blocks, values [n, h, w], in
+// compressed sparse columns of blocks.
 //
 //	sparse_bsc_tensor.ccol_row_value_size(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseBSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opts ...TensorOptions) Tensor {
@@ -3537,7 +3624,8 @@ func SparseBSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opt
 	return o.finish(result1(&c))
 }
 
-// SparseBSRTensor calls aten::sparse_bsr_tensor.crow_col_value.
+// SparseBSRTensor makes a matrix of dense blocks, values [n, h, w], in compressed sparse rows of
+// blocks. Its size is the smallest that holds them.
 //
 //	sparse_bsr_tensor.crow_col_value(Tensor crow_indices, Tensor col_indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseBSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptions) Tensor {
@@ -3555,7 +3643,8 @@ func SparseBSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptio
 	return o.finish(result1(&c))
 }
 
-// SparseBSRTensorSize calls aten::sparse_bsr_tensor.crow_col_value_size.
+// SparseBSRTensorSize makes a matrix of this size from dense blocks, values [n, h, w], in
+// compressed sparse rows of blocks.
 //
 //	sparse_bsr_tensor.crow_col_value_size(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseBSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opts ...TensorOptions) Tensor {
@@ -3574,7 +3663,8 @@ func SparseBSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opt
 	return o.finish(result1(&c))
 }
 
-// SparseCompressedTensor calls aten::sparse_compressed_tensor.comp_plain_value.
+// SparseCompressedTensor makes a sparse matrix in the compressed layout that the options name:
+// CSR, CSC, BSR or BSC. Its size is the smallest that holds the values.
 //
 //	sparse_compressed_tensor.comp_plain_value(Tensor compressed_indices, Tensor plain_indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCompressedTensor(compressedIndices, plainIndices, values Tensor, opts ...TensorOptions) Tensor {
@@ -3592,7 +3682,8 @@ func SparseCompressedTensor(compressedIndices, plainIndices, values Tensor, opts
 	return o.finish(result1(&c))
 }
 
-// SparseCompressedTensorSize calls aten::sparse_compressed_tensor.comp_plain_value_size.
+// SparseCompressedTensorSize makes a sparse matrix of this size in the compressed layout that the
+// options name: CSR, CSC, BSR or BSC.
 //
 //	sparse_compressed_tensor.comp_plain_value_size(Tensor compressed_indices, Tensor plain_indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCompressedTensorSize(compressedIndices, plainIndices, values Tensor, size []int, opts ...TensorOptions) Tensor {
@@ -3649,7 +3740,9 @@ func SparseCOOTensorSize(indices, values Tensor, size []int, opts ...TensorOptio
 	return o.finish(result1(&c))
 }
 
-// SparseCSCTensor calls aten::sparse_csc_tensor.ccol_row_value.
+// SparseCSCTensor makes a matrix in compressed sparse columns: column i has the values from
+// ccolIndices[i] up to ccolIndices[i+1], in the rows that rowIndices names. Its size is the
+// smallest that holds them.
 //
 //	sparse_csc_tensor.ccol_row_value(Tensor ccol_indices, Tensor row_indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptions) Tensor {
@@ -3667,7 +3760,8 @@ func SparseCSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptio
 	return o.finish(result1(&c))
 }
 
-// SparseCSCTensorSize calls aten::sparse_csc_tensor.ccol_row_value_size.
+// SparseCSCTensorSize makes a matrix of this size in compressed sparse columns: column i has the
+// values from ccolIndices[i] up to ccolIndices[i+1], in the rows that rowIndices names.
 //
 //	sparse_csc_tensor.ccol_row_value_size(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opts ...TensorOptions) Tensor {
@@ -3686,7 +3780,9 @@ func SparseCSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opt
 	return o.finish(result1(&c))
 }
 
-// SparseCSRTensor calls aten::sparse_csr_tensor.crow_col_value.
+// SparseCSRTensor makes a matrix in compressed sparse rows: row i has the values from
+// crowIndices[i] up to crowIndices[i+1], in the columns that colIndices names. Its size is the
+// smallest that holds them.
 //
 //	sparse_csr_tensor.crow_col_value(Tensor crow_indices, Tensor col_indices, Tensor values, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptions) Tensor {
@@ -3704,7 +3800,8 @@ func SparseCSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptio
 	return o.finish(result1(&c))
 }
 
-// SparseCSRTensorSize calls aten::sparse_csr_tensor.crow_col_value_size.
+// SparseCSRTensorSize makes a matrix of this size in compressed sparse rows: row i has the values
+// from crowIndices[i] up to crowIndices[i+1], in the columns that colIndices names.
 //
 //	sparse_csr_tensor.crow_col_value_size(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False) -> Tensor
 func SparseCSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opts ...TensorOptions) Tensor {
@@ -3723,7 +3820,8 @@ func SparseCSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opt
 	return o.finish(result1(&c))
 }
 
-// SparseSampledAddMM calls aten::sparse_sampled_addmm.
+// SparseSampledAddMM returns Alpha*(mat1·mat2) at the places that the sparse CSR matrix x has,
+// plus Beta*x.
 //
 //	sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func SparseSampledAddMM(x, mat1, mat2 Tensor, opts ...SparseSampledAddMMOptions) Tensor {
@@ -3754,7 +3852,8 @@ func Stack(tensors []Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// StdMeanAll calls aten::std_mean.
+// StdMeanAll returns the standard deviation and the mean of all elements, the deviation with n-1
+// as the divisor unless Biased.
 //
 //	std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 func StdMeanAll(x Tensor, opts ...StdMeanAllOptions) (std, mean Tensor) {
@@ -3769,7 +3868,8 @@ func StdMeanAll(x Tensor, opts ...StdMeanAllOptions) (std, mean Tensor) {
 	return result2(&c)
 }
 
-// StdMean calls aten::std_mean.correction.
+// StdMean returns the standard deviations and the means along the dimensions (by default of all
+// elements), the deviations with n - Correction as the divisor.
 //
 //	std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 func StdMean(x Tensor, opts ...StdMeanOptions) (std, mean Tensor) {
@@ -3786,7 +3886,8 @@ func StdMean(x Tensor, opts ...StdMeanOptions) (std, mean Tensor) {
 	return result2(&c)
 }
 
-// StdMeanDim calls aten::std_mean.dim.
+// StdMeanDim returns the standard deviations and the means along the dimensions, the deviations
+// with n-1 as the divisor unless Biased.
 //
 //	std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 func StdMeanDim(x Tensor, dim []int, opts ...StdMeanDimOptions) (std, mean Tensor) {
@@ -3816,7 +3917,7 @@ func TensorDot(x, other Tensor, dimsSelf, dimsOther []int) Tensor {
 	return result1(&c)
 }
 
-// Threshold calls aten::threshold.
+// Threshold returns x where it exceeds threshold and value elsewhere.
 //
 //	threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 func Threshold(x Tensor, threshold, value Scalar) Tensor {
@@ -3841,7 +3942,8 @@ func ThresholdInPlace(x Tensor, threshold, value Scalar) Tensor {
 	return x
 }
 
-// Trapezoid calls aten::trapezoid.dx.
+// Trapezoid integrates y along Dim by the trapezoidal rule, for samples at distance Dx; the
+// dimension goes away.
 //
 //	trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor
 func Trapezoid(y Tensor, opts ...TrapezoidOptions) Tensor {
@@ -3857,7 +3959,8 @@ func Trapezoid(y Tensor, opts ...TrapezoidOptions) Tensor {
 	return result1(&c)
 }
 
-// TrapezoidX calls aten::trapezoid.x.
+// TrapezoidX integrates y along Dim by the trapezoidal rule, for samples at the coordinates x;
+// the dimension goes away.
 //
 //	trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
 func TrapezoidX(y, x Tensor, opts ...TrapezoidXOptions) Tensor {
@@ -3873,7 +3976,7 @@ func TrapezoidX(y, x Tensor, opts ...TrapezoidXOptions) Tensor {
 	return result1(&c)
 }
 
-// Trapz calls aten::trapz.dx.
+// Trapz is Trapezoid under NumPy's name.
 //
 //	trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor
 func Trapz(y Tensor, opts ...TrapzOptions) Tensor {
@@ -3889,7 +3992,7 @@ func Trapz(y Tensor, opts ...TrapzOptions) Tensor {
 	return result1(&c)
 }
 
-// TrapzX calls aten::trapz.x.
+// TrapzX is TrapezoidX under NumPy's name.
 //
 //	trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
 func TrapzX(y, x Tensor, opts ...TrapzXOptions) Tensor {
@@ -3905,7 +4008,8 @@ func TrapzX(y, x Tensor, opts ...TrapzXOptions) Tensor {
 	return result1(&c)
 }
 
-// TripletMarginLoss calls aten::triplet_margin_loss.
+// TripletMarginLoss is max(0, d(anchor, positive) - d(anchor, negative) + Margin) with the P-norm
+// distance d.
 //
 //	triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor
 func TripletMarginLoss(anchor, positive, negative Tensor, opts ...TripletMarginLossOptions) Tensor {
@@ -3927,7 +4031,8 @@ func TripletMarginLoss(anchor, positive, negative Tensor, opts ...TripletMarginL
 	return result1(&c)
 }
 
-// UnflattenDenseTensors calls aten::unflatten_dense_tensors.
+// UnflattenDenseTensors cuts a vector into views in the shapes of the tensors: the inverse of
+// FlattenDenseTensors.
 //
 //	unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]
 func UnflattenDenseTensors(flat Tensor, tensors ...Tensor) []Tensor {
@@ -3938,7 +4043,8 @@ func UnflattenDenseTensors(flat Tensor, tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// UniqueConsecutive calls aten::unique_consecutive.
+// UniqueConsecutive drops each element equal to the one before it (or, with Dim, each slice); if
+// asked for, it also returns where each element of x went and how often each occurred in a row.
 //
 //	unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)
 func UniqueConsecutive(x Tensor, opts ...UniqueConsecutiveOptions) (values, inverse, counts Tensor) {
@@ -3955,7 +4061,9 @@ func UniqueConsecutive(x Tensor, opts ...UniqueConsecutiveOptions) (values, inve
 	return result3(&c)
 }
 
-// UniqueConsecutiveDim calls aten::unique_consecutive.
+// UniqueConsecutiveDim drops each element equal to the one before it (or, with dim, each slice);
+// if asked for, it also returns where each element of x went and how often each occurred in a
+// row.
 //
 //	unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)
 func UniqueConsecutiveDim(x Tensor, dim int, opts ...UniqueConsecutiveDimOptions) (values, inverse, counts Tensor) {
@@ -3972,7 +4080,8 @@ func UniqueConsecutiveDim(x Tensor, dim int, opts ...UniqueConsecutiveDimOptions
 	return result3(&c)
 }
 
-// UniqueDim calls aten::unique_dim.
+// UniqueDim returns the different slices along dim, sorted; if asked for, also where each slice
+// of x went and how often each occurs.
 //
 //	unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
 func UniqueDim(x Tensor, dim int, opts ...UniqueDimOptions) (values, inverse, counts Tensor) {
@@ -3990,7 +4099,8 @@ func UniqueDim(x Tensor, dim int, opts ...UniqueDimOptions) (values, inverse, co
 	return result3(&c)
 }
 
-// UniqueDimConsecutive calls aten::unique_dim_consecutive.
+// UniqueDimConsecutive drops each slice along dim that equals the one before it; if asked for, it
+// also returns where each slice of x went and how often each occurred in a row.
 //
 //	unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
 func UniqueDimConsecutive(x Tensor, dim int, opts ...UniqueDimConsecutiveOptions) (values, inverse, counts Tensor) {
@@ -4025,7 +4135,7 @@ func UpsampleBicubic2d(x Tensor, outputSize []int, alignCorners bool, opts ...Up
 	return result1(&c)
 }
 
-// UpsampleBicubic2dVec resizes [N, C, H, W] to outputSize by bicubic interpolation.
+// UpsampleBicubic2dVec is UpsampleBicubic2d with a size or factors of scale.
 //
 //	upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
 func UpsampleBicubic2dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
@@ -4056,7 +4166,7 @@ func UpsampleBilinear2d(x Tensor, outputSize []int, alignCorners bool, opts ...U
 	return result1(&c)
 }
 
-// UpsampleBilinear2dVec resizes [N, C, H, W] to outputSize by bilinear interpolation.
+// UpsampleBilinear2dVec is UpsampleBilinear2d with a size or factors of scale.
 //
 //	upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
 func UpsampleBilinear2dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
@@ -4069,7 +4179,7 @@ func UpsampleBilinear2dVec(input Tensor, outputSize []int, alignCorners bool, sc
 	return result1(&c)
 }
 
-// UpsampleLinear1d calls aten::upsample_linear1d. Optional: scales.
+// UpsampleLinear1d resizes [N, C, L] to outputSize by linear interpolation. Optional: scales.
 //
 //	upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
 func UpsampleLinear1d(x Tensor, outputSize []int, alignCorners bool, scales ...float64) Tensor {
@@ -4083,7 +4193,7 @@ func UpsampleLinear1d(x Tensor, outputSize []int, alignCorners bool, scales ...f
 	return result1(&c)
 }
 
-// UpsampleLinear1dVec calls aten::upsample_linear1d.vec.
+// UpsampleLinear1dVec is UpsampleLinear1d with a size or factors of scale.
 //
 //	upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
 func UpsampleLinear1dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
@@ -4096,7 +4206,7 @@ func UpsampleLinear1dVec(input Tensor, outputSize []int, alignCorners bool, scal
 	return result1(&c)
 }
 
-// UpsampleNearest1d calls aten::upsample_nearest1d. Optional: scales.
+// UpsampleNearest1d resizes [N, C, L] to outputSize by repeating elements. Optional: scales.
 //
 //	upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 func UpsampleNearest1d(x Tensor, outputSize []int, scales ...float64) Tensor {
@@ -4109,7 +4219,7 @@ func UpsampleNearest1d(x Tensor, outputSize []int, scales ...float64) Tensor {
 	return result1(&c)
 }
 
-// UpsampleNearest1dVec calls aten::upsample_nearest1d.vec.
+// UpsampleNearest1dVec is UpsampleNearest1d with a size or factors of scale.
 //
 //	upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
 func UpsampleNearest1dVec(input Tensor, outputSize []int, scaleFactors []float64) Tensor {
@@ -4138,7 +4248,7 @@ func UpsampleNearest2d(x Tensor, outputSize []int, opts ...UpsampleNearest2dOpti
 	return result1(&c)
 }
 
-// UpsampleNearest2dVec resizes [N, C, H, W] to outputSize by repeating pixels.
+// UpsampleNearest2dVec is UpsampleNearest2d with a size or factors of scale.
 //
 //	upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
 func UpsampleNearest2dVec(input Tensor, outputSize []int, scaleFactors []float64) Tensor {
@@ -4150,7 +4260,7 @@ func UpsampleNearest2dVec(input Tensor, outputSize []int, scaleFactors []float64
 	return result1(&c)
 }
 
-// UpsampleNearest3d calls aten::upsample_nearest3d.
+// UpsampleNearest3d resizes [N, C, D, H, W] to outputSize by repeating elements.
 //
 //	upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleNearest3d(x Tensor, outputSize []int, opts ...UpsampleNearest3dOptions) Tensor {
@@ -4168,7 +4278,7 @@ func UpsampleNearest3d(x Tensor, outputSize []int, opts ...UpsampleNearest3dOpti
 	return result1(&c)
 }
 
-// UpsampleNearest3dVec calls aten::upsample_nearest3d.vec.
+// UpsampleNearest3dVec is UpsampleNearest3d with a size or factors of scale.
 //
 //	upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
 func UpsampleNearest3dVec(input Tensor, outputSize []int, scaleFactors []float64) Tensor {
@@ -4180,7 +4290,7 @@ func UpsampleNearest3dVec(input Tensor, outputSize []int, scaleFactors []float64
 	return result1(&c)
 }
 
-// UpsampleTrilinear3d calls aten::upsample_trilinear3d.
+// UpsampleTrilinear3d resizes [N, C, D, H, W] to outputSize by trilinear interpolation.
 //
 //	upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
 func UpsampleTrilinear3d(x Tensor, outputSize []int, alignCorners bool, opts ...UpsampleTrilinear3dOptions) Tensor {
@@ -4199,7 +4309,7 @@ func UpsampleTrilinear3d(x Tensor, outputSize []int, alignCorners bool, opts ...
 	return result1(&c)
 }
 
-// UpsampleTrilinear3dVec calls aten::upsample_trilinear3d.vec.
+// UpsampleTrilinear3dVec is UpsampleTrilinear3d with a size or factors of scale.
 //
 //	upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
 func UpsampleTrilinear3dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
@@ -4212,7 +4322,8 @@ func UpsampleTrilinear3dVec(input Tensor, outputSize []int, alignCorners bool, s
 	return result1(&c)
 }
 
-// Vander calls aten::vander.
+// Vander makes the matrix of the powers of a vector: column j is x^(N-1-j), or with Increasing
+// x^j.
 //
 //	vander(Tensor x, int? N=None, bool increasing=False) -> Tensor
 func Vander(x Tensor, opts ...VanderOptions) Tensor {
@@ -4228,7 +4339,8 @@ func Vander(x Tensor, opts ...VanderOptions) Tensor {
 	return result1(&c)
 }
 
-// VarMeanAll calls aten::var_mean.
+// VarMeanAll returns the variance and the mean of all elements, the variance with n-1 as the
+// divisor unless Biased.
 //
 //	var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 func VarMeanAll(x Tensor, opts ...VarMeanAllOptions) (variance, mean Tensor) {
@@ -4243,7 +4355,8 @@ func VarMeanAll(x Tensor, opts ...VarMeanAllOptions) (variance, mean Tensor) {
 	return result2(&c)
 }
 
-// VarMean calls aten::var_mean.correction.
+// VarMean returns the variances and the means along the dimensions (by default of all elements),
+// the variances with n - Correction as the divisor.
 //
 //	var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 func VarMean(x Tensor, opts ...VarMeanOptions) (variance, mean Tensor) {
@@ -4260,7 +4373,8 @@ func VarMean(x Tensor, opts ...VarMeanOptions) (variance, mean Tensor) {
 	return result2(&c)
 }
 
-// VarMeanDim calls aten::var_mean.dim.
+// VarMeanDim returns the variances and the means along the dimensions, the variances with n-1 as
+// the divisor unless Biased.
 //
 //	var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 func VarMeanDim(x Tensor, dim []int, opts ...VarMeanDimOptions) (variance, mean Tensor) {
@@ -4366,7 +4480,8 @@ func Where(condition, x, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// XLogYScalarTensor calls aten::xlogy.Scalar_Self.
+// XLogYScalarTensor returns x * log(other) for one number x; if x is 0, it is 0 where other is
+// not NaN.
 //
 //	xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
 func XLogYScalarTensor(x Scalar, other Tensor) Tensor {

@@ -363,8 +363,8 @@ func (x Tensor) BAddBMMInPlace(batch1, batch2 Tensor, opts ...BAddBMMOptions) Te
 	return x
 }
 
-// BernoulliTensorInPlace calls aten::bernoulli_.Tensor. It overwrites x and returns it. Optional:
-// generator.
+// BernoulliTensorInPlace draws 0 or 1 with the probabilities in p into x and returns it.
+// Optional: generator.
 //
 //	bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor {
@@ -525,7 +525,8 @@ func (x Tensor) BitwiseXorInPlace(other Tensor) Tensor {
 	return x
 }
 
-// CauchyInPlace calls aten::cauchy_. It overwrites x and returns it. Optional: generator.
+// CauchyInPlace draws numbers from the Cauchy distribution into x, which is floating-point, and
+// returns it. Optional: generator.
 //
 //	cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Tensor {
@@ -1020,7 +1021,8 @@ func (x Tensor) FillTensorInPlace(value Tensor) Tensor {
 	return x
 }
 
-// FillDiagonalInPlace calls aten::fill_diagonal_. It overwrites x and returns it.
+// FillDiagonalInPlace sets the diagonal of x to fillValue and returns x; with Wrap it goes on
+// after the last row of a tall matrix.
 //
 //	fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)
 func (x Tensor) FillDiagonalInPlace(fillValue Scalar, opts ...FillDiagonalOptions) Tensor {
@@ -1178,7 +1180,8 @@ func (x Tensor) GeInPlace(other Tensor) Tensor {
 	return x
 }
 
-// GeometricInPlace calls aten::geometric_. It overwrites x and returns it. Optional: generator.
+// GeometricInPlace draws numbers from the geometric distribution into x and returns it: how many
+// trials it takes until one of probability p succeeds, at least 1. Optional: generator.
 //
 //	geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) GeometricInPlace(p float64, generator ...*Generator) Tensor {
@@ -1599,7 +1602,8 @@ func (x Tensor) LogInPlace() Tensor {
 	return x
 }
 
-// LogNormalInPlace calls aten::log_normal_. It overwrites x and returns it. Optional: generator.
+// LogNormalInPlace draws numbers into x, which is floating-point, whose logarithms are normally
+// distributed with this mean and standard deviation, and returns it. Optional: generator.
 //
 //	log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Tensor {
@@ -1991,8 +1995,8 @@ func (x Tensor) RandomInPlace(generator ...*Generator) Tensor {
 	return x
 }
 
-// RandomRangeInPlace calls aten::random_.from. It overwrites x and returns it. Optional:
-// generator.
+// RandomRangeInPlace draws integers from from up to, not including, to into x and returns it; nil
+// goes to the end of what the dtype holds. Optional: generator.
 //
 //	random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) Tensor {
@@ -2007,7 +2011,8 @@ func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) T
 	return x
 }
 
-// RandomToInPlace calls aten::random_.to. It overwrites x and returns it. Optional: generator.
+// RandomToInPlace draws integers from 0 up to, not including, to into x and returns it. Optional:
+// generator.
 //
 //	random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 func (x Tensor) RandomToInPlace(to int, generator ...*Generator) Tensor {
@@ -2096,7 +2101,8 @@ func (x Tensor) ResizeInPlace(size []int, memoryFormat ...MemoryFormat) Tensor {
 	return x
 }
 
-// ResizeAsInPlace calls aten::resize_as_. It overwrites x and returns it. Optional: memoryFormat.
+// ResizeAsInPlace changes the size of x to that of theTemplate and returns x; new elements are
+// not set. Optional: memoryFormat.
 //
 //	resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 func (x Tensor) ResizeAsInPlace(theTemplate Tensor, memoryFormat ...MemoryFormat) Tensor {
@@ -2236,7 +2242,7 @@ func (x Tensor) ScatterReduceInPlace(dim int, index, src Tensor, reduce string, 
 	return x
 }
 
-// SetInPlace calls aten::set_. It overwrites x and returns it.
+// SetInPlace empties x: it has no elements and no storage of its own afterwards.
 //
 //	set_(Tensor(a!) self) -> Tensor(a!)
 func (x Tensor) SetInPlace() Tensor {
@@ -2247,7 +2253,8 @@ func (x Tensor) SetInPlace() Tensor {
 	return x
 }
 
-// SetTensorInPlace calls aten::set_.source_Tensor. It overwrites x and returns it.
+// SetTensorInPlace makes x show the data of source, in its shape: both share one storage
+// afterwards.
 //
 //	set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)
 func (x Tensor) SetTensorInPlace(source Tensor) Tensor {
@@ -2259,8 +2266,8 @@ func (x Tensor) SetTensorInPlace(source Tensor) Tensor {
 	return x
 }
 
-// SetTensorOffsetInPlace calls aten::set_.source_Tensor_storage_offset. It overwrites x and
-// returns it. Optional: stride.
+// SetTensorOffsetInPlace makes x show the storage of source with these sizes and strides, from an
+// offset on. Optional: stride.
 //
 //	set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)
 func (x Tensor) SetTensorOffsetInPlace(source Tensor, storageOffset int, size []int, stride ...int) Tensor {

@@ -19,7 +19,8 @@ func LinalgCholesky(x Tensor, opts ...LinalgCholeskyOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgCholeskyEx calls aten::linalg_cholesky_ex.
+// LinalgCholeskyEx is LinalgCholesky that does not fail: info is 0 for each matrix that is
+// positive-definite, else the order of the first minor that is not.
 //
 //	linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
 func LinalgCholeskyEx(x Tensor, opts ...LinalgCholeskyExOptions) (l, info Tensor) {
@@ -35,7 +36,8 @@ func LinalgCholeskyEx(x Tensor, opts ...LinalgCholeskyExOptions) (l, info Tensor
 	return result2(&c)
 }
 
-// LinalgCond calls aten::linalg_cond. Optional: p.
+// LinalgCond returns the condition number of matrices in the p-norm: nil is the 2-norm, the
+// largest singular value over the smallest. Optional: p.
 //
 //	linalg_cond(Tensor self, Scalar? p=None) -> Tensor
 func LinalgCond(x Tensor, p ...Scalar) Tensor {
@@ -47,7 +49,7 @@ func LinalgCond(x Tensor, p ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// LinalgCondStr calls aten::linalg_cond.p_str.
+// LinalgCondStr returns the condition number of square matrices in the norm "fro" or "nuc".
 //
 //	linalg_cond.p_str(Tensor self, str p) -> Tensor
 func LinalgCondStr(x Tensor, p string) Tensor {
@@ -58,7 +60,7 @@ func LinalgCondStr(x Tensor, p string) Tensor {
 	return result1(&c)
 }
 
-// LinalgCross calls aten::linalg_cross.
+// LinalgCross returns the cross product of vectors of 3 along Dim; the shapes are broadcast.
 //
 //	linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 func LinalgCross(x, other Tensor, opts ...LinalgCrossOptions) Tensor {
@@ -84,7 +86,7 @@ func LinalgDet(a Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgDiagonal calls aten::linalg_diagonal.
+// LinalgDiagonal returns the diagonals of matrices, as a view with them as the last dimension.
 //
 //	linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
 func LinalgDiagonal(a Tensor, opts ...LinalgDiagonalOptions) Tensor {
@@ -125,7 +127,7 @@ func LinalgEigh(x Tensor, uplo ...string) (eigenvalues, eigenvectors Tensor) {
 	return result2(&c)
 }
 
-// LinalgEigvals calls aten::linalg_eigvals.
+// LinalgEigvals returns the eigenvalues of square matrices, complex and in no order.
 //
 //	linalg_eigvals(Tensor self) -> Tensor
 func LinalgEigvals(x Tensor) Tensor {
@@ -136,7 +138,8 @@ func LinalgEigvals(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgEigvalsh calls aten::linalg_eigvalsh. Optional: uplo (default "L").
+// LinalgEigvalsh returns the eigenvalues, ascending, of symmetric or Hermitian matrices, of which
+// the triangle uplo, "L" or "U", is read. Optional: uplo (default "L").
 //
 //	linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
 func LinalgEigvalsh(x Tensor, uplo ...string) Tensor {
@@ -149,7 +152,8 @@ func LinalgEigvalsh(x Tensor, uplo ...string) Tensor {
 	return result1(&c)
 }
 
-// LinalgHouseholderProduct calls aten::linalg_householder_product.
+// LinalgHouseholderProduct returns the first columns of the product of the reflectors that lie in
+// the columns of input below the diagonal, with their factors tau.
 //
 //	linalg_householder_product(Tensor input, Tensor tau) -> Tensor
 func LinalgHouseholderProduct(input, tau Tensor) Tensor {
@@ -170,7 +174,7 @@ func LinalgInv(a Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgInvEx calls aten::linalg_inv_ex.
+// LinalgInvEx is LinalgInv that does not fail: info is 0 for each matrix that has an inverse.
 //
 //	linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 func LinalgInvEx(a Tensor, opts ...LinalgInvExOptions) (inverse, info Tensor) {
@@ -185,7 +189,8 @@ func LinalgInvEx(a Tensor, opts ...LinalgInvExOptions) (inverse, info Tensor) {
 	return result2(&c)
 }
 
-// LinalgLDLFactor calls aten::linalg_ldl_factor.
+// LinalgLDLFactor factors symmetric or Hermitian matrices into L·D·Lᵀ in LAPACK's compact
+// form, which LinalgLDLSolve takes.
 //
 //	linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)
 func LinalgLDLFactor(x Tensor, opts ...LinalgLDLFactorOptions) (ld, pivots Tensor) {
@@ -200,7 +205,8 @@ func LinalgLDLFactor(x Tensor, opts ...LinalgLDLFactorOptions) (ld, pivots Tenso
 	return result2(&c)
 }
 
-// LinalgLDLFactorEx calls aten::linalg_ldl_factor_ex.
+// LinalgLDLFactorEx is LinalgLDLFactor that does not fail: info is 0 for each matrix that could
+// be factored.
 //
 //	linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)
 func LinalgLDLFactorEx(x Tensor, opts ...LinalgLDLFactorExOptions) (ld, pivots, info Tensor) {
@@ -216,7 +222,7 @@ func LinalgLDLFactorEx(x Tensor, opts ...LinalgLDLFactorExOptions) (ld, pivots, 
 	return result3(&c)
 }
 
-// LinalgLDLSolve calls aten::linalg_ldl_solve.
+// LinalgLDLSolve returns y with A·y = b, from the factors of A that LinalgLDLFactor returns.
 //
 //	linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor
 func LinalgLDLSolve(ld, pivots, b Tensor, opts ...LinalgLDLSolveOptions) Tensor {
@@ -252,7 +258,8 @@ func LinalgLstsq(x, b Tensor, opts ...LinalgLstsqOptions) (solution, residuals, 
 	return result4(&c)
 }
 
-// LinalgLU calls aten::linalg_lu.
+// LinalgLU factors matrices into a permutation p, a lower triangular l with ones on its diagonal
+// and an upper triangular u: a = p·l·u.
 //
 //	linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
 func LinalgLU(a Tensor, opts ...LinalgLUOptions) (p, l, u Tensor) {
@@ -267,7 +274,8 @@ func LinalgLU(a Tensor, opts ...LinalgLUOptions) (p, l, u Tensor) {
 	return result3(&c)
 }
 
-// LinalgLUFactor calls aten::linalg_lu_factor.
+// LinalgLUFactor factors matrices into L and U, stored in one matrix, and the exchanges of rows,
+// which LinalgLUSolve takes; it fails if one is singular.
 //
 //	linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
 func LinalgLUFactor(a Tensor, opts ...LinalgLUFactorOptions) (lu, pivots Tensor) {
@@ -282,7 +290,8 @@ func LinalgLUFactor(a Tensor, opts ...LinalgLUFactorOptions) (lu, pivots Tensor)
 	return result2(&c)
 }
 
-// LinalgLUFactorEx calls aten::linalg_lu_factor_ex.
+// LinalgLUFactorEx is LinalgLUFactor that does not fail: info is 0 for each matrix that is not
+// singular.
 //
 //	linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
 func LinalgLUFactorEx(a Tensor, opts ...LinalgLUFactorExOptions) (lu, pivots, info Tensor) {
@@ -298,7 +307,7 @@ func LinalgLUFactorEx(a Tensor, opts ...LinalgLUFactorExOptions) (lu, pivots, in
 	return result3(&c)
 }
 
-// LinalgLUSolve calls aten::linalg_lu_solve.
+// LinalgLUSolve returns y with A·y = b, from the factors of A that LinalgLUFactor returns.
 //
 //	linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 func LinalgLUSolve(lu, pivots, b Tensor, opts ...LinalgLUSolveOptions) Tensor {
@@ -316,7 +325,7 @@ func LinalgLUSolve(lu, pivots, b Tensor, opts ...LinalgLUSolveOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgMatMul calls aten::linalg_matmul.
+// LinalgMatMul is MatMul.
 //
 //	linalg_matmul(Tensor self, Tensor other) -> Tensor
 func LinalgMatMul(x, other Tensor) Tensor {
@@ -327,7 +336,7 @@ func LinalgMatMul(x, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgMatrixExp calls aten::linalg_matrix_exp.
+// LinalgMatrixExp returns the exponential of square matrices, I + A + A²/2! + ….
 //
 //	linalg_matrix_exp(Tensor self) -> Tensor
 func LinalgMatrixExp(x Tensor) Tensor {
@@ -337,7 +346,7 @@ func LinalgMatrixExp(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// LinalgMatrixNorm calls aten::linalg_matrix_norm.
+// LinalgMatrixNorm returns the norm of matrices: ord 1, 2, ∞ or their negatives.
 //
 //	linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func LinalgMatrixNorm(x Tensor, ord Scalar, opts ...LinalgMatrixNormOptions) Tensor {
@@ -355,7 +364,8 @@ func LinalgMatrixNorm(x Tensor, ord Scalar, opts ...LinalgMatrixNormOptions) Ten
 	return result1(&c)
 }
 
-// LinalgMatrixNormStr calls aten::linalg_matrix_norm.str_ord.
+// LinalgMatrixNormStr returns the norm of matrices: Ord "fro", the root of the sum of squares, or
+// "nuc", the sum of the singular values.
 //
 //	linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func LinalgMatrixNormStr(x Tensor, opts ...LinalgMatrixNormStrOptions) Tensor {
@@ -373,7 +383,8 @@ func LinalgMatrixNormStr(x Tensor, opts ...LinalgMatrixNormStrOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgMatrixPower calls aten::linalg_matrix_power.
+// LinalgMatrixPower returns the n-th power of square matrices; a negative one is that of the
+// inverse.
 //
 //	linalg_matrix_power(Tensor self, int n) -> Tensor
 func LinalgMatrixPower(x Tensor, n int) Tensor {
@@ -455,7 +466,8 @@ func LinalgMatrixRankTolTensor(input, tol Tensor, opts ...LinalgMatrixRankTolOpt
 	return result1(&c)
 }
 
-// LinalgMultiDot calls aten::linalg_multi_dot.
+// LinalgMultiDot returns the product of matrices, multiplied in the order that costs least; the
+// first and the last may be vectors.
 //
 //	linalg_multi_dot(Tensor[] tensors) -> Tensor
 func LinalgMultiDot(tensors ...Tensor) Tensor {
@@ -483,7 +495,8 @@ func LinalgNorm(x Tensor, opts ...LinalgNormOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgNormStr returns the norm of vectors or matrices; by default the 2-norm of all elements.
+// LinalgNormStr returns the norm of matrices: ord "fro", the root of the sum of squares, or
+// "nuc", the sum of the singular values.
 //
 //	linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func LinalgNormStr(x Tensor, ord string, opts ...LinalgNormStrOptions) Tensor {
@@ -584,7 +597,8 @@ func LinalgQR(a Tensor, mode ...string) (q, r Tensor) {
 	return result2(&c)
 }
 
-// LinalgSLogDet calls aten::linalg_slogdet.
+// LinalgSLogDet returns the sign of the determinant of square matrices and the logarithm of its
+// absolute value: 0 and -∞ where it is 0.
 //
 //	linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
 func LinalgSLogDet(a Tensor) (sign, logabsdet Tensor) {
@@ -610,7 +624,8 @@ func LinalgSolve(a, b Tensor, opts ...LinalgSolveOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgSolveEx calls aten::linalg_solve_ex.
+// LinalgSolveEx is LinalgSolve that does not fail: info is 0 for each matrix that is not
+// singular.
 //
 //	linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
 func LinalgSolveEx(a, b Tensor, opts ...LinalgSolveExOptions) (result, info Tensor) {
@@ -627,7 +642,8 @@ func LinalgSolveEx(a, b Tensor, opts ...LinalgSolveExOptions) (result, info Tens
 	return result2(&c)
 }
 
-// LinalgSolveTriangular calls aten::linalg_solve_triangular.
+// LinalgSolveTriangular returns y with x·y = b for triangular x, of which the triangle that
+// upper tells is read.
 //
 //	linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
 func LinalgSolveTriangular(x, b Tensor, upper bool, opts ...LinalgSolveTriangularOptions) Tensor {
@@ -676,7 +692,8 @@ func LinalgSVDVals(a Tensor, opts ...LinalgSVDValsOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgTensorInv calls aten::linalg_tensorinv. Optional: ind (default 2).
+// LinalgTensorInv returns the inverse of x, seen as a matrix of the first ind dimensions by the
+// others, whose sizes have equal products. Optional: ind (default 2).
 //
 //	linalg_tensorinv(Tensor self, int ind=2) -> Tensor
 func LinalgTensorInv(x Tensor, ind ...int) Tensor {
@@ -688,7 +705,8 @@ func LinalgTensorInv(x Tensor, ind ...int) Tensor {
 	return result1(&c)
 }
 
-// LinalgTensorSolve calls aten::linalg_tensorsolve. Optional: dims.
+// LinalgTensorSolve returns y with tensordot(x, y) = other, over the last dimensions of x.
+// Optional: dims.
 //
 //	linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
 func LinalgTensorSolve(x, other Tensor, dims ...int) Tensor {
@@ -700,7 +718,7 @@ func LinalgTensorSolve(x, other Tensor, dims ...int) Tensor {
 	return result1(&c)
 }
 
-// LinalgVander calls aten::linalg_vander.
+// LinalgVander makes matrices of the powers of vectors: column j is x^j, for N columns.
 //
 //	linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor
 func LinalgVander(x Tensor, opts ...LinalgVanderOptions) Tensor {
@@ -715,7 +733,8 @@ func LinalgVander(x Tensor, opts ...LinalgVanderOptions) Tensor {
 	return result1(&c)
 }
 
-// LinalgVecDot calls aten::linalg_vecdot.
+// LinalgVecDot returns the inner products of vectors along Dim, of which the first is conjugated;
+// the shapes are broadcast.
 //
 //	linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
 func LinalgVecDot(x, y Tensor, opts ...LinalgVecDotOptions) Tensor {

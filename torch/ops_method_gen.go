@@ -32,7 +32,7 @@ func (x Tensor) Abs() Tensor {
 	return result1(&c)
 }
 
-// Absolute calls aten::absolute.
+// Absolute is Abs under a longer name.
 //
 //	absolute(Tensor self) -> Tensor
 func (x Tensor) Absolute() Tensor {
@@ -42,7 +42,8 @@ func (x Tensor) Absolute() Tensor {
 	return result1(&c)
 }
 
-// Acos calls aten::acos.
+// Acos returns the inverse cosine of each element, in radians between 0 and π; NaN outside [-1,
+// 1]. Integers become floating-point.
 //
 //	acos(Tensor self) -> Tensor
 func (x Tensor) Acos() Tensor {
@@ -52,7 +53,8 @@ func (x Tensor) Acos() Tensor {
 	return result1(&c)
 }
 
-// Acosh calls aten::acosh.
+// Acosh returns the inverse hyperbolic cosine of each element; NaN below 1. Integers become
+// floating-point.
 //
 //	acosh(Tensor self) -> Tensor
 func (x Tensor) Acosh() Tensor {
@@ -96,7 +98,8 @@ func (x Tensor) Add(other Tensor, opts ...AddOptions) Tensor {
 	return result1(&c)
 }
 
-// AddBMM calls aten::addbmm.
+// AddBMM returns Beta*x + Alpha*sum(batch1·batch2): the products of a batch of matrices, [b, n,
+// k]·[b, k, m], added up to one [n, m].
 //
 //	addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func (x Tensor) AddBMM(batch1, batch2 Tensor, opts ...AddBMMOptions) Tensor {
@@ -184,7 +187,8 @@ func (x Tensor) AddMV(mat, vec Tensor, opts ...AddMVOptions) Tensor {
 	return result1(&c)
 }
 
-// AddR calls aten::addr.
+// AddR returns Beta*x + Alpha*(vec1⊗vec2), the outer product of vectors of n and m elements
+// added to [n, m].
 //
 //	addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 func (x Tensor) AddR(vec1, vec2 Tensor, opts ...AddROptions) Tensor {
@@ -202,7 +206,7 @@ func (x Tensor) AddR(vec1, vec2 Tensor, opts ...AddROptions) Tensor {
 	return result1(&c)
 }
 
-// Adjoint calls aten::adjoint.
+// Adjoint swaps the last two dimensions and conjugates; the result is a view.
 //
 //	adjoint(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Adjoint() Tensor {
@@ -212,7 +216,8 @@ func (x Tensor) Adjoint() Tensor {
 	return result1(&c)
 }
 
-// AlignAs calls aten::align_as.
+// AlignAs moves the dimensions of x to the order of their names in other. It fails where a
+// dimension has no name, as those of tensors made here.
 //
 //	align_as(Tensor self, Tensor other) -> Tensor
 func (x Tensor) AlignAs(other Tensor) Tensor {
@@ -379,7 +384,8 @@ func (x Tensor) AMinMaxDim(dim int, opts ...AMinMaxDimOptions) (minimum, maximum
 	return result2(&c)
 }
 
-// Angle calls aten::angle.
+// Angle returns the angle of each complex element in radians; of real ones 0, or π where they
+// are negative, and NaN stays NaN.
 //
 //	angle(Tensor self) -> Tensor
 func (x Tensor) Angle() Tensor {
@@ -431,7 +437,7 @@ func (x Tensor) AnyDims(dim []int, opts ...AnyDimOptions) Tensor {
 	return result1(&c)
 }
 
-// Arccos calls aten::arccos.
+// Arccos is Acos under NumPy's name.
 //
 //	arccos(Tensor self) -> Tensor
 func (x Tensor) Arccos() Tensor {
@@ -441,7 +447,7 @@ func (x Tensor) Arccos() Tensor {
 	return result1(&c)
 }
 
-// Arccosh calls aten::arccosh.
+// Arccosh is Acosh under NumPy's name.
 //
 //	arccosh(Tensor self) -> Tensor
 func (x Tensor) Arccosh() Tensor {
@@ -451,7 +457,7 @@ func (x Tensor) Arccosh() Tensor {
 	return result1(&c)
 }
 
-// Arcsin calls aten::arcsin.
+// Arcsin is Asin under NumPy's name.
 //
 //	arcsin(Tensor self) -> Tensor
 func (x Tensor) Arcsin() Tensor {
@@ -461,7 +467,7 @@ func (x Tensor) Arcsin() Tensor {
 	return result1(&c)
 }
 
-// Arcsinh calls aten::arcsinh.
+// Arcsinh is Asinh under NumPy's name.
 //
 //	arcsinh(Tensor self) -> Tensor
 func (x Tensor) Arcsinh() Tensor {
@@ -471,7 +477,7 @@ func (x Tensor) Arcsinh() Tensor {
 	return result1(&c)
 }
 
-// Arctan calls aten::arctan.
+// Arctan is Atan under NumPy's name.
 //
 //	arctan(Tensor self) -> Tensor
 func (x Tensor) Arctan() Tensor {
@@ -481,7 +487,7 @@ func (x Tensor) Arctan() Tensor {
 	return result1(&c)
 }
 
-// Arctan2 calls aten::arctan2.
+// Arctan2 is Atan2 under NumPy's name.
 //
 //	arctan2(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Arctan2(other Tensor) Tensor {
@@ -492,7 +498,7 @@ func (x Tensor) Arctan2(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Arctanh calls aten::arctanh.
+// Arctanh is Atanh under NumPy's name.
 //
 //	arctanh(Tensor self) -> Tensor
 func (x Tensor) Arctanh() Tensor {
@@ -582,7 +588,7 @@ func (x Tensor) ArgSort(opts ...ArgSortOptions) Tensor {
 	return result1(&c)
 }
 
-// ArgSortStable returns the indices that sort x along a dimension.
+// ArgSortStable is ArgSort that keeps equal elements in their order.
 //
 //	argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
 func (x Tensor) ArgSortStable(opts ...ArgSortOptions) Tensor {
@@ -599,7 +605,8 @@ func (x Tensor) ArgSortStable(opts ...ArgSortOptions) Tensor {
 	return result1(&c)
 }
 
-// ArgWhere calls aten::argwhere.
+// ArgWhere returns the indices of the elements that are not zero, one row per element; it is
+// Nonzero under NumPy's name.
 //
 //	argwhere(Tensor self) -> Tensor
 func (x Tensor) ArgWhere() Tensor {
@@ -624,7 +631,8 @@ func (x Tensor) AsStrided(size, stride []int, storageOffset ...int) Tensor {
 	return result1(&c)
 }
 
-// AsStridedScatter calls aten::as_strided_scatter. Optional: storageOffset.
+// AsStridedScatter returns a copy of x in which src lies at the elements that AsStrided with
+// these sizes and strides would show. Optional: storageOffset.
 //
 //	as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 func (x Tensor) AsStridedScatter(src Tensor, size, stride []int, storageOffset ...int) Tensor {
@@ -639,7 +647,8 @@ func (x Tensor) AsStridedScatter(src Tensor, size, stride []int, storageOffset .
 	return result1(&c)
 }
 
-// Asin calls aten::asin.
+// Asin returns the inverse sine of each element, in radians between -π/2 and π/2; NaN outside
+// [-1, 1]. Integers become floating-point.
 //
 //	asin(Tensor self) -> Tensor
 func (x Tensor) Asin() Tensor {
@@ -649,7 +658,7 @@ func (x Tensor) Asin() Tensor {
 	return result1(&c)
 }
 
-// Asinh calls aten::asinh.
+// Asinh returns the inverse hyperbolic sine of each element. Integers become floating-point.
 //
 //	asinh(Tensor self) -> Tensor
 func (x Tensor) Asinh() Tensor {
@@ -659,7 +668,8 @@ func (x Tensor) Asinh() Tensor {
 	return result1(&c)
 }
 
-// Atan calls aten::atan.
+// Atan returns the inverse tangent of each element, in radians between -π/2 and π/2. Integers
+// become floating-point.
 //
 //	atan(Tensor self) -> Tensor
 func (x Tensor) Atan() Tensor {
@@ -680,7 +690,8 @@ func (x Tensor) Atan2(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Atanh calls aten::atanh.
+// Atanh returns the inverse hyperbolic tangent of each element: infinite at -1 and 1, NaN
+// outside. Integers become floating-point.
 //
 //	atanh(Tensor self) -> Tensor
 func (x Tensor) Atanh() Tensor {
@@ -749,7 +760,7 @@ func (x Tensor) BinCount(opts ...BinCountOptions) Tensor {
 	return result1(&c)
 }
 
-// BitwiseAndScalar calls aten::bitwise_and.Scalar.
+// BitwiseAndScalar combines integers or bools bit by bit with one number, with and.
 //
 //	bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) BitwiseAndScalar(other Scalar) Tensor {
@@ -760,7 +771,8 @@ func (x Tensor) BitwiseAndScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// BitwiseAnd calls aten::bitwise_and.Tensor.
+// BitwiseAnd combines integers or bools bit by bit with and; the shapes are broadcast and the
+// dtypes promoted.
 //
 //	bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) BitwiseAnd(other Tensor) Tensor {
@@ -771,7 +783,8 @@ func (x Tensor) BitwiseAnd(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseLeftShift calls aten::bitwise_left_shift.Tensor.
+// BitwiseLeftShift returns x * 2^other for integers: it shifts the bits to the left; the shapes
+// are broadcast.
 //
 //	bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) BitwiseLeftShift(other Tensor) Tensor {
@@ -782,7 +795,7 @@ func (x Tensor) BitwiseLeftShift(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseLeftShiftScalar calls aten::bitwise_left_shift.Tensor_Scalar.
+// BitwiseLeftShiftScalar shifts the bits of integers to the left by one number of places.
 //
 //	bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) BitwiseLeftShiftScalar(other Scalar) Tensor {
@@ -793,7 +806,7 @@ func (x Tensor) BitwiseLeftShiftScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// BitwiseNot calls aten::bitwise_not.
+// BitwiseNot inverts the bits of integers; for bools it is the logical not.
 //
 //	bitwise_not(Tensor self) -> Tensor
 func (x Tensor) BitwiseNot() Tensor {
@@ -803,7 +816,7 @@ func (x Tensor) BitwiseNot() Tensor {
 	return result1(&c)
 }
 
-// BitwiseOrScalar calls aten::bitwise_or.Scalar.
+// BitwiseOrScalar combines integers or bools bit by bit with one number, with or.
 //
 //	bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) BitwiseOrScalar(other Scalar) Tensor {
@@ -814,7 +827,8 @@ func (x Tensor) BitwiseOrScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// BitwiseOr calls aten::bitwise_or.Tensor.
+// BitwiseOr combines integers or bools bit by bit with or; the shapes are broadcast and the
+// dtypes promoted.
 //
 //	bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) BitwiseOr(other Tensor) Tensor {
@@ -825,7 +839,8 @@ func (x Tensor) BitwiseOr(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseRightShift calls aten::bitwise_right_shift.Tensor.
+// BitwiseRightShift shifts the bits of integers to the right; negative numbers stay negative. The
+// shapes are broadcast.
 //
 //	bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) BitwiseRightShift(other Tensor) Tensor {
@@ -836,7 +851,8 @@ func (x Tensor) BitwiseRightShift(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// BitwiseRightShiftScalar calls aten::bitwise_right_shift.Tensor_Scalar.
+// BitwiseRightShiftScalar shifts the bits of integers to the right by one number of places;
+// negative numbers stay negative.
 //
 //	bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) BitwiseRightShiftScalar(other Scalar) Tensor {
@@ -847,7 +863,7 @@ func (x Tensor) BitwiseRightShiftScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// BitwiseXorScalar calls aten::bitwise_xor.Scalar.
+// BitwiseXorScalar combines integers or bools bit by bit with one number, with exclusive or.
 //
 //	bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) BitwiseXorScalar(other Scalar) Tensor {
@@ -858,7 +874,8 @@ func (x Tensor) BitwiseXorScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// BitwiseXor calls aten::bitwise_xor.Tensor.
+// BitwiseXor combines integers or bools bit by bit with exclusive or; the shapes are broadcast
+// and the dtypes promoted.
 //
 //	bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) BitwiseXor(other Tensor) Tensor {
@@ -891,7 +908,8 @@ func (x Tensor) BroadcastTo(size ...int) Tensor {
 	return result1(&c)
 }
 
-// CColIndices calls aten::ccol_indices.
+// CColIndices returns where each column begins among the values of a matrix in CSC or BSC layout,
+// and at last their number.
 //
 //	ccol_indices(Tensor(a) self) -> Tensor(a)
 func (x Tensor) CColIndices() Tensor {
@@ -911,7 +929,7 @@ func (x Tensor) Ceil() Tensor {
 	return result1(&c)
 }
 
-// CHalf calls aten::chalf. Optional: memoryFormat.
+// CHalf returns x as complex numbers of two float16. Optional: memoryFormat.
 //
 //	chalf(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 func (x Tensor) CHalf(memoryFormat ...MemoryFormat) Tensor {
@@ -923,7 +941,8 @@ func (x Tensor) CHalf(memoryFormat ...MemoryFormat) Tensor {
 	return result1(&c)
 }
 
-// Cholesky calls aten::cholesky.
+// Cholesky returns L with x = L·Lᴴ for positive-definite x, or with Upper U with x = Uᴴ·U;
+// it fails for other matrices. Prefer LinalgCholesky.
 //
 //	cholesky(Tensor self, bool upper=False) -> Tensor
 func (x Tensor) Cholesky(opts ...CholeskyOptions) Tensor {
@@ -938,7 +957,7 @@ func (x Tensor) Cholesky(opts ...CholeskyOptions) Tensor {
 	return result1(&c)
 }
 
-// CholeskyInverse calls aten::cholesky_inverse.
+// CholeskyInverse returns the inverse of the matrix whose Cholesky factor x is.
 //
 //	cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 func (x Tensor) CholeskyInverse(opts ...CholeskyInverseOptions) Tensor {
@@ -953,7 +972,7 @@ func (x Tensor) CholeskyInverse(opts ...CholeskyInverseOptions) Tensor {
 	return result1(&c)
 }
 
-// CholeskySolve calls aten::cholesky_solve.
+// CholeskySolve returns y with A·y = x, where input2 is the Cholesky factor of A.
 //
 //	cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
 func (x Tensor) CholeskySolve(input2 Tensor, opts ...CholeskySolveOptions) Tensor {
@@ -1019,7 +1038,7 @@ func (x Tensor) ClampMax(maximum Scalar) Tensor {
 	return result1(&c)
 }
 
-// ClampMaxTensor lowers the elements above maximum to it.
+// ClampMaxTensor lowers the elements above the corresponding ones of maximum to them.
 //
 //	clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 func (x Tensor) ClampMaxTensor(maximum Tensor) Tensor {
@@ -1041,7 +1060,7 @@ func (x Tensor) ClampMin(minimum Scalar) Tensor {
 	return result1(&c)
 }
 
-// ClampMinTensor raises the elements below minimum to it.
+// ClampMinTensor raises the elements below the corresponding ones of minimum to them.
 //
 //	clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 func (x Tensor) ClampMinTensor(minimum Tensor) Tensor {
@@ -1052,7 +1071,7 @@ func (x Tensor) ClampMinTensor(minimum Tensor) Tensor {
 	return result1(&c)
 }
 
-// Clip calls aten::clip.
+// Clip is Clamp under NumPy's name.
 //
 //	clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 func (x Tensor) Clip(minimum, maximum Scalar) Tensor {
@@ -1064,7 +1083,7 @@ func (x Tensor) Clip(minimum, maximum Scalar) Tensor {
 	return result1(&c)
 }
 
-// ClipTensor calls aten::clip.Tensor.
+// ClipTensor is ClampTensor under NumPy's name.
 //
 //	clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 func (x Tensor) ClipTensor(minimum, maximum Tensor) Tensor {
@@ -1098,7 +1117,7 @@ func (x Tensor) Coalesce() Tensor {
 	return result1(&c)
 }
 
-// ColIndices calls aten::col_indices.
+// ColIndices returns the column of each value of a matrix in CSR or BSR layout.
 //
 //	col_indices(Tensor(a) self) -> Tensor(a)
 func (x Tensor) ColIndices() Tensor {
@@ -1108,7 +1127,8 @@ func (x Tensor) ColIndices() Tensor {
 	return result1(&c)
 }
 
-// Conj calls aten::conj.
+// Conj returns the complex conjugate of each element, as a view that is computed when read; x
+// itself where it is real.
 //
 //	conj(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Conj() Tensor {
@@ -1118,7 +1138,8 @@ func (x Tensor) Conj() Tensor {
 	return result1(&c)
 }
 
-// ConjPhysical calls aten::conj_physical.
+// ConjPhysical returns the complex conjugate of each element, computed at once; x itself where it
+// is real.
 //
 //	conj_physical(Tensor self) -> Tensor
 func (x Tensor) ConjPhysical() Tensor {
@@ -1141,7 +1162,8 @@ func (x Tensor) Contiguous(memoryFormat ...MemoryFormat) Tensor {
 	return result1(&c)
 }
 
-// CopysignScalar calls aten::copysign.Scalar.
+// CopysignScalar returns the absolute values of x with the sign of one number; integers become
+// floating-point.
 //
 //	copysign.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) CopysignScalar(other Scalar) Tensor {
@@ -1152,7 +1174,8 @@ func (x Tensor) CopysignScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Copysign calls aten::copysign.Tensor.
+// Copysign returns the absolute values of x with the signs of other, that of -0 included; the
+// shapes are broadcast and integers become floating-point.
 //
 //	copysign.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Copysign(other Tensor) Tensor {
@@ -1163,7 +1186,8 @@ func (x Tensor) Copysign(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// CorrCoef calls aten::corrcoef.
+// CorrCoef returns the correlation coefficients of the variables in the rows of x: [n, m] → [n,
+// n].
 //
 //	corrcoef(Tensor self) -> Tensor
 func (x Tensor) CorrCoef() Tensor {
@@ -1183,7 +1207,7 @@ func (x Tensor) Cos() Tensor {
 	return result1(&c)
 }
 
-// Cosh calls aten::cosh.
+// Cosh returns the hyperbolic cosine of each element. Integers become floating-point.
 //
 //	cosh(Tensor self) -> Tensor
 func (x Tensor) Cosh() Tensor {
@@ -1245,7 +1269,8 @@ func (x Tensor) Cross(other Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// CRowIndices calls aten::crow_indices.
+// CRowIndices returns where each row begins among the values of a matrix in CSR or BSR layout,
+// and at last their number.
 //
 //	crow_indices(Tensor(a) self) -> Tensor(a)
 func (x Tensor) CRowIndices() Tensor {
@@ -1266,7 +1291,7 @@ func (x Tensor) CumMax(dim int) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// CumMin calls aten::cummin.
+// CumMin returns the running minimum along dim and where it was found.
 //
 //	cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
 func (x Tensor) CumMin(dim int) (values, indices Tensor) {
@@ -1303,7 +1328,7 @@ func (x Tensor) CumSum(dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// Deg2Rad calls aten::deg2rad.
+// Deg2Rad turns degrees into radians. Integers become floating-point.
 //
 //	deg2rad(Tensor self) -> Tensor
 func (x Tensor) Deg2Rad() Tensor {
@@ -1313,7 +1338,7 @@ func (x Tensor) Deg2Rad() Tensor {
 	return result1(&c)
 }
 
-// DenseDim calls aten::dense_dim.
+// DenseDim returns how many dimensions of a sparse tensor are dense.
 //
 //	dense_dim(Tensor self) -> int
 func (x Tensor) DenseDim() int {
@@ -1356,8 +1381,8 @@ func (x Tensor) Diag(diagonal ...int) Tensor {
 	return result1(&c)
 }
 
-// DiagEmbed calls aten::diag_embed. Optional, in this order: offset (default 0), dim1 (default
-// -2), dim2 (default -1).
+// DiagEmbed makes matrices with the last dimension of x on their diagonal and zeros elsewhere.
+// Optional, in this order: offset (default 0), dim1 (default -2), dim2 (default -1).
 //
 //	diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 func (x Tensor) DiagEmbed(offsetDims ...int) Tensor {
@@ -1371,7 +1396,8 @@ func (x Tensor) DiagEmbed(offsetDims ...int) Tensor {
 	return result1(&c)
 }
 
-// DiagFlat calls aten::diagflat. Optional: offset (default 0).
+// DiagFlat makes a matrix with the elements of x, flattened, on its diagonal and zeros elsewhere.
+// Optional: offset (default 0).
 //
 //	diagflat(Tensor self, int offset=0) -> Tensor
 func (x Tensor) DiagFlat(offset ...int) Tensor {
@@ -1398,8 +1424,8 @@ func (x Tensor) Diagonal(offsetDims ...int) Tensor {
 	return result1(&c)
 }
 
-// DiagonalScatter calls aten::diagonal_scatter. Optional, in this order: offset (default 0), dim1
-// (default 0), dim2 (default 1).
+// DiagonalScatter returns a copy of x in which src lies on the diagonal of two dimensions.
+// Optional, in this order: offset (default 0), dim1 (default 0), dim2 (default 1).
 //
 //	diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 func (x Tensor) DiagonalScatter(src Tensor, offsetDims ...int) Tensor {
@@ -1414,7 +1440,8 @@ func (x Tensor) DiagonalScatter(src Tensor, offsetDims ...int) Tensor {
 	return result1(&c)
 }
 
-// Diff calls aten::diff.
+// Diff returns the differences of neighbours along Dim, N times over; that dimension shrinks by
+// one each time.
 //
 //	diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor
 func (x Tensor) Diff(opts ...DiffOptions) Tensor {
@@ -1432,7 +1459,8 @@ func (x Tensor) Diff(opts ...DiffOptions) Tensor {
 	return result1(&c)
 }
 
-// Digamma calls aten::digamma.
+// Digamma returns the derivative of the logarithm of the gamma function at each element. Integers
+// become floating-point.
 //
 //	digamma(Tensor self) -> Tensor
 func (x Tensor) Digamma() Tensor {
@@ -1442,7 +1470,7 @@ func (x Tensor) Digamma() Tensor {
 	return result1(&c)
 }
 
-// Dist calls aten::dist. Optional: p (default 2).
+// Dist returns the p-norm of x - other; the shapes are broadcast. Optional: p (default 2).
 //
 //	dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
 func (x Tensor) Dist(other Tensor, p ...Scalar) Tensor {
@@ -1504,7 +1532,7 @@ func (x Tensor) DivMode(other Tensor, roundingMode string) Tensor {
 	return result1(&c)
 }
 
-// DivideScalar calls aten::divide.Scalar.
+// DivideScalar is DivScalar under a longer name.
 //
 //	divide.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) DivideScalar(other Scalar) Tensor {
@@ -1515,7 +1543,7 @@ func (x Tensor) DivideScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// DivideScalarMode calls aten::divide.Scalar_mode.
+// DivideScalarMode is DivScalarMode under a longer name.
 //
 //	divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivideScalarMode(other Scalar, roundingMode string) Tensor {
@@ -1528,7 +1556,7 @@ func (x Tensor) DivideScalarMode(other Scalar, roundingMode string) Tensor {
 	return result1(&c)
 }
 
-// Divide calls aten::divide.Tensor.
+// Divide is Div under a longer name.
 //
 //	divide.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Divide(other Tensor) Tensor {
@@ -1539,7 +1567,7 @@ func (x Tensor) Divide(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// DivideMode calls aten::divide.Tensor_mode.
+// DivideMode is DivMode under a longer name.
 //
 //	divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivideMode(other Tensor, roundingMode string) Tensor {
@@ -1563,7 +1591,7 @@ func (x Tensor) Dot(tensor Tensor) Tensor {
 	return result1(&c)
 }
 
-// DSplitIndices calls aten::dsplit.array.
+// DSplitIndices splits x before these indices along dimension 2; the parts are views.
 //
 //	dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 func (x Tensor) DSplitIndices(indices ...int) []Tensor {
@@ -1574,7 +1602,8 @@ func (x Tensor) DSplitIndices(indices ...int) []Tensor {
 	return resultList(&c)
 }
 
-// DSplit calls aten::dsplit.int.
+// DSplit splits x into so many equal parts along dimension 2; the parts are views. It fails where
+// that leaves a rest.
 //
 //	dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
 func (x Tensor) DSplit(sections int) []Tensor {
@@ -1585,7 +1614,7 @@ func (x Tensor) DSplit(sections int) []Tensor {
 	return resultList(&c)
 }
 
-// EqScalar tells where x equals other: a bool tensor of the broadcast shape.
+// EqScalar tells where x equals the number other.
 //
 //	eq.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) EqScalar(other Scalar) Tensor {
@@ -1628,7 +1657,7 @@ func (x Tensor) Erf() Tensor {
 	return result1(&c)
 }
 
-// Erfc calls aten::erfc.
+// Erfc returns 1 - erf(x), exact for large x. Integers become floating-point.
 //
 //	erfc(Tensor self) -> Tensor
 func (x Tensor) Erfc() Tensor {
@@ -1638,7 +1667,8 @@ func (x Tensor) Erfc() Tensor {
 	return result1(&c)
 }
 
-// Erfinv calls aten::erfinv.
+// Erfinv returns the inverse of the error function: infinite at -1 and 1, NaN outside. Integers
+// become floating-point.
 //
 //	erfinv(Tensor self) -> Tensor
 func (x Tensor) Erfinv() Tensor {
@@ -1712,7 +1742,7 @@ func (x Tensor) Fill(value Scalar) Tensor {
 	return result1(&c)
 }
 
-// FillTensor calls aten::fill.Tensor.
+// FillTensor returns a tensor like x full of the one element of value.
 //
 //	fill.Tensor(Tensor self, Tensor value) -> Tensor
 func (x Tensor) FillTensor(value Tensor) Tensor {
@@ -1723,7 +1753,7 @@ func (x Tensor) FillTensor(value Tensor) Tensor {
 	return result1(&c)
 }
 
-// Fix calls aten::fix.
+// Fix is Trunc under NumPy's name.
 //
 //	fix(Tensor self) -> Tensor
 func (x Tensor) Fix() Tensor {
@@ -1758,7 +1788,7 @@ func (x Tensor) Flip(dims ...int) Tensor {
 	return result1(&c)
 }
 
-// FlipLR calls aten::fliplr.
+// FlipLR reverses the order of the columns, dimension 1.
 //
 //	fliplr(Tensor self) -> Tensor
 func (x Tensor) FlipLR() Tensor {
@@ -1768,7 +1798,7 @@ func (x Tensor) FlipLR() Tensor {
 	return result1(&c)
 }
 
-// FlipUD calls aten::flipud.
+// FlipUD reverses the order of the rows, dimension 0.
 //
 //	flipud(Tensor self) -> Tensor
 func (x Tensor) FlipUD() Tensor {
@@ -1778,7 +1808,7 @@ func (x Tensor) FlipUD() Tensor {
 	return result1(&c)
 }
 
-// FloatPowerScalar calls aten::float_power.Tensor_Scalar.
+// FloatPowerScalar raises each element of x to the power exponent, in float64 or complex128.
 //
 //	float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
 func (x Tensor) FloatPowerScalar(exponent Scalar) Tensor {
@@ -1789,7 +1819,8 @@ func (x Tensor) FloatPowerScalar(exponent Scalar) Tensor {
 	return result1(&c)
 }
 
-// FloatPower calls aten::float_power.Tensor_Tensor.
+// FloatPower raises each element of x to the power in exponent, in float64 or complex128; the
+// shapes are broadcast.
 //
 //	float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 func (x Tensor) FloatPower(exponent Tensor) Tensor {
@@ -1821,7 +1852,7 @@ func (x Tensor) FloorDivide(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// FloorDivideScalar returns x / other rounded down to an integer value.
+// FloorDivideScalar returns x / other rounded down to an integer value, for a number.
 //
 //	floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) FloorDivideScalar(other Scalar) Tensor {
@@ -1832,7 +1863,7 @@ func (x Tensor) FloorDivideScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// FMax calls aten::fmax.
+// FMax returns the larger of each pair of elements, and where one is NaN the other.
 //
 //	fmax(Tensor self, Tensor other) -> Tensor
 func (x Tensor) FMax(other Tensor) Tensor {
@@ -1843,7 +1874,7 @@ func (x Tensor) FMax(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// FMin calls aten::fmin.
+// FMin returns the smaller of each pair of elements, and where one is NaN the other.
 //
 //	fmin(Tensor self, Tensor other) -> Tensor
 func (x Tensor) FMin(other Tensor) Tensor {
@@ -1854,7 +1885,7 @@ func (x Tensor) FMin(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// FModScalar returns x modulo other, with the sign of x as in C.
+// FModScalar returns x modulo a number, with the sign of x as in C.
 //
 //	fmod.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) FModScalar(other Scalar) Tensor {
@@ -1886,7 +1917,8 @@ func (x Tensor) Frac() Tensor {
 	return result1(&c)
 }
 
-// Frexp calls aten::frexp.Tensor.
+// Frexp splits floating-point numbers into mantissa and exponent: x = mantissa * 2^exponent with
+// |mantissa| in [0.5, 1), or 0; the exponents are int32.
 //
 //	frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
 func (x Tensor) Frexp() (mantissa, exponent Tensor) {
@@ -1915,7 +1947,8 @@ func (x Tensor) Gather(dim int, index Tensor, opts ...GatherOptions) Tensor {
 	return result1(&c)
 }
 
-// GCD calls aten::gcd.
+// GCD returns the greatest common divisor of each pair of integers, never negative; gcd(0, 0) is
+// 0.
 //
 //	gcd(Tensor self, Tensor other) -> Tensor
 func (x Tensor) GCD(other Tensor) Tensor {
@@ -1926,7 +1959,7 @@ func (x Tensor) GCD(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// GeScalar tells where x is at least other: a bool tensor of the broadcast shape.
+// GeScalar tells where x is at least the number other.
 //
 //	ge.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) GeScalar(other Scalar) Tensor {
@@ -1948,7 +1981,8 @@ func (x Tensor) Ge(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Geqrf calls aten::geqrf.
+// Geqrf returns the QR decomposition in LAPACK's form: the reflectors below the diagonal of a, r
+// above, and their factors tau. Orgqr and Ormqr go on from there.
 //
 //	geqrf(Tensor self) -> (Tensor a, Tensor tau)
 func (x Tensor) Geqrf() (a, tau Tensor) {
@@ -1958,7 +1992,7 @@ func (x Tensor) Geqrf() (a, tau Tensor) {
 	return result2(&c)
 }
 
-// Ger calls aten::ger.
+// Ger is Outer under BLAS's name.
 //
 //	ger(Tensor self, Tensor vec2) -> Tensor
 func (x Tensor) Ger(vec2 Tensor) Tensor {
@@ -1969,7 +2003,7 @@ func (x Tensor) Ger(vec2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// GreaterScalar calls aten::greater.Scalar.
+// GreaterScalar is GtScalar under a longer name.
 //
 //	greater.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) GreaterScalar(other Scalar) Tensor {
@@ -1980,7 +2014,7 @@ func (x Tensor) GreaterScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Greater calls aten::greater.Tensor.
+// Greater is Gt under a longer name.
 //
 //	greater.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Greater(other Tensor) Tensor {
@@ -1991,7 +2025,7 @@ func (x Tensor) Greater(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// GreaterEqualScalar calls aten::greater_equal.Scalar.
+// GreaterEqualScalar is GeScalar under a longer name.
 //
 //	greater_equal.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) GreaterEqualScalar(other Scalar) Tensor {
@@ -2002,7 +2036,7 @@ func (x Tensor) GreaterEqualScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// GreaterEqual calls aten::greater_equal.Tensor.
+// GreaterEqual is Ge under a longer name.
 //
 //	greater_equal.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) GreaterEqual(other Tensor) Tensor {
@@ -2013,7 +2047,7 @@ func (x Tensor) GreaterEqual(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// GtScalar tells where x is greater than other: a bool tensor of the broadcast shape.
+// GtScalar tells where x is greater than the number other.
 //
 //	gt.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) GtScalar(other Scalar) Tensor {
@@ -2035,7 +2069,7 @@ func (x Tensor) Gt(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Hardshrink calls aten::hardshrink. Optional: lambda (default 0.5).
+// Hardshrink returns x where |x| exceeds lambda and 0 elsewhere. Optional: lambda (default 0.5).
 //
 //	hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 func (x Tensor) Hardshrink(lambda ...Scalar) Tensor {
@@ -2047,7 +2081,8 @@ func (x Tensor) Hardshrink(lambda ...Scalar) Tensor {
 	return result1(&c)
 }
 
-// HashTensor calls aten::hash_tensor.
+// HashTensor returns a hash of the elements, along the dimensions or of all: the exclusive or of
+// their bits as uint64.
 //
 //	hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
 func (x Tensor) HashTensor(opts ...HashTensorOptions) Tensor {
@@ -2064,7 +2099,8 @@ func (x Tensor) HashTensor(opts ...HashTensorOptions) Tensor {
 	return result1(&c)
 }
 
-// Heaviside calls aten::heaviside.
+// Heaviside returns 0 where x is negative, 1 where it is positive and the element of values where
+// it is 0. Both have the same dtype; the shapes are broadcast.
 //
 //	heaviside(Tensor self, Tensor values) -> Tensor
 func (x Tensor) Heaviside(values Tensor) Tensor {
@@ -2092,7 +2128,8 @@ func (x Tensor) Histc(opts ...HistcOptions) Tensor {
 	return result1(&c)
 }
 
-// Histogram calls aten::histogram.bin_ct.
+// Histogram counts the elements of x in Bins equal bins, and returns the counts and the edges of
+// the bins, one more than counts. CPU only.
 //
 //	histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)
 func (x Tensor) Histogram(opts ...HistogramOptions) (hist, binEdges Tensor) {
@@ -2110,7 +2147,8 @@ func (x Tensor) Histogram(opts ...HistogramOptions) (hist, binEdges Tensor) {
 	return result2(&c)
 }
 
-// HistogramBins calls aten::histogram.bins_tensor.
+// HistogramBins counts the elements of x between the ascending edges in bins, and returns the
+// counts and the edges. CPU only.
 //
 //	histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)
 func (x Tensor) HistogramBins(bins Tensor, opts ...HistogramBinsOptions) (hist, binEdges Tensor) {
@@ -2127,7 +2165,8 @@ func (x Tensor) HistogramBins(bins Tensor, opts ...HistogramBinsOptions) (hist, 
 	return result2(&c)
 }
 
-// HSplitIndices calls aten::hsplit.array.
+// HSplitIndices splits x before these indices along dimension 1, of vectors along 0; the parts
+// are views.
 //
 //	hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 func (x Tensor) HSplitIndices(indices ...int) []Tensor {
@@ -2138,7 +2177,8 @@ func (x Tensor) HSplitIndices(indices ...int) []Tensor {
 	return resultList(&c)
 }
 
-// HSplit calls aten::hsplit.int.
+// HSplit splits x into so many equal parts along dimension 1, of vectors along 0; the parts are
+// views. It fails where that leaves a rest.
 //
 //	hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
 func (x Tensor) HSplit(sections int) []Tensor {
@@ -2149,7 +2189,8 @@ func (x Tensor) HSplit(sections int) []Tensor {
 	return resultList(&c)
 }
 
-// Hypot calls aten::hypot.
+// Hypot returns sqrt(x² + other²) without overflow, for floating-point numbers; the shapes are
+// broadcast.
 //
 //	hypot(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Hypot(other Tensor) Tensor {
@@ -2160,7 +2201,8 @@ func (x Tensor) Hypot(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// I0 calls aten::i0.
+// I0 returns the modified Bessel function of the first kind and order 0 at each element. Integers
+// become floating-point.
 //
 //	i0(Tensor self) -> Tensor
 func (x Tensor) I0() Tensor {
@@ -2170,7 +2212,8 @@ func (x Tensor) I0() Tensor {
 	return result1(&c)
 }
 
-// IGamma calls aten::igamma.
+// IGamma returns the regularized lower incomplete gamma function of each pair: x is the
+// parameter, other the upper limit of the integral. It is SpecialGammaInc.
 //
 //	igamma(Tensor self, Tensor other) -> Tensor
 func (x Tensor) IGamma(other Tensor) Tensor {
@@ -2181,7 +2224,8 @@ func (x Tensor) IGamma(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// IGammaC calls aten::igammac.
+// IGammaC returns the regularized upper incomplete gamma function of each pair, 1 - IGamma. It is
+// SpecialGammaIncC.
 //
 //	igammac(Tensor self, Tensor other) -> Tensor
 func (x Tensor) IGammaC(other Tensor) Tensor {
@@ -2246,7 +2290,7 @@ func (x Tensor) IndexFill(dim int, index Tensor, value Scalar) Tensor {
 	return result1(&c)
 }
 
-// IndexFillTensor fills the slices of x that index names along dim with one value.
+// IndexFillTensor fills the slices of x that index names along dim with the one element of value.
 //
 //	index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
 func (x Tensor) IndexFillTensor(dim int, index, value Tensor) Tensor {
@@ -2277,7 +2321,8 @@ func (x Tensor) IndexPut(indices []Tensor, values Tensor, opts ...IndexPutOption
 	return result1(&c)
 }
 
-// IndexReduce calls aten::index_reduce.
+// IndexReduce combines the slices of source with those of x that index names along dim; reduce is
+// "prod", "mean", "amax" or "amin".
 //
 //	index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
 func (x Tensor) IndexReduce(dim int, index, source Tensor, reduce string, opts ...IndexReduceOptions) Tensor {
@@ -2318,7 +2363,7 @@ func (x Tensor) Indices() Tensor {
 	return result1(&c)
 }
 
-// Inner calls aten::inner.
+// Inner returns the sums of products along the last dimensions of both: of vectors a number.
 //
 //	inner(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Inner(other Tensor) Tensor {
@@ -2339,7 +2384,7 @@ func (x Tensor) Inverse() Tensor {
 	return result1(&c)
 }
 
-// IsCoalesced calls aten::is_coalesced.
+// IsCoalesced tells whether a sparse tensor is known to have no index twice.
 //
 //	is_coalesced(Tensor self) -> bool
 func (x Tensor) IsCoalesced() bool {
@@ -2349,7 +2394,7 @@ func (x Tensor) IsCoalesced() bool {
 	return resultBool(&c)
 }
 
-// IsDistributed calls aten::is_distributed.
+// IsDistributed is false: it is left from an older libtorch.
 //
 //	is_distributed(Tensor self) -> bool
 func (x Tensor) IsDistributed() bool {
@@ -2359,7 +2404,8 @@ func (x Tensor) IsDistributed() bool {
 	return resultBool(&c)
 }
 
-// IsNonzero calls aten::is_nonzero.
+// IsNonzero tells whether the only element of x is not zero; it fails for tensors of more or
+// fewer elements.
 //
 //	is_nonzero(Tensor self) -> bool
 func (x Tensor) IsNonzero() bool {
@@ -2369,7 +2415,7 @@ func (x Tensor) IsNonzero() bool {
 	return resultBool(&c)
 }
 
-// IsPinned calls aten::is_pinned. Optional: device.
+// IsPinned tells whether x lies in page-locked host memory. Optional: device.
 //
 //	is_pinned(Tensor self, Device? device=None) -> bool
 func (x Tensor) IsPinned(device ...Device) bool {
@@ -2381,7 +2427,7 @@ func (x Tensor) IsPinned(device ...Device) bool {
 	return resultBool(&c)
 }
 
-// IsSameSize calls aten::is_same_size.
+// IsSameSize tells whether x and other have the same shape.
 //
 //	is_same_size(Tensor self, Tensor other) -> bool
 func (x Tensor) IsSameSize(other Tensor) bool {
@@ -2392,7 +2438,8 @@ func (x Tensor) IsSameSize(other Tensor) bool {
 	return resultBool(&c)
 }
 
-// IsSetTo calls aten::is_set_to.
+// IsSetTo tells whether x and tensor are the same view of one storage: equal offset, sizes and
+// strides.
 //
 //	is_set_to(Tensor self, Tensor tensor) -> bool
 func (x Tensor) IsSetTo(tensor Tensor) bool {
@@ -2403,7 +2450,7 @@ func (x Tensor) IsSetTo(tensor Tensor) bool {
 	return resultBool(&c)
 }
 
-// IsSigned calls aten::is_signed.
+// IsSigned tells whether the dtype of x has negative numbers.
 //
 //	is_signed(Tensor self) -> bool
 func (x Tensor) IsSigned() bool {
@@ -2461,7 +2508,7 @@ func (x Tensor) IsNaN() Tensor {
 	return result1(&c)
 }
 
-// IsNegInf calls aten::isneginf.
+// IsNegInf tells which elements are minus infinity.
 //
 //	isneginf(Tensor self) -> Tensor
 func (x Tensor) IsNegInf() Tensor {
@@ -2471,7 +2518,7 @@ func (x Tensor) IsNegInf() Tensor {
 	return result1(&c)
 }
 
-// IsPosInf calls aten::isposinf.
+// IsPosInf tells which elements are plus infinity.
 //
 //	isposinf(Tensor self) -> Tensor
 func (x Tensor) IsPosInf() Tensor {
@@ -2481,7 +2528,7 @@ func (x Tensor) IsPosInf() Tensor {
 	return result1(&c)
 }
 
-// IsReal calls aten::isreal.
+// IsReal tells which elements have no imaginary part; those of real dtypes never have one.
 //
 //	isreal(Tensor self) -> Tensor
 func (x Tensor) IsReal() Tensor {
@@ -2543,7 +2590,7 @@ func (x Tensor) KthValue(k int, opts ...KthValueOptions) (values, indices Tensor
 	return result2(&c)
 }
 
-// LCM calls aten::lcm.
+// LCM returns the least common multiple of each pair of integers, never negative.
 //
 //	lcm(Tensor self, Tensor other) -> Tensor
 func (x Tensor) LCM(other Tensor) Tensor {
@@ -2554,7 +2601,7 @@ func (x Tensor) LCM(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Ldexp calls aten::ldexp.Tensor.
+// Ldexp returns x * 2^other; the shapes are broadcast and integers become floating-point.
 //
 //	ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Ldexp(other Tensor) Tensor {
@@ -2565,7 +2612,7 @@ func (x Tensor) Ldexp(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LeScalar tells where x is at most other: a bool tensor of the broadcast shape.
+// LeScalar tells where x is at most the number other.
 //
 //	le.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) LeScalar(other Scalar) Tensor {
@@ -2611,7 +2658,7 @@ func (x Tensor) Lerp(end, weight Tensor) Tensor {
 	return result1(&c)
 }
 
-// LessScalar calls aten::less.Scalar.
+// LessScalar is LtScalar under a longer name.
 //
 //	less.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) LessScalar(other Scalar) Tensor {
@@ -2622,7 +2669,7 @@ func (x Tensor) LessScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Less calls aten::less.Tensor.
+// Less is Lt under a longer name.
 //
 //	less.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Less(other Tensor) Tensor {
@@ -2633,7 +2680,7 @@ func (x Tensor) Less(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LessEqualScalar calls aten::less_equal.Scalar.
+// LessEqualScalar is LeScalar under a longer name.
 //
 //	less_equal.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) LessEqualScalar(other Scalar) Tensor {
@@ -2644,7 +2691,7 @@ func (x Tensor) LessEqualScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// LessEqual calls aten::less_equal.Tensor.
+// LessEqual is Le under a longer name.
 //
 //	less_equal.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) LessEqual(other Tensor) Tensor {
@@ -2655,7 +2702,8 @@ func (x Tensor) LessEqual(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Lgamma calls aten::lgamma.
+// Lgamma returns the logarithm of the absolute value of the gamma function at each element.
+// Integers become floating-point.
 //
 //	lgamma(Tensor self) -> Tensor
 func (x Tensor) Lgamma() Tensor {
@@ -2718,7 +2766,8 @@ func (x Tensor) LogSoftmax(dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// LogAddExp calls aten::logaddexp.
+// LogAddExp returns log(exp(x) + exp(other)) without overflow, for floating-point and complex
+// numbers; the shapes are broadcast.
 //
 //	logaddexp(Tensor self, Tensor other) -> Tensor
 func (x Tensor) LogAddExp(other Tensor) Tensor {
@@ -2729,7 +2778,8 @@ func (x Tensor) LogAddExp(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LogAddExp2 calls aten::logaddexp2.
+// LogAddExp2 returns log2(2^x + 2^other) without overflow, for floating-point numbers; the shapes
+// are broadcast.
 //
 //	logaddexp2(Tensor self, Tensor other) -> Tensor
 func (x Tensor) LogAddExp2(other Tensor) Tensor {
@@ -2740,7 +2790,7 @@ func (x Tensor) LogAddExp2(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LogCumSumExp calls aten::logcumsumexp.
+// LogCumSumExp returns the logarithm of the running sum of exp(x) along dim, without overflow.
 //
 //	logcumsumexp(Tensor self, int dim) -> Tensor
 func (x Tensor) LogCumSumExp(dim int) Tensor {
@@ -2751,7 +2801,8 @@ func (x Tensor) LogCumSumExp(dim int) Tensor {
 	return result1(&c)
 }
 
-// LogDet calls aten::logdet.
+// LogDet returns the logarithm of the determinant of square matrices: -∞ where it is 0, NaN
+// where it is negative.
 //
 //	logdet(Tensor self) -> Tensor
 func (x Tensor) LogDet() Tensor {
@@ -2804,7 +2855,8 @@ func (x Tensor) LogicalXor(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Logit calls aten::logit. Optional: eps.
+// Logit returns log(x/(1-x)). With eps the elements are limited to [eps, 1-eps] first; without
+// it, those outside [0, 1] give NaN. Integers become floating-point. Optional: eps.
 //
 //	logit(Tensor self, float? eps=None) -> Tensor
 func (x Tensor) Logit(eps ...float64) Tensor {
@@ -2832,7 +2884,7 @@ func (x Tensor) LogSumExp(dim []int, opts ...LogSumExpOptions) Tensor {
 	return result1(&c)
 }
 
-// LtScalar tells where x is less than other: a bool tensor of the broadcast shape.
+// LtScalar tells where x is less than the number other.
 //
 //	lt.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) LtScalar(other Scalar) Tensor {
@@ -2854,7 +2906,8 @@ func (x Tensor) Lt(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LUSolve calls aten::lu_solve.
+// LUSolve returns y with A·y = x, from the factors of A that LinalgLUFactor returns. Prefer
+// LinalgLUSolve.
 //
 //	lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor
 func (x Tensor) LUSolve(luData, luPivots Tensor) Tensor {
@@ -2866,7 +2919,7 @@ func (x Tensor) LUSolve(luData, luPivots Tensor) Tensor {
 	return result1(&c)
 }
 
-// MH calls aten::mH.
+// MH swaps the last two dimensions and conjugates; the result is a view. It is Adjoint.
 //
 //	mH(Tensor(a) self) -> Tensor(a)
 func (x Tensor) MH() Tensor {
@@ -2946,7 +2999,7 @@ func (x Tensor) MatMul(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// H calls aten::matrix_H.
+// H transposes a matrix and conjugates it; the result is a view.
 //
 //	matrix_H(Tensor(a) self) -> Tensor(a)
 func (x Tensor) H() Tensor {
@@ -2956,7 +3009,7 @@ func (x Tensor) H() Tensor {
 	return result1(&c)
 }
 
-// MatrixExp calls aten::matrix_exp.
+// MatrixExp returns the exponential of square matrices; it is LinalgMatrixExp.
 //
 //	matrix_exp(Tensor self) -> Tensor
 func (x Tensor) MatrixExp() Tensor {
@@ -2966,7 +3019,7 @@ func (x Tensor) MatrixExp() Tensor {
 	return result1(&c)
 }
 
-// MatrixPower calls aten::matrix_power.
+// MatrixPower returns the n-th power of square matrices; it is LinalgMatrixPower.
 //
 //	matrix_power(Tensor self, int n) -> Tensor
 func (x Tensor) MatrixPower(n int) Tensor {
@@ -3144,7 +3197,7 @@ func (x Tensor) MM(mat2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// Mode calls aten::mode.
+// Mode returns the most frequent value along Dim, and an index where it stands.
 //
 //	mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
 func (x Tensor) Mode(opts ...ModeOptions) (values, indices Tensor) {
@@ -3160,7 +3213,7 @@ func (x Tensor) Mode(opts ...ModeOptions) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// MoveAxis calls aten::moveaxis.int.
+// MoveAxis is MoveDim under NumPy's name.
 //
 //	moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)
 func (x Tensor) MoveAxis(source, destination int) Tensor {
@@ -3172,7 +3225,7 @@ func (x Tensor) MoveAxis(source, destination int) Tensor {
 	return result1(&c)
 }
 
-// MoveAxes calls aten::moveaxis.intlist.
+// MoveAxes is MoveDims under NumPy's name.
 //
 //	moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
 func (x Tensor) MoveAxes(source, destination []int) Tensor {
@@ -3196,7 +3249,7 @@ func (x Tensor) MoveDim(source, destination int) Tensor {
 	return result1(&c)
 }
 
-// MoveDims moves dimension source to the place destination; the result is a view.
+// MoveDims moves the dimensions source to the places destination; the result is a view.
 //
 //	movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
 func (x Tensor) MoveDims(source, destination []int) Tensor {
@@ -3208,7 +3261,7 @@ func (x Tensor) MoveDims(source, destination []int) Tensor {
 	return result1(&c)
 }
 
-// MSort calls aten::msort.
+// MSort sorts along dimension 0 in ascending order.
 //
 //	msort(Tensor self) -> Tensor
 func (x Tensor) MSort() Tensor {
@@ -3258,7 +3311,7 @@ func (x Tensor) Multinomial(numSamples int, opts ...MultinomialOptions) Tensor {
 	return result1(&c)
 }
 
-// MultiplyScalar calls aten::multiply.Scalar.
+// MultiplyScalar is MulScalar under a longer name.
 //
 //	multiply.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) MultiplyScalar(other Scalar) Tensor {
@@ -3269,7 +3322,7 @@ func (x Tensor) MultiplyScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// Multiply calls aten::multiply.Tensor.
+// Multiply is Mul under a longer name.
 //
 //	multiply.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Multiply(other Tensor) Tensor {
@@ -3291,7 +3344,8 @@ func (x Tensor) MV(vec Tensor) Tensor {
 	return result1(&c)
 }
 
-// MvLgamma calls aten::mvlgamma.
+// MvLgamma returns the logarithm of the gamma function in p dimensions; all elements must be
+// greater than (p-1)/2. Integers become floating-point.
 //
 //	mvlgamma(Tensor self, int p) -> Tensor
 func (x Tensor) MvLgamma(p int) Tensor {
@@ -3319,7 +3373,7 @@ func (x Tensor) NaNToNum(opts ...NaNToNumOptions) Tensor {
 	return result1(&c)
 }
 
-// NaNMean calls aten::nanmean.
+// NaNMean is MeanDim over the elements that are not NaN.
 //
 //	nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) NaNMean(opts ...NaNMeanOptions) Tensor {
@@ -3336,7 +3390,7 @@ func (x Tensor) NaNMean(opts ...NaNMeanOptions) Tensor {
 	return result1(&c)
 }
 
-// NaNMeanDim calls aten::nanmean.
+// NaNMeanDim is MeanDim over the elements that are not NaN.
 //
 //	nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 func (x Tensor) NaNMeanDim(dim []int, opts ...NaNMeanDimOptions) Tensor {
@@ -3353,7 +3407,7 @@ func (x Tensor) NaNMeanDim(dim []int, opts ...NaNMeanDimOptions) Tensor {
 	return result1(&c)
 }
 
-// NaNMedian calls aten::nanmedian.
+// NaNMedian returns the middle of the elements that are not NaN; of an even number the lower one.
 //
 //	nanmedian(Tensor self) -> Tensor
 func (x Tensor) NaNMedian() Tensor {
@@ -3363,7 +3417,7 @@ func (x Tensor) NaNMedian() Tensor {
 	return result1(&c)
 }
 
-// NaNMedianDim calls aten::nanmedian.dim.
+// NaNMedianDim returns the middle elements along dim, leaving NaN out, and their indices.
 //
 //	nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 func (x Tensor) NaNMedianDim(dim int, opts ...NaNMedianDimOptions) (values, indices Tensor) {
@@ -3379,7 +3433,7 @@ func (x Tensor) NaNMedianDim(dim int, opts ...NaNMedianDimOptions) (values, indi
 	return result2(&c)
 }
 
-// NaNQuantile calls aten::nanquantile.
+// NaNQuantile is Quantile over the elements that are not NaN.
 //
 //	nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 func (x Tensor) NaNQuantile(q Tensor, opts ...NaNQuantileOptions) Tensor {
@@ -3397,7 +3451,7 @@ func (x Tensor) NaNQuantile(q Tensor, opts ...NaNQuantileOptions) Tensor {
 	return result1(&c)
 }
 
-// NaNQuantileScalar calls aten::nanquantile.scalar.
+// NaNQuantileScalar is QuantileScalar over the elements that are not NaN.
 //
 //	nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
 func (x Tensor) NaNQuantileScalar(q float64, opts ...NaNQuantileOptions) Tensor {
@@ -3462,7 +3516,7 @@ func (x Tensor) Narrow(dim, start, length int) Tensor {
 	return result1(&c)
 }
 
-// NarrowTensor returns length elements from start along dim, as a view.
+// NarrowTensor is Narrow from an index in a tensor of one number.
 //
 //	narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)
 func (x Tensor) NarrowTensor(dim int, start Tensor, length int) Tensor {
@@ -3475,7 +3529,7 @@ func (x Tensor) NarrowTensor(dim int, start Tensor, length int) Tensor {
 	return result1(&c)
 }
 
-// NarrowCopy calls aten::narrow_copy.
+// NarrowCopy is Narrow that copies.
 //
 //	narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
 func (x Tensor) NarrowCopy(dim, start, length int) Tensor {
@@ -3488,7 +3542,7 @@ func (x Tensor) NarrowCopy(dim, start, length int) Tensor {
 	return result1(&c)
 }
 
-// NeScalar tells where x differs from other: a bool tensor of the broadcast shape.
+// NeScalar tells where x differs from the number other.
 //
 //	ne.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) NeScalar(other Scalar) Tensor {
@@ -3520,7 +3574,7 @@ func (x Tensor) Neg() Tensor {
 	return result1(&c)
 }
 
-// Negative calls aten::negative.
+// Negative is Neg under a longer name.
 //
 //	negative(Tensor self) -> Tensor
 func (x Tensor) Negative() Tensor {
@@ -3546,7 +3600,8 @@ func (x Tensor) NewEmpty(size []int, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// NewEmptyStrided calls aten::new_empty_strided.
+// NewEmptyStrided makes a tensor of these sizes and strides with the dtype and device of x, whose
+// elements are not set.
 //
 //	new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 func (x Tensor) NewEmptyStrided(size, stride []int, opts ...TensorOptions) Tensor {
@@ -3612,7 +3667,8 @@ func (x Tensor) NewZeros(size []int, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Nextafter calls aten::nextafter.
+// Nextafter returns the next floating-point number after x in the direction of other; the shapes
+// are broadcast.
 //
 //	nextafter(Tensor self, Tensor other) -> Tensor
 func (x Tensor) Nextafter(other Tensor) Tensor {
@@ -3634,7 +3690,8 @@ func (x Tensor) Nonzero() Tensor {
 	return result1(&c)
 }
 
-// NonzeroNumPy calls aten::nonzero_numpy.
+// NonzeroNumPy returns the indices of the elements that are not zero, one int64 vector per
+// dimension: Nonzero in NumPy's form.
 //
 //	nonzero_numpy(Tensor self) -> Tensor[]
 func (x Tensor) NonzeroNumPy() []Tensor {
@@ -3689,7 +3746,8 @@ func (x Tensor) NormDim(p Scalar, dim []int, opts ...NormDimOptions) Tensor {
 	return result1(&c)
 }
 
-// NormDimDType calls aten::norm.ScalarOpt_dim_dtype.
+// NormDimDType returns the p-norm along the dimensions of the elements converted to dtype; p nil
+// is 2.
 //
 //	norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 func (x Tensor) NormDimDType(p Scalar, dim []int, keepDim bool, dtype DType) Tensor {
@@ -3703,7 +3761,7 @@ func (x Tensor) NormDimDType(p Scalar, dim []int, keepDim bool, dtype DType) Ten
 	return result1(&c)
 }
 
-// NormDType calls aten::norm.ScalarOpt_dtype.
+// NormDType returns the p-norm of all elements, converted to dtype first; p nil is 2.
 //
 //	norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 func (x Tensor) NormDType(p Scalar, dtype DType) Tensor {
@@ -3715,7 +3773,7 @@ func (x Tensor) NormDType(p Scalar, dtype DType) Tensor {
 	return result1(&c)
 }
 
-// NotEqualScalar calls aten::not_equal.Scalar.
+// NotEqualScalar is NeScalar under a longer name.
 //
 //	not_equal.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) NotEqualScalar(other Scalar) Tensor {
@@ -3726,7 +3784,7 @@ func (x Tensor) NotEqualScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// NotEqual calls aten::not_equal.Tensor.
+// NotEqual is Ne under a longer name.
 //
 //	not_equal.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) NotEqual(other Tensor) Tensor {
@@ -3747,7 +3805,8 @@ func (x Tensor) NumPyT() Tensor {
 	return result1(&c)
 }
 
-// Orgqr calls aten::orgqr.
+// Orgqr is LinalgHouseholderProduct: it makes the orthonormal columns from the reflectors in x
+// and their factors input2, which Geqrf returns.
 //
 //	orgqr(Tensor self, Tensor input2) -> Tensor
 func (x Tensor) Orgqr(input2 Tensor) Tensor {
@@ -3758,7 +3817,8 @@ func (x Tensor) Orgqr(input2 Tensor) Tensor {
 	return result1(&c)
 }
 
-// Ormqr calls aten::ormqr.
+// Ormqr multiplies input3 by the orthogonal matrix of the reflectors in x and their factors
+// input2, which Geqrf returns.
 //
 //	ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor
 func (x Tensor) Ormqr(input2, input3 Tensor, opts ...OrmqrOptions) Tensor {
@@ -3812,7 +3872,8 @@ func (x Tensor) PinMemory(device ...Device) Tensor {
 	return result1(&c)
 }
 
-// Pinverse calls aten::pinverse. Optional: rcond (default 1e-15).
+// Pinverse returns the pseudoinverse; singular values below rcond times the largest count as 0.
+// Prefer LinalgPinvRCond. Optional: rcond (default 1e-15).
 //
 //	pinverse(Tensor self, float rcond=1e-15) -> Tensor
 func (x Tensor) Pinverse(rcond ...float64) Tensor {
@@ -3824,7 +3885,8 @@ func (x Tensor) Pinverse(rcond ...float64) Tensor {
 	return result1(&c)
 }
 
-// Polygamma calls aten::polygamma.
+// Polygamma returns the n-th derivative of Digamma at each element, for an n that is not
+// negative. Integers become floating-point.
 //
 //	polygamma(int n, Tensor self) -> Tensor
 func (x Tensor) Polygamma(n int) Tensor {
@@ -3835,7 +3897,7 @@ func (x Tensor) Polygamma(n int) Tensor {
 	return result1(&c)
 }
 
-// Positive calls aten::positive.
+// Positive returns x itself; it fails for bool tensors.
 //
 //	positive(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Positive() Tensor {
@@ -3908,7 +3970,8 @@ func (x Tensor) ProdDim(dim int, opts ...ProdDimOptions) Tensor {
 	return result1(&c)
 }
 
-// Put calls aten::put.
+// Put returns x with the elements at index, counted in the flattened x, overwritten by those of
+// source, or with Accumulate increased by them.
 //
 //	put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
 func (x Tensor) Put(index, source Tensor, opts ...PutOptions) Tensor {
@@ -3925,7 +3988,7 @@ func (x Tensor) Put(index, source Tensor, opts ...PutOptions) Tensor {
 	return result1(&c)
 }
 
-// QR calls aten::qr.
+// QR factors x into q with orthonormal columns and upper triangular r. Prefer LinalgQR.
 //
 //	qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
 func (x Tensor) QR(opts ...QROptions) (q, r Tensor) {
@@ -3977,7 +4040,7 @@ func (x Tensor) QuantileScalar(q float64, opts ...QuantileOptions) Tensor {
 	return result1(&c)
 }
 
-// Rad2Deg calls aten::rad2deg.
+// Rad2Deg turns radians into degrees. Integers become floating-point.
 //
 //	rad2deg(Tensor self) -> Tensor
 func (x Tensor) Rad2Deg() Tensor {
@@ -3987,7 +4050,7 @@ func (x Tensor) Rad2Deg() Tensor {
 	return result1(&c)
 }
 
-// Ravel calls aten::ravel.
+// Ravel returns all elements in one dimension, as a view where it can be.
 //
 //	ravel(Tensor(a) self) -> Tensor(a)
 func (x Tensor) Ravel() Tensor {
@@ -4027,7 +4090,7 @@ func (x Tensor) ReLU() Tensor {
 	return result1(&c)
 }
 
-// RemainderScalar returns x modulo other, with the sign of the divisor as in Python.
+// RemainderScalar returns x modulo a number, with the sign of the divisor as in Python.
 //
 //	remainder.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) RemainderScalar(other Scalar) Tensor {
@@ -4049,7 +4112,8 @@ func (x Tensor) Remainder(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Renorm calls aten::renorm.
+// Renorm scales down the slices along dim whose p-norm exceeds maxnorm, so that they have that
+// norm.
 //
 //	renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
 func (x Tensor) Renorm(p Scalar, dim int, maxnorm Scalar) Tensor {
@@ -4073,7 +4137,8 @@ func (x Tensor) Repeat(repeats ...int) Tensor {
 	return result1(&c)
 }
 
-// RepeatInterleaveTensor calls aten::repeat_interleave.self_Tensor.
+// RepeatInterleaveTensor repeats each element, or each slice along Dim, as often as the
+// corresponding one of repeats says.
 //
 //	repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor
 func (x Tensor) RepeatInterleaveTensor(repeats Tensor, opts ...RepeatInterleaveOptions) Tensor {
@@ -4119,7 +4184,7 @@ func (x Tensor) Reshape(shape ...int) Tensor {
 	return result1(&c)
 }
 
-// ReshapeAs calls aten::reshape_as.
+// ReshapeAs is Reshape to the shape of other.
 //
 //	reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)
 func (x Tensor) ReshapeAs(other Tensor) Tensor {
@@ -4130,7 +4195,7 @@ func (x Tensor) ReshapeAs(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// ResolveConj calls aten::resolve_conj.
+// ResolveConj returns x with a pending Conj carried out, x itself where there is none.
 //
 //	resolve_conj(Tensor(a) self) -> Tensor(a)
 func (x Tensor) ResolveConj() Tensor {
@@ -4140,7 +4205,8 @@ func (x Tensor) ResolveConj() Tensor {
 	return result1(&c)
 }
 
-// ResolveNeg calls aten::resolve_neg.
+// ResolveNeg returns x with a pending negation (of the imaginary part of a conjugate) carried
+// out, x itself where there is none.
 //
 //	resolve_neg(Tensor(a) self) -> Tensor(a)
 func (x Tensor) ResolveNeg() Tensor {
@@ -4150,7 +4216,8 @@ func (x Tensor) ResolveNeg() Tensor {
 	return result1(&c)
 }
 
-// RetainsGrad calls aten::retains_grad.
+// RetainsGrad tells whether x is a result of recorded operations that was told to keep its
+// gradient.
 //
 //	retains_grad(Tensor self) -> bool
 func (x Tensor) RetainsGrad() bool {
@@ -4172,7 +4239,8 @@ func (x Tensor) Roll(shifts []int, dims ...int) Tensor {
 	return result1(&c)
 }
 
-// Rot90 calls aten::rot90.
+// Rot90 turns the plane of two dimensions by 90 degrees, K times, from the first of Dims toward
+// the second.
 //
 //	rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor
 func (x Tensor) Rot90(opts ...Rot90Options) Tensor {
@@ -4209,7 +4277,7 @@ func (x Tensor) RoundDecimals(decimals int) Tensor {
 	return result1(&c)
 }
 
-// RowIndices calls aten::row_indices.
+// RowIndices returns the row of each value of a matrix in CSC or BSC layout.
 //
 //	row_indices(Tensor(a) self) -> Tensor(a)
 func (x Tensor) RowIndices() Tensor {
@@ -4229,7 +4297,8 @@ func (x Tensor) Rsqrt() Tensor {
 	return result1(&c)
 }
 
-// ScatterSrcReduce calls aten::scatter.reduce.
+// ScatterSrcReduce combines the elements of src with those of x at the places along dim that
+// index names; reduce is "add" or "multiply". Prefer ScatterReduce.
 //
 //	scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 func (x Tensor) ScatterSrcReduce(dim int, index, src Tensor, reduce string) Tensor {
@@ -4269,7 +4338,8 @@ func (x Tensor) ScatterValue(dim int, index Tensor, value Scalar) Tensor {
 	return result1(&c)
 }
 
-// ScatterValueReduce calls aten::scatter.value_reduce.
+// ScatterValueReduce combines one value with the elements of x at the places along dim that index
+// names; reduce is "add" or "multiply".
 //
 //	scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 func (x Tensor) ScatterValueReduce(dim int, index Tensor, value Scalar, reduce string) Tensor {
@@ -4328,7 +4398,7 @@ func (x Tensor) Select(dim, index int) Tensor {
 	return result1(&c)
 }
 
-// SelectScatter calls aten::select_scatter.
+// SelectScatter returns a copy of x in which src lies at index along dim.
 //
 //	select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 func (x Tensor) SelectScatter(src Tensor, dim, index int) Tensor {
@@ -4341,7 +4411,7 @@ func (x Tensor) SelectScatter(src Tensor, dim, index int) Tensor {
 	return result1(&c)
 }
 
-// Sgn calls aten::sgn.
+// Sgn returns x/|x| for complex elements, 0 for 0; for real ones it is Sign.
 //
 //	sgn(Tensor self) -> Tensor
 func (x Tensor) Sgn() Tensor {
@@ -4371,7 +4441,8 @@ func (x Tensor) Sign() Tensor {
 	return result1(&c)
 }
 
-// Signbit calls aten::signbit.
+// Signbit tells which elements have their sign bit set: negative ones, and -0 of floating-point
+// dtypes.
 //
 //	signbit(Tensor self) -> Tensor
 func (x Tensor) Signbit() Tensor {
@@ -4391,7 +4462,7 @@ func (x Tensor) Sin() Tensor {
 	return result1(&c)
 }
 
-// Sinc calls aten::sinc.
+// Sinc returns sin(πx)/(πx), and 1 at 0. Integers become floating-point.
 //
 //	sinc(Tensor self) -> Tensor
 func (x Tensor) Sinc() Tensor {
@@ -4401,7 +4472,7 @@ func (x Tensor) Sinc() Tensor {
 	return result1(&c)
 }
 
-// Sinh calls aten::sinh.
+// Sinh returns the hyperbolic sine of each element. Integers become floating-point.
 //
 //	sinh(Tensor self) -> Tensor
 func (x Tensor) Sinh() Tensor {
@@ -4429,7 +4500,8 @@ func (x Tensor) Slice(opts ...SliceOptions) Tensor {
 	return result1(&c)
 }
 
-// SliceScatter calls aten::slice_scatter.
+// SliceScatter returns a copy of x in which src lies at the elements that Slice with the same
+// options would show.
 //
 //	slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 func (x Tensor) SliceScatter(src Tensor, opts ...SliceScatterOptions) Tensor {
@@ -4448,7 +4520,8 @@ func (x Tensor) SliceScatter(src Tensor, opts ...SliceScatterOptions) Tensor {
 	return result1(&c)
 }
 
-// SLogDet calls aten::slogdet.
+// SLogDet returns the sign of the determinant and the logarithm of its absolute value; it is
+// LinalgSLogDet.
 //
 //	slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
 func (x Tensor) SLogDet() (sign, logabsdet Tensor) {
@@ -4458,7 +4531,7 @@ func (x Tensor) SLogDet() (sign, logabsdet Tensor) {
 	return result2(&c)
 }
 
-// SMM calls aten::smm.
+// SMM returns the product of a sparse matrix and a dense one, [n, k]·[k, m], as a sparse matrix.
 //
 //	smm(Tensor self, Tensor mat2) -> Tensor
 func (x Tensor) SMM(mat2 Tensor) Tensor {
@@ -4519,7 +4592,7 @@ func (x Tensor) SortStable(opts ...SortOptions) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// SparseDim calls aten::sparse_dim.
+// SparseDim returns how many dimensions of a sparse tensor are sparse.
 //
 //	sparse_dim(Tensor self) -> int
 func (x Tensor) SparseDim() int {
@@ -4529,7 +4602,8 @@ func (x Tensor) SparseDim() int {
 	return resultInt(&c)
 }
 
-// SparseMask calls aten::sparse_mask.
+// SparseMask returns the elements of x at the places that the sparse tensor mask has, as a sparse
+// tensor.
 //
 //	sparse_mask(Tensor self, Tensor mask) -> Tensor
 func (x Tensor) SparseMask(mask Tensor) Tensor {
@@ -4568,7 +4642,7 @@ func (x Tensor) SplitSizes(splitSize []int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// SplitWithSizes calls aten::split_with_sizes. Optional: dim (default 0).
+// SplitWithSizes is SplitSizes under another name. Optional: dim (default 0).
 //
 //	split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
 func (x Tensor) SplitWithSizes(splitSizes []int, dim ...int) []Tensor {
@@ -4764,7 +4838,7 @@ func (x Tensor) Sub(other Tensor, opts ...SubOptions) Tensor {
 	return result1(&c)
 }
 
-// SubtractScalar calls aten::subtract.Scalar.
+// SubtractScalar is SubScalar under a longer name.
 //
 //	subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 func (x Tensor) SubtractScalar(other Scalar, opts ...SubtractOptions) Tensor {
@@ -4780,7 +4854,7 @@ func (x Tensor) SubtractScalar(other Scalar, opts ...SubtractOptions) Tensor {
 	return result1(&c)
 }
 
-// Subtract calls aten::subtract.Tensor.
+// Subtract is Sub under a longer name.
 //
 //	subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 func (x Tensor) Subtract(other Tensor, opts ...SubtractOptions) Tensor {
@@ -4829,7 +4903,7 @@ func (x Tensor) SumDim(dim []int, opts ...SumDimOptions) Tensor {
 	return result1(&c)
 }
 
-// SumToSize calls aten::sum_to_size.
+// SumToSize adds up the dimensions that a broadcast from size to the shape of x would have made.
 //
 //	sum_to_size(Tensor self, SymInt[] size) -> Tensor
 func (x Tensor) SumToSize(size ...int) Tensor {
@@ -4840,7 +4914,8 @@ func (x Tensor) SumToSize(size ...int) Tensor {
 	return result1(&c)
 }
 
-// SVD calls aten::svd.
+// SVD factors x into u·diag(s)·vᴴ with the singular values s in descending order. Prefer
+// LinalgSVD, which returns vᴴ.
 //
 //	svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
 func (x Tensor) SVD(opts ...SVDOptions) (u, s, v Tensor) {
@@ -4856,7 +4931,7 @@ func (x Tensor) SVD(opts ...SVDOptions) (u, s, v Tensor) {
 	return result3(&c)
 }
 
-// SwapAxes calls aten::swapaxes.
+// SwapAxes is Transpose under NumPy's name.
 //
 //	swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)
 func (x Tensor) SwapAxes(axis0, axis1 int) Tensor {
@@ -4868,7 +4943,7 @@ func (x Tensor) SwapAxes(axis0, axis1 int) Tensor {
 	return result1(&c)
 }
 
-// SwapDims calls aten::swapdims.
+// SwapDims is Transpose under another name.
 //
 //	swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
 func (x Tensor) SwapDims(dim0, dim1 int) Tensor {
@@ -4935,7 +5010,8 @@ func (x Tensor) Tanh() Tensor {
 	return result1(&c)
 }
 
-// TensorSplitIndices calls aten::tensor_split.indices. Optional: dim (default 0).
+// TensorSplitIndices splits x before these indices along dim; the parts are views. Optional: dim
+// (default 0).
 //
 //	tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplitIndices(indices []int, dim ...int) []Tensor {
@@ -4948,7 +5024,8 @@ func (x Tensor) TensorSplitIndices(indices []int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// TensorSplit calls aten::tensor_split.sections. Optional: dim (default 0).
+// TensorSplit splits x into so many parts along dim whose sizes differ by at most one; the parts
+// are views. Optional: dim (default 0).
 //
 //	tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplit(sections int, dim ...int) []Tensor {
@@ -4961,8 +5038,8 @@ func (x Tensor) TensorSplit(sections int, dim ...int) []Tensor {
 	return resultList(&c)
 }
 
-// TensorSplitTensor calls aten::tensor_split.tensor_indices_or_sections. Optional: dim (default
-// 0).
+// TensorSplitTensor splits x along dim into as many parts as a tensor of one number says, or
+// before the indices in a vector; that tensor is of int64 on the CPU. Optional: dim (default 0).
 //
 //	tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]
 func (x Tensor) TensorSplitTensor(tensorIndicesOrSections Tensor, dim ...int) []Tensor {
@@ -5002,7 +5079,8 @@ func (x Tensor) ToDense(opts ...ToDenseOptions) Tensor {
 	return result1(&c)
 }
 
-// ToPaddedTensor calls aten::to_padded_tensor. Optional: outputSize.
+// ToPaddedTensor returns a nested tensor as a dense one, filled up with padding. Optional:
+// outputSize.
 //
 //	to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> Tensor
 func (x Tensor) ToPaddedTensor(padding float64, outputSize ...int) Tensor {
@@ -5031,7 +5109,8 @@ func (x Tensor) ToSparse(opts ...ToSparseOptions) Tensor {
 	return result1(&c)
 }
 
-// ToSparseDim returns the elements that are not zero as a sparse tensor.
+// ToSparseDim returns the elements that are not zero as a sparse tensor whose first sparseDim
+// dimensions are sparse.
 //
 //	to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor
 func (x Tensor) ToSparseDim(sparseDim int) Tensor {
@@ -5042,7 +5121,8 @@ func (x Tensor) ToSparseDim(sparseDim int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseBSC calls aten::to_sparse_bsc. Optional: denseDim.
+// ToSparseBSC returns a matrix in compressed sparse columns of dense blocks of these two sizes,
+// which divide its own. Optional: denseDim.
 //
 //	to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseBSC(blocksize []int, denseDim ...int) Tensor {
@@ -5055,7 +5135,8 @@ func (x Tensor) ToSparseBSC(blocksize []int, denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseBSR calls aten::to_sparse_bsr. Optional: denseDim.
+// ToSparseBSR returns a matrix in compressed sparse rows of dense blocks of these two sizes,
+// which divide its own. Optional: denseDim.
 //
 //	to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseBSR(blocksize []int, denseDim ...int) Tensor {
@@ -5068,7 +5149,7 @@ func (x Tensor) ToSparseBSR(blocksize []int, denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseCSC calls aten::to_sparse_csc. Optional: denseDim.
+// ToSparseCSC returns a matrix in compressed sparse columns. Optional: denseDim.
 //
 //	to_sparse_csc(Tensor self, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseCSC(denseDim ...int) Tensor {
@@ -5080,7 +5161,7 @@ func (x Tensor) ToSparseCSC(denseDim ...int) Tensor {
 	return result1(&c)
 }
 
-// ToSparseCSR calls aten::to_sparse_csr. Optional: denseDim.
+// ToSparseCSR returns a matrix in compressed sparse rows. Optional: denseDim.
 //
 //	to_sparse_csr(Tensor self, int? dense_dim=None) -> Tensor
 func (x Tensor) ToSparseCSR(denseDim ...int) Tensor {
@@ -5135,7 +5216,8 @@ func (x Tensor) Transpose(dim0, dim1 int) Tensor {
 	return result1(&c)
 }
 
-// TriangularSolve calls aten::triangular_solve.
+// TriangularSolve returns y with A·y = x for the upper triangular a (unless Lower), and a copy
+// of a. Prefer LinalgSolveTriangular.
 //
 //	triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)
 func (x Tensor) TriangularSolve(a Tensor, opts ...TriangularSolveOptions) (solution, clonedCoefficient Tensor) {
@@ -5179,7 +5261,7 @@ func (x Tensor) Triu(diagonal ...int) Tensor {
 	return result1(&c)
 }
 
-// TrueDivideScalar calls aten::true_divide.Scalar.
+// TrueDivideScalar is DivScalar under another name.
 //
 //	true_divide.Scalar(Tensor self, Scalar other) -> Tensor
 func (x Tensor) TrueDivideScalar(other Scalar) Tensor {
@@ -5190,7 +5272,7 @@ func (x Tensor) TrueDivideScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// TrueDivide calls aten::true_divide.Tensor.
+// TrueDivide is Div under another name.
 //
 //	true_divide.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) TrueDivide(other Tensor) Tensor {
@@ -5332,7 +5414,8 @@ func (x Tensor) VarDim(dim []int, opts ...VarDimOptions) Tensor {
 	return result1(&c)
 }
 
-// VDot calls aten::vdot.
+// VDot returns the inner product of two vectors of the same length, the first of which is
+// conjugated.
 //
 //	vdot(Tensor self, Tensor other) -> Tensor
 func (x Tensor) VDot(other Tensor) Tensor {
@@ -5367,7 +5450,7 @@ func (x Tensor) ViewDType(dtype DType) Tensor {
 	return result1(&c)
 }
 
-// ViewAs calls aten::view_as.
+// ViewAs is View to the shape of other.
 //
 //	view_as(Tensor(a) self, Tensor other) -> Tensor(a)
 func (x Tensor) ViewAs(other Tensor) Tensor {
@@ -5378,7 +5461,7 @@ func (x Tensor) ViewAs(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// VSplitIndices calls aten::vsplit.array.
+// VSplitIndices splits x before these indices along dimension 0; the parts are views.
 //
 //	vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 func (x Tensor) VSplitIndices(indices ...int) []Tensor {
@@ -5389,7 +5472,8 @@ func (x Tensor) VSplitIndices(indices ...int) []Tensor {
 	return resultList(&c)
 }
 
-// VSplit calls aten::vsplit.int.
+// VSplit splits x into so many equal parts along dimension 0; the parts are views. It fails where
+// that leaves a rest.
 //
 //	vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
 func (x Tensor) VSplit(sections int) []Tensor {
@@ -5400,7 +5484,8 @@ func (x Tensor) VSplit(sections int) []Tensor {
 	return resultList(&c)
 }
 
-// XLogYScalar calls aten::xlogy.Scalar_Other.
+// XLogYScalar returns x * log(other) for one number other, and 0 where x is 0 unless other is
+// NaN.
 //
 //	xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
 func (x Tensor) XLogYScalar(other Scalar) Tensor {
@@ -5411,7 +5496,8 @@ func (x Tensor) XLogYScalar(other Scalar) Tensor {
 	return result1(&c)
 }
 
-// XLogY calls aten::xlogy.Tensor.
+// XLogY returns x * log(other), and 0 where x is 0 unless other is NaN; the shapes are broadcast
+// and integers become floating-point.
 //
 //	xlogy.Tensor(Tensor self, Tensor other) -> Tensor
 func (x Tensor) XLogY(other Tensor) Tensor {

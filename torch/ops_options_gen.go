@@ -4,342 +4,342 @@ package torch
 
 // UniqueOptions are the optional arguments of [Tensor.Unique].
 type UniqueOptions struct {
-	Unsorted      bool // sorted=False; without it, sorted=True
-	ReturnInverse bool
-	ReturnCounts  bool
+	Unsorted      bool // in any order; Python's sorted=False
+	ReturnInverse bool // also return where each element of x went; else it is empty
+	ReturnCounts  bool // also return how often each occurs; else it is empty
 }
 
 // AddOptions are the optional arguments of [Tensor.AddScalar], [Tensor.Add],
 // [Tensor.AddScalarInPlace] and [Tensor.AddInPlace].
 type AddOptions struct {
-	Alpha Scalar // default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // AddBMMOptions are the optional arguments of [Tensor.AddBMM] and [Tensor.AddBMMInPlace].
 type AddBMMOptions struct {
-	Beta  Scalar // default 1
-	Alpha Scalar // default 1
+	Beta  Scalar // factor of x; default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // AddCDivOptions are the optional arguments of [Tensor.AddCDiv] and [Tensor.AddCDivInPlace].
 type AddCDivOptions struct {
-	Value Scalar // default 1
+	Value Scalar // factor of the product or quotient; default 1
 }
 
 // AddCMulOptions are the optional arguments of [Tensor.AddCMul] and [Tensor.AddCMulInPlace].
 type AddCMulOptions struct {
-	Value Scalar // default 1
+	Value Scalar // factor of the product or quotient; default 1
 }
 
 // AddMMOptions are the optional arguments of [Tensor.AddMM], [AddMMDType] and
 // [Tensor.AddMMInPlace].
 type AddMMOptions struct {
-	Beta  Scalar // default 1
-	Alpha Scalar // default 1
+	Beta  Scalar // factor of x; default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // AddMVOptions are the optional arguments of [Tensor.AddMV] and [Tensor.AddMVInPlace].
 type AddMVOptions struct {
-	Beta  Scalar // default 1
-	Alpha Scalar // default 1
+	Beta  Scalar // factor of x; default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // AddROptions are the optional arguments of [Tensor.AddR] and [Tensor.AddRInPlace].
 type AddROptions struct {
-	Beta  Scalar // default 1
-	Alpha Scalar // default 1
+	Beta  Scalar // factor of x; default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // AllDimOptions are the optional arguments of [Tensor.AllDim] and [Tensor.AllDims].
 type AllDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // AllCloseOptions are the optional arguments of [Tensor.AllClose].
 type AllCloseOptions struct {
-	RTol     *float64 // default 1e-05
-	ATol     *float64 // default 1e-08
-	EqualNaN bool
+	RTol     *float64 // relative tolerance; default 1e-05
+	ATol     *float64 // absolute tolerance; default 1e-08
+	EqualNaN bool     // NaN equals NaN
 }
 
 // AMaxOptions are the optional arguments of [Tensor.AMax].
 type AMaxOptions struct {
 	Dim     []int // default: all elements together
-	KeepDim bool
+	KeepDim bool  // keep the reduced dimensions, with size 1
 }
 
 // AMaxDimOptions are the optional arguments of [Tensor.AMaxDim].
 type AMaxDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // AMinOptions are the optional arguments of [Tensor.AMin].
 type AMinOptions struct {
 	Dim     []int // default: all elements together
-	KeepDim bool
+	KeepDim bool  // keep the reduced dimensions, with size 1
 }
 
 // AMinDimOptions are the optional arguments of [Tensor.AMinDim].
 type AMinDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // AMinMaxOptions are the optional arguments of [Tensor.AMinMax].
 type AMinMaxOptions struct {
 	Dim     *int // default: all elements together
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // AMinMaxDimOptions are the optional arguments of [Tensor.AMinMaxDim].
 type AMinMaxDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // AnyDimOptions are the optional arguments of [Tensor.AnyDim] and [Tensor.AnyDims].
 type AnyDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // ArgMaxOptions are the optional arguments of [Tensor.ArgMax].
 type ArgMaxOptions struct {
 	Dim     *int // default: all elements together
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // ArgMaxDimOptions are the optional arguments of [Tensor.ArgMaxDim].
 type ArgMaxDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // ArgMinOptions are the optional arguments of [Tensor.ArgMin].
 type ArgMinOptions struct {
 	Dim     *int // default: all elements together
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // ArgMinDimOptions are the optional arguments of [Tensor.ArgMinDim].
 type ArgMinDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // ArgSortOptions are the optional arguments of [Tensor.ArgSort] and [Tensor.ArgSortStable].
 type ArgSortOptions struct {
 	Dim        *int // default -1
-	Descending bool
+	Descending bool // largest first
 }
 
 // AvgPool1dOptions are the optional arguments of [AvgPool1d].
 type AvgPool1dOptions struct {
 	Stride          []int // default: the kernel size
-	Padding         []int // default [0]
-	CeilMode        bool
-	CountExcludePad bool // count_include_pad=False; without it, count_include_pad=True
+	Padding         []int // added on both sides; default [0]
+	CeilMode        bool  // add a window for what is left over at the end
+	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
 }
 
 // AvgPool2dOptions are the optional arguments of [AvgPool2d].
 type AvgPool2dOptions struct {
 	Stride          []int // default: the kernel size
-	Padding         []int // default [0, 0]
-	CeilMode        bool
-	CountExcludePad bool // count_include_pad=False; without it, count_include_pad=True
-	DivisorOverride *int // default: the size of the window
+	Padding         []int // added on both sides; default [0, 0]
+	CeilMode        bool  // add a window for what is left over at the end
+	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
+	DivisorOverride *int  // default: the size of the window
 }
 
 // AvgPool3dOptions are the optional arguments of [AvgPool3d].
 type AvgPool3dOptions struct {
 	Stride          []int // default: the kernel size
-	Padding         []int // default [0, 0, 0]
-	CeilMode        bool
-	CountExcludePad bool // count_include_pad=False; without it, count_include_pad=True
-	DivisorOverride *int // default: the size of the window
+	Padding         []int // added on both sides; default [0, 0, 0]
+	CeilMode        bool  // add a window for what is left over at the end
+	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
+	DivisorOverride *int  // default: the size of the window
 }
 
 // BAddBMMOptions are the optional arguments of [Tensor.BAddBMM], [BAddBMMDType] and
 // [Tensor.BAddBMMInPlace].
 type BAddBMMOptions struct {
-	Beta  Scalar // default 1
-	Alpha Scalar // default 1
+	Beta  Scalar // factor of x; default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // BinaryCrossEntropyOptions are the optional arguments of [BinaryCrossEntropy].
 type BinaryCrossEntropyOptions struct {
-	Weight    Tensor
-	Reduction Reduction // default ReductionMean
+	Weight    Tensor    // factor of each element's loss; default: 1
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // BinaryCrossEntropyWithLogitsOptions are the optional arguments of
 // [BinaryCrossEntropyWithLogits].
 type BinaryCrossEntropyWithLogitsOptions struct {
-	Weight    Tensor
+	Weight    Tensor    // factor of each element's loss; default: 1
 	PosWeight Tensor    // weight of the positive class
-	Reduction Reduction // default ReductionMean
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // BinCountOptions are the optional arguments of [Tensor.BinCount].
 type BinCountOptions struct {
-	Weights   Tensor
-	MinLength int // default 0
+	Weights   Tensor // how much each element counts; default: 1
+	MinLength int    // least size of the result; default 0
 }
 
 // BucketizeOptions are the optional arguments of [BucketizeScalar] and [Bucketize].
 type BucketizeOptions struct {
-	OutInt32 bool
-	Right    bool
+	OutInt32 bool // indices of int32 instead of int64
+	Right    bool // an equal boundary is to the left of the element
 }
 
 // CDistOptions are the optional arguments of [CDist].
 type CDistOptions struct {
-	P           *float64 // default 2
+	P           *float64 // which norm; default 2
 	ComputeMode *int     // when to use matrix products; default: if large
 }
 
 // CholeskyOptions are the optional arguments of [Tensor.Cholesky].
 type CholeskyOptions struct {
-	Upper bool
+	Upper bool // the upper triangle instead of the lower one
 }
 
 // CholeskyInverseOptions are the optional arguments of [Tensor.CholeskyInverse].
 type CholeskyInverseOptions struct {
-	Upper bool
+	Upper bool // the upper triangle instead of the lower one
 }
 
 // CholeskySolveOptions are the optional arguments of [Tensor.CholeskySolve].
 type CholeskySolveOptions struct {
-	Upper bool
+	Upper bool // the upper triangle instead of the lower one
 }
 
 // CombinationsOptions are the optional arguments of [Combinations].
 type CombinationsOptions struct {
-	R               *int // default 2
-	WithReplacement bool
+	R               *int // size of a combination; default 2
+	WithReplacement bool // an element may occur again
 }
 
 // Conv1dOptions are the optional arguments of [Conv1d].
 type Conv1dOptions struct {
-	Bias     Tensor
-	Stride   []int // default [1]
-	Padding  []int // default [0]
-	Dilation []int // default [1]
-	Groups   *int  // default 1
+	Bias     Tensor // one number per channel; default: none
+	Stride   []int  // step of the window; default [1]
+	Padding  []int  // added on both sides; default [0]
+	Dilation []int  // distance of the elements of a window; default [1]
+	Groups   *int   // number of groups of channels that do not mix; default 1
 }
 
 // Conv1dPaddingOptions are the optional arguments of [Conv1dPadding].
 type Conv1dPaddingOptions struct {
-	Bias     Tensor
-	Stride   []int  // default [1]
-	Padding  string // default "valid"
-	Dilation []int  // default [1]
-	Groups   *int   // default 1
+	Bias     Tensor // one number per channel; default: none
+	Stride   []int  // step of the window; default [1]
+	Padding  string // "valid" (none) or "same" (keeps the size); default "valid"
+	Dilation []int  // distance of the elements of a window; default [1]
+	Groups   *int   // number of groups of channels that do not mix; default 1
 }
 
 // Conv2dOptions are the optional arguments of [Conv2d].
 type Conv2dOptions struct {
-	Bias     Tensor
-	Stride   []int // default [1, 1]
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
-	Groups   *int  // default 1
+	Bias     Tensor // one number per channel; default: none
+	Stride   []int  // step of the window; default [1, 1]
+	Padding  []int  // added on both sides; default [0, 0]
+	Dilation []int  // distance of the elements of a window; default [1, 1]
+	Groups   *int   // number of groups of channels that do not mix; default 1
 }
 
 // Conv2dPaddingOptions are the optional arguments of [Conv2dPadding].
 type Conv2dPaddingOptions struct {
-	Bias     Tensor
-	Stride   []int  // default [1, 1]
-	Padding  string // default "valid"
-	Dilation []int  // default [1, 1]
-	Groups   *int   // default 1
+	Bias     Tensor // one number per channel; default: none
+	Stride   []int  // step of the window; default [1, 1]
+	Padding  string // "valid" (none) or "same" (keeps the size); default "valid"
+	Dilation []int  // distance of the elements of a window; default [1, 1]
+	Groups   *int   // number of groups of channels that do not mix; default 1
 }
 
 // Conv3dOptions are the optional arguments of [Conv3d].
 type Conv3dOptions struct {
-	Bias     Tensor
-	Stride   []int // default [1, 1, 1]
-	Padding  []int // default [0, 0, 0]
-	Dilation []int // default [1, 1, 1]
-	Groups   *int  // default 1
+	Bias     Tensor // one number per channel; default: none
+	Stride   []int  // step of the window; default [1, 1, 1]
+	Padding  []int  // added on both sides; default [0, 0, 0]
+	Dilation []int  // distance of the elements of a window; default [1, 1, 1]
+	Groups   *int   // number of groups of channels that do not mix; default 1
 }
 
 // Conv3dPaddingOptions are the optional arguments of [Conv3dPadding].
 type Conv3dPaddingOptions struct {
-	Bias     Tensor
-	Stride   []int  // default [1, 1, 1]
-	Padding  string // default "valid"
-	Dilation []int  // default [1, 1, 1]
-	Groups   *int   // default 1
+	Bias     Tensor // one number per channel; default: none
+	Stride   []int  // step of the window; default [1, 1, 1]
+	Padding  string // "valid" (none) or "same" (keeps the size); default "valid"
+	Dilation []int  // distance of the elements of a window; default [1, 1, 1]
+	Groups   *int   // number of groups of channels that do not mix; default 1
 }
 
 // ConvTranspose1dOptions are the optional arguments of [ConvTranspose1d].
 type ConvTranspose1dOptions struct {
-	Bias          Tensor
-	Stride        []int // default [1]
-	Padding       []int // default [0]
-	OutputPadding []int // default [0]
-	Groups        *int  // default 1
-	Dilation      []int // default [1]
+	Bias          Tensor // one number per channel; default: none
+	Stride        []int  // distance of the windows in the result; default [1]
+	Padding       []int  // cut off on both sides; default [0]
+	OutputPadding []int  // added on one side of the result; default [0]
+	Groups        *int   // number of groups of channels that do not mix; default 1
+	Dilation      []int  // distance of the elements of a window; default [1]
 }
 
 // ConvTranspose2dOptions are the optional arguments of [ConvTranspose2d].
 type ConvTranspose2dOptions struct {
-	Bias          Tensor
-	Stride        []int // default [1, 1]
-	Padding       []int // default [0, 0]
-	OutputPadding []int // default [0, 0]
-	Groups        *int  // default 1
-	Dilation      []int // default [1, 1]
+	Bias          Tensor // one number per channel; default: none
+	Stride        []int  // distance of the windows in the result; default [1, 1]
+	Padding       []int  // cut off on both sides; default [0, 0]
+	OutputPadding []int  // added on one side of the result; default [0, 0]
+	Groups        *int   // number of groups of channels that do not mix; default 1
+	Dilation      []int  // distance of the elements of a window; default [1, 1]
 }
 
 // ConvTranspose3dOptions are the optional arguments of [ConvTranspose3d].
 type ConvTranspose3dOptions struct {
-	Bias          Tensor
-	Stride        []int // default [1, 1, 1]
-	Padding       []int // default [0, 0, 0]
-	OutputPadding []int // default [0, 0, 0]
-	Groups        *int  // default 1
-	Dilation      []int // default [1, 1, 1]
+	Bias          Tensor // one number per channel; default: none
+	Stride        []int  // distance of the windows in the result; default [1, 1, 1]
+	Padding       []int  // cut off on both sides; default [0, 0, 0]
+	OutputPadding []int  // added on one side of the result; default [0, 0, 0]
+	Groups        *int   // number of groups of channels that do not mix; default 1
+	Dilation      []int  // distance of the elements of a window; default [1, 1, 1]
 }
 
 // CopyOptions are the optional arguments of [Tensor.CopyInPlace].
 type CopyOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CosineEmbeddingLossOptions are the optional arguments of [CosineEmbeddingLoss].
 type CosineEmbeddingLossOptions struct {
-	Margin    float64   // default 0
-	Reduction Reduction // default ReductionMean
+	Margin    float64   // how far apart is far enough; default 0
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // CosineSimilarityOptions are the optional arguments of [CosineSimilarity].
 type CosineSimilarityOptions struct {
 	Dim *int     // default 1
-	Eps *float64 // default 1e-08
+	Eps *float64 // least product of the lengths; default 1e-08
 }
 
 // CovOptions are the optional arguments of [Tensor.Cov].
 type CovOptions struct {
-	Correction *int // default 1
-	FWeights   Tensor
-	AWeights   Tensor
+	Correction *int   // the divisor is n - Correction; default 1
+	FWeights   Tensor // how often each observation occurs; default: once
+	AWeights   Tensor // weight of each observation; default: 1
 }
 
 // CrossEntropyLossOptions are the optional arguments of [CrossEntropyLoss].
 type CrossEntropyLossOptions struct {
-	Weight         Tensor
-	Reduction      Reduction // default ReductionMean
-	IgnoreIndex    *int      // default -100
-	LabelSmoothing float64   // default 0
+	Weight         Tensor    // one number per class; default: 1
+	Reduction      Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex    *int      // class whose targets do not count; default -100
+	LabelSmoothing float64   // share of the uniform distribution in the target; default 0
 }
 
 // CTCLossOptions are the optional arguments of [CTCLoss] and [CTCLossTensor].
 type CTCLossOptions struct {
-	Blank        int       // default 0
-	Reduction    Reduction // default ReductionMean
-	ZeroInfinity bool
+	Blank        int       // number of the blank class; default 0
+	Reduction    Reduction // what becomes of the elements' losses; default ReductionMean
+	ZeroInfinity bool      // infinite losses, and their gradients, become 0
 }
 
 // CumulativeTrapezoidOptions are the optional arguments of [CumulativeTrapezoid].
 type CumulativeTrapezoidOptions struct {
-	Dx  Scalar // default 1
+	Dx  Scalar // distance of the samples; default 1
 	Dim *int   // default -1
 }
 
@@ -350,7 +350,7 @@ type CumulativeTrapezoidXOptions struct {
 
 // DiffOptions are the optional arguments of [Tensor.Diff].
 type DiffOptions struct {
-	N       *int   // default 1
+	N       *int   // how many times; default 1
 	Dim     *int   // default -1
 	Prepend Tensor // joined before x
 	Append  Tensor // joined after x
@@ -358,25 +358,25 @@ type DiffOptions struct {
 
 // ELUOptions are the optional arguments of [ELU] and [ELUInPlace].
 type ELUOptions struct {
-	Alpha      Scalar // default 1
-	Scale      Scalar // default 1
-	InputScale Scalar // default 1
+	Alpha      Scalar // factor of exp(x)-1; default 1
+	Scale      Scalar // factor of the result; default 1
+	InputScale Scalar // factor of x in exp(x); default 1
 }
 
 // EmbeddingOptions are the optional arguments of [Embedding].
 type EmbeddingOptions struct {
-	PaddingIdx      *int // default -1
-	ScaleGradByFreq bool
-	Sparse          bool
+	PaddingIdx      *int // row that gets no gradient; default -1
+	ScaleGradByFreq bool // divide gradients by how often a row occurs
+	Sparse          bool // the gradient of weight is sparse
 }
 
 // EmbeddingBagOptions are the optional arguments of [EmbeddingBag].
 type EmbeddingBagOptions struct {
-	ScaleGradByFreq   bool
-	Mode              int // default 0
-	Sparse            bool
-	PerSampleWeights  Tensor
-	IncludeLastOffset bool
+	ScaleGradByFreq   bool   // divide gradients by how often a row occurs
+	Mode              int    // 0 sum, 1 mean, 2 maximum; default 0
+	Sparse            bool   // the gradient of weight is sparse
+	PerSampleWeights  Tensor // factor of each row, for Mode 0 only
+	IncludeLastOffset bool   // the last of offsets is the end of the last bag
 }
 
 // FFTOptions are the optional arguments of [FFT].
@@ -396,13 +396,13 @@ type FFT2Options struct {
 // FFTNOptions are the optional arguments of [FFTN].
 type FFTNOptions struct {
 	S    []int  // default: the sizes of x
-	Dim  []int  // default: all elements together
+	Dim  []int  // default: all dimensions
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // HFFTOptions are the optional arguments of [HFFT].
 type HFFTOptions struct {
-	N    *int   // default: the size of x
+	N    *int   // default: 2*(size-1)
 	Dim  *int   // default -1
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
@@ -417,7 +417,7 @@ type HFFT2Options struct {
 // HFFTNOptions are the optional arguments of [HFFTN].
 type HFFTNOptions struct {
 	S    []int  // default: the sizes of x
-	Dim  []int  // default: all elements together
+	Dim  []int  // default: all dimensions
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
@@ -438,7 +438,7 @@ type IFFT2Options struct {
 // IFFTNOptions are the optional arguments of [IFFTN].
 type IFFTNOptions struct {
 	S    []int  // default: the sizes of x
-	Dim  []int  // default: all elements together
+	Dim  []int  // default: all dimensions
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
@@ -459,13 +459,13 @@ type IHFFT2Options struct {
 // IHFFTNOptions are the optional arguments of [IHFFTN].
 type IHFFTNOptions struct {
 	S    []int  // default: the sizes of x
-	Dim  []int  // default: all elements together
+	Dim  []int  // default: all dimensions
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // IRFFTOptions are the optional arguments of [IRFFT].
 type IRFFTOptions struct {
-	N    *int   // default: the size of x
+	N    *int   // default: 2*(size-1)
 	Dim  *int   // default -1
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
@@ -480,7 +480,7 @@ type IRFFT2Options struct {
 // IRFFTNOptions are the optional arguments of [IRFFTN].
 type IRFFTNOptions struct {
 	S    []int  // default: the sizes of x
-	Dim  []int  // default: all elements together
+	Dim  []int  // default: all dimensions
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
@@ -501,185 +501,185 @@ type RFFT2Options struct {
 // RFFTNOptions are the optional arguments of [RFFTN].
 type RFFTNOptions struct {
 	S    []int  // default: the sizes of x
-	Dim  []int  // default: all elements together
+	Dim  []int  // default: all dimensions
 	Norm string // "forward", "ortho" or, by default, "backward"
 }
 
 // FillDiagonalOptions are the optional arguments of [Tensor.FillDiagonalInPlace].
 type FillDiagonalOptions struct {
-	Wrap bool
+	Wrap bool // go on after the last row
 }
 
 // FrobeniusNormDimOptions are the optional arguments of [FrobeniusNormDim].
 type FrobeniusNormDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // GatherOptions are the optional arguments of [Tensor.Gather].
 type GatherOptions struct {
-	SparseGrad bool
+	SparseGrad bool // the gradient is sparse
 }
 
 // GELUOptions are the optional arguments of [GELU] and [GELUInPlace].
 type GELUOptions struct {
-	Approximate string // default "none"
+	Approximate string // "none" or "tanh"; default "none"
 }
 
 // GradientDimsOptions are the optional arguments of [GradientDims], [GradientScalarDims],
 // [GradientScalarsDims] and [GradientTensorsDims].
 type GradientDimsOptions struct {
-	EdgeOrder *int // default 1
+	EdgeOrder *int // 1 or 2: accuracy at the ends; default 1
 }
 
 // GradientOptions are the optional arguments of [Gradient].
 type GradientOptions struct {
-	Spacing   Scalar
-	Dim       *int // default: all elements together
-	EdgeOrder *int // default 1
+	Spacing   Scalar // distance of the samples; default 1
+	Dim       *int   // default: all dimensions
+	EdgeOrder *int   // 1 or 2: accuracy at the ends; default 1
 }
 
 // GradientScalarsOptions are the optional arguments of [GradientScalars] and [GradientTensors].
 type GradientScalarsOptions struct {
-	Dim       *int // default: all elements together
-	EdgeOrder *int // default 1
+	Dim       *int // default: all dimensions
+	EdgeOrder *int // 1 or 2: accuracy at the ends; default 1
 }
 
 // GroupNormOptions are the optional arguments of [GroupNorm].
 type GroupNormOptions struct {
-	Weight Tensor
-	Bias   Tensor
-	Eps    *float64 // default 1e-05
+	Weight Tensor   // factor of each channel; default: 1
+	Bias   Tensor   // added to each channel; default: none
+	Eps    *float64 // added to the variance; default 1e-05
 }
 
 // GRUCellOptions are the optional arguments of [GRUCell].
 type GRUCellOptions struct {
-	BIH Tensor
-	BHH Tensor
+	BIH Tensor // bias of the input; default: none
+	BHH Tensor // bias of the state; default: none
 }
 
 // HardtanhOptions are the optional arguments of [Hardtanh] and [HardtanhInPlace].
 type HardtanhOptions struct {
-	MinVal Scalar // default -1
-	MaxVal Scalar // default 1
+	MinVal Scalar // lower limit; default -1
+	MaxVal Scalar // upper limit; default 1
 }
 
 // HashTensorOptions are the optional arguments of [Tensor.HashTensor].
 type HashTensorOptions struct {
 	Dim     []int // default: all elements together
-	KeepDim bool
-	Mode    int // default 0
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Mode    int   // which hash; 0, exclusive or, is the only one; default 0
 }
 
 // HingeEmbeddingLossOptions are the optional arguments of [HingeEmbeddingLoss].
 type HingeEmbeddingLossOptions struct {
-	Margin    *float64  // default 1
-	Reduction Reduction // default ReductionMean
+	Margin    *float64  // how far apart is far enough; default 1
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // HistcOptions are the optional arguments of [Tensor.Histc].
 type HistcOptions struct {
-	Bins *int   // default 100
-	Min  Scalar // default 0
-	Max  Scalar // default 0
+	Bins *int   // number of bins; default 100
+	Min  Scalar // lower end of the bins; both 0: those of x; default 0
+	Max  Scalar // upper end of the bins; both 0: those of x; default 0
 }
 
 // HistogramOptions are the optional arguments of [Tensor.Histogram].
 type HistogramOptions struct {
-	Bins    *int // default 100
-	Range   []float64
-	Weight  Tensor
-	Density bool
+	Bins    *int      // number of bins; default 100
+	Range   []float64 // lower and upper end, for each dimension; default: those of x
+	Weight  Tensor    // how much each element counts; default: 1
+	Density bool      // divide by the total and the size of the bins
 }
 
 // HistogramBinsOptions are the optional arguments of [Tensor.HistogramBins].
 type HistogramBinsOptions struct {
-	Weight  Tensor
-	Density bool
+	Weight  Tensor // how much each element counts; default: 1
+	Density bool   // divide by the total and the size of the bins
 }
 
 // HistogramDDOptions are the optional arguments of [HistogramDD], [HistogramDDEdges] and
 // [HistogramDDNBins].
 type HistogramDDOptions struct {
-	Range   []float64
-	Weight  Tensor
-	Density bool
+	Range   []float64 // lower and upper end, for each dimension; default: those of x
+	Weight  Tensor    // how much each point counts; default: 1
+	Density bool      // divide by the total and the size of the bins
 }
 
 // HuberLossOptions are the optional arguments of [HuberLoss].
 type HuberLossOptions struct {
-	Reduction Reduction // default ReductionMean
-	Delta     *float64  // default 1
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
+	Delta     *float64  // where the square goes over into the absolute difference; default 1
 }
 
 // IndexAddOptions are the optional arguments of [Tensor.IndexAdd] and [Tensor.IndexAddInPlace].
 type IndexAddOptions struct {
-	Alpha Scalar // default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // IndexPutOptions are the optional arguments of [Tensor.IndexPut] and [Tensor.IndexPutInPlace].
 type IndexPutOptions struct {
-	Accumulate bool
+	Accumulate bool // add instead of overwriting
 }
 
 // IndexReduceOptions are the optional arguments of [Tensor.IndexReduce] and
 // [Tensor.IndexReduceInPlace].
 type IndexReduceOptions struct {
-	ExcludeSelf bool // include_self=False; without it, include_self=True
+	ExcludeSelf bool // leave the elements of x out; Python's include_self=False
 }
 
 // IsCloseOptions are the optional arguments of [Tensor.IsClose].
 type IsCloseOptions struct {
-	RTol     *float64 // default 1e-05
-	ATol     *float64 // default 1e-08
-	EqualNaN bool
+	RTol     *float64 // relative tolerance; default 1e-05
+	ATol     *float64 // absolute tolerance; default 1e-08
+	EqualNaN bool     // NaN equals NaN
 }
 
 // IsInOptions are the optional arguments of [IsInScalarTensor], [IsInScalar] and [IsIn].
 type IsInOptions struct {
-	AssumeUnique bool
-	Invert       bool
+	AssumeUnique bool // no element occurs twice; faster
+	Invert       bool // tell which do not occur
 }
 
 // ISTFTOptions are the optional arguments of [Tensor.ISTFT].
 type ISTFTOptions struct {
-	HopLength     *int // default: a quarter of nFFT
-	WinLength     *int // default: nFFT
-	Window        Tensor
-	NoCenter      bool // center=False; without it, center=True
-	Normalized    bool
-	Onesided      *bool // default: true for real x
-	Length        *int
-	ReturnComplex bool
+	HopLength     *int   // distance of the frames; default: a quarter of nFFT
+	WinLength     *int   // length of the window; default: nFFT
+	Window        Tensor // default: ones
+	NoCenter      bool   // the signal was not padded; Python's center=False
+	Normalized    bool   // multiply by sqrt(nFFT)
+	Onesided      *bool  // x is the half that is not redundant; default: if its size says so
+	Length        *int   // of the signal; default: all that can be had
+	ReturnComplex bool   // the signal is complex
 }
 
 // KLDivOptions are the optional arguments of [KLDiv].
 type KLDivOptions struct {
-	Reduction Reduction // default ReductionMean
-	LogTarget bool
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
+	LogTarget bool      // the target is given as logarithms
 }
 
 // KthValueOptions are the optional arguments of [Tensor.KthValue].
 type KthValueOptions struct {
 	Dim     *int // default -1
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // LayerNormOptions are the optional arguments of [LayerNorm].
 type LayerNormOptions struct {
-	Weight Tensor
-	Bias   Tensor
-	Eps    *float64 // default 1e-05
+	Weight Tensor   // factor of each element; default: 1
+	Bias   Tensor   // added to each element; default: none
+	Eps    *float64 // added to the variance; default 1e-05
 }
 
 // LinalgCholeskyOptions are the optional arguments of [LinalgCholesky].
 type LinalgCholeskyOptions struct {
-	Upper bool
+	Upper bool // the upper triangle instead of the lower one
 }
 
 // LinalgCholeskyExOptions are the optional arguments of [LinalgCholeskyEx].
 type LinalgCholeskyExOptions struct {
-	Upper       bool
-	CheckErrors bool
+	Upper       bool // the upper triangle instead of the lower one
+	CheckErrors bool // fail instead of telling in info
 }
 
 // LinalgCrossOptions are the optional arguments of [LinalgCross].
@@ -689,150 +689,150 @@ type LinalgCrossOptions struct {
 
 // LinalgDiagonalOptions are the optional arguments of [LinalgDiagonal].
 type LinalgDiagonalOptions struct {
-	Offset int  // default 0
-	Dim1   *int // default -2
-	Dim2   *int // default -1
+	Offset int  // which diagonal: 0 the main one, above it positive; default 0
+	Dim1   *int // the rows; default -2
+	Dim2   *int // the columns; default -1
 }
 
 // LinalgInvExOptions are the optional arguments of [LinalgInvEx].
 type LinalgInvExOptions struct {
-	CheckErrors bool
+	CheckErrors bool // fail instead of telling in info
 }
 
 // LinalgLDLFactorOptions are the optional arguments of [LinalgLDLFactor].
 type LinalgLDLFactorOptions struct {
-	Hermitian bool
+	Hermitian bool // the matrices are Hermitian instead of symmetric
 }
 
 // LinalgLDLFactorExOptions are the optional arguments of [LinalgLDLFactorEx].
 type LinalgLDLFactorExOptions struct {
-	Hermitian   bool
-	CheckErrors bool
+	Hermitian   bool // the matrices are Hermitian instead of symmetric
+	CheckErrors bool // fail instead of telling in info
 }
 
 // LinalgLDLSolveOptions are the optional arguments of [LinalgLDLSolve].
 type LinalgLDLSolveOptions struct {
-	Hermitian bool
+	Hermitian bool // A is Hermitian instead of symmetric
 }
 
 // LinalgLstsqOptions are the optional arguments of [LinalgLstsq].
 type LinalgLstsqOptions struct {
-	RCond  *float64
-	Driver string // LAPACK's name of the algorithm
+	RCond  *float64 // singular values below RCond times the largest count as 0; default: by size and dtype
+	Driver string   // LAPACK's name of the algorithm
 }
 
 // LinalgLUOptions are the optional arguments of [LinalgLU].
 type LinalgLUOptions struct {
-	NoPivot bool // pivot=False; without it, pivot=True
+	NoPivot bool // do not exchange rows; Python's pivot=False
 }
 
 // LinalgLUFactorOptions are the optional arguments of [LinalgLUFactor].
 type LinalgLUFactorOptions struct {
-	NoPivot bool // pivot=False; without it, pivot=True
+	NoPivot bool // do not exchange rows; Python's pivot=False
 }
 
 // LinalgLUFactorExOptions are the optional arguments of [LinalgLUFactorEx].
 type LinalgLUFactorExOptions struct {
-	NoPivot     bool // pivot=False; without it, pivot=True
-	CheckErrors bool
+	NoPivot     bool // do not exchange rows; Python's pivot=False
+	CheckErrors bool // fail instead of telling in info
 }
 
 // LinalgLUSolveOptions are the optional arguments of [LinalgLUSolve].
 type LinalgLUSolveOptions struct {
-	Right   bool // left=False; without it, left=True
-	Adjoint bool
+	Right   bool // the system is y·A = b; Python's left=False
+	Adjoint bool // the system has the adjoint matrix
 }
 
 // LinalgMatrixNormOptions are the optional arguments of [LinalgMatrixNorm].
 type LinalgMatrixNormOptions struct {
 	Dim     []int // default [-2, -1]
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // LinalgMatrixNormStrOptions are the optional arguments of [LinalgMatrixNormStr].
 type LinalgMatrixNormStrOptions struct {
-	Ord     string // default "fro"
+	Ord     string // "fro" or "nuc"; default "fro"
 	Dim     []int  // default [-2, -1]
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool   // keep the reduced dimensions, with size 1
+	Dtype   DType  // convert to it first; default: the dtype of x
 }
 
 // LinalgMatrixRankTolOptions are the optional arguments of [LinalgMatrixRankTol] and
 // [LinalgMatrixRankTolTensor].
 type LinalgMatrixRankTolOptions struct {
-	Hermitian bool
+	Hermitian bool // the matrices are symmetric or Hermitian
 }
 
 // LinalgMatrixRankOptions are the optional arguments of [LinalgMatrixRank].
 type LinalgMatrixRankOptions struct {
-	ATol      *float64
-	RTol      *float64
-	Hermitian bool
+	ATol      *float64 // absolute tolerance; default 0
+	RTol      *float64 // relative to the largest singular value; default: by size and dtype
+	Hermitian bool     // the matrices are symmetric or Hermitian
 }
 
 // LinalgMatrixRankTensorOptions are the optional arguments of [LinalgMatrixRankTensor].
 type LinalgMatrixRankTensorOptions struct {
-	ATol      Tensor
-	RTol      Tensor
-	Hermitian bool
+	ATol      Tensor // absolute tolerance; default 0
+	RTol      Tensor // relative to the largest singular value; default: by size and dtype
+	Hermitian bool   // the matrices are symmetric or Hermitian
 }
 
 // LinalgNormOptions are the optional arguments of [LinalgNorm].
 type LinalgNormOptions struct {
-	Ord     Scalar
-	Dim     []int // default: all elements together
-	KeepDim bool
-	Dtype   DType
+	Ord     Scalar // default: the 2-norm of all elements
+	Dim     []int  // default: all, of one vector or of a matrix
+	KeepDim bool   // keep the reduced dimensions, with size 1
+	Dtype   DType  // convert to it first; default: the dtype of x
 }
 
 // LinalgNormStrOptions are the optional arguments of [LinalgNormStr].
 type LinalgNormStrOptions struct {
-	Dim     []int // default: all elements together
-	KeepDim bool
-	Dtype   DType
+	Dim     []int // default: all, of one vector or of a matrix
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // LinalgPinvRCondOptions are the optional arguments of [LinalgPinvRCond] and
 // [LinalgPinvRCondTensor].
 type LinalgPinvRCondOptions struct {
-	Hermitian bool
+	Hermitian bool // the matrices are symmetric or Hermitian
 }
 
 // LinalgPinvOptions are the optional arguments of [LinalgPinv].
 type LinalgPinvOptions struct {
-	ATol      *float64
-	RTol      *float64
-	Hermitian bool
+	ATol      *float64 // absolute tolerance; default 0
+	RTol      *float64 // relative to the largest singular value; default: by size and dtype
+	Hermitian bool     // the matrices are symmetric or Hermitian
 }
 
 // LinalgPinvTensorOptions are the optional arguments of [LinalgPinvTensor].
 type LinalgPinvTensorOptions struct {
-	ATol      Tensor
-	RTol      Tensor
-	Hermitian bool
+	ATol      Tensor // absolute tolerance; default 0
+	RTol      Tensor // relative to the largest singular value; default: by size and dtype
+	Hermitian bool   // the matrices are symmetric or Hermitian
 }
 
 // LinalgSolveOptions are the optional arguments of [LinalgSolve].
 type LinalgSolveOptions struct {
-	Right bool // left=False; without it, left=True
+	Right bool // multiply from the right: y·a = b; Python's left=False
 }
 
 // LinalgSolveExOptions are the optional arguments of [LinalgSolveEx].
 type LinalgSolveExOptions struct {
-	Right       bool // left=False; without it, left=True
-	CheckErrors bool
+	Right       bool // multiply from the right: y·a = b; Python's left=False
+	CheckErrors bool // fail instead of telling in info
 }
 
 // LinalgSolveTriangularOptions are the optional arguments of [LinalgSolveTriangular].
 type LinalgSolveTriangularOptions struct {
-	Right         bool // left=False; without it, left=True
-	Unitriangular bool
+	Right         bool // multiply from the right: y·a = b; Python's left=False
+	Unitriangular bool // take the diagonal for ones without reading it
 }
 
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
 type LinalgSVDOptions struct {
-	Reduced bool   // full_matrices=False; without it, full_matrices=True
+	Reduced bool   // the parts of u and vh that belong to singular values only; Python's full_matrices=False
 	Driver  string // LAPACK's name of the algorithm
 }
 
@@ -843,7 +843,7 @@ type LinalgSVDValsOptions struct {
 
 // LinalgVanderOptions are the optional arguments of [LinalgVander].
 type LinalgVanderOptions struct {
-	N *int
+	N *int // number of columns; default: the size of x
 }
 
 // LinalgVecDotOptions are the optional arguments of [LinalgVecDot].
@@ -853,335 +853,335 @@ type LinalgVecDotOptions struct {
 
 // LinalgVectorNormOptions are the optional arguments of [LinalgVectorNorm].
 type LinalgVectorNormOptions struct {
-	Ord     Scalar // default 2
+	Ord     Scalar // which norm; default 2
 	Dim     []int  // default: all elements together
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool   // keep the reduced dimensions, with size 1
+	Dtype   DType  // convert to it first; default: the dtype of x
 }
 
 // LogSumExpOptions are the optional arguments of [Tensor.LogSumExp].
 type LogSumExpOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // LSTMCellOptions are the optional arguments of [LSTMCell].
 type LSTMCellOptions struct {
-	BIH Tensor
-	BHH Tensor
+	BIH Tensor // bias of the input; default: none
+	BHH Tensor // bias of the state; default: none
 }
 
 // LUUnpackOptions are the optional arguments of [LUUnpack].
 type LUUnpackOptions struct {
-	NoData   bool // unpack_data=False; without it, unpack_data=True
-	NoPivots bool // unpack_pivots=False; without it, unpack_pivots=True
+	NoData   bool // leave l and u empty; Python's unpack_data=False
+	NoPivots bool // leave p empty; Python's unpack_pivots=False
 }
 
 // MarginRankingLossOptions are the optional arguments of [MarginRankingLoss].
 type MarginRankingLossOptions struct {
-	Margin    float64   // default 0
-	Reduction Reduction // default ReductionMean
+	Margin    float64   // how far apart is far enough; default 0
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // MaxDimOptions are the optional arguments of [Tensor.MaxDim].
 type MaxDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // MaxPool1dOptions are the optional arguments of [MaxPool1d].
 type MaxPool1dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0]
-	Dilation []int // default [1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0]
+	Dilation []int // distance of the elements of a window; default [1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MaxPool1dWithIndicesOptions are the optional arguments of [MaxPool1dWithIndices].
 type MaxPool1dWithIndicesOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0]
-	Dilation []int // default [1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0]
+	Dilation []int // distance of the elements of a window; default [1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MaxPool2dOptions are the optional arguments of [MaxPool2d].
 type MaxPool2dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MaxPool2dWithIndicesOptions are the optional arguments of [MaxPool2dWithIndices].
 type MaxPool2dWithIndicesOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MaxPool3dOptions are the optional arguments of [MaxPool3d].
 type MaxPool3dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0, 0]
-	Dilation []int // default [1, 1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MaxPool3dWithIndicesOptions are the optional arguments of [MaxPool3dWithIndices].
 type MaxPool3dWithIndicesOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0, 0]
-	Dilation []int // default [1, 1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MeanDimOptions are the optional arguments of [Tensor.MeanDim].
 type MeanDimOptions struct {
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // MedianDimOptions are the optional arguments of [Tensor.MedianDim].
 type MedianDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // MinDimOptions are the optional arguments of [Tensor.MinDim].
 type MinDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // ModeOptions are the optional arguments of [Tensor.Mode].
 type ModeOptions struct {
 	Dim     *int // default -1
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // MultiMarginLossOptions are the optional arguments of [MultiMarginLoss].
 type MultiMarginLossOptions struct {
-	P         Scalar // default 1
-	Margin    Scalar // default 1
-	Weight    Tensor
-	Reduction Reduction // default ReductionMean
+	P         Scalar    // power of the terms, 1 or 2; default 1
+	Margin    Scalar    // how far apart is far enough; default 1
+	Weight    Tensor    // one number per class; default: 1
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // MultinomialOptions are the optional arguments of [Tensor.Multinomial].
 type MultinomialOptions struct {
-	Replacement bool
+	Replacement bool       // an index may be drawn again
 	Generator   *Generator // default: the device's own
 }
 
 // NaNToNumOptions are the optional arguments of [Tensor.NaNToNum] and [Tensor.NaNToNumInPlace].
 type NaNToNumOptions struct {
-	NaN    *float64
-	Posinf *float64
-	Neginf *float64
+	NaN    *float64 // what NaN becomes; default 0
+	Posinf *float64 // what +∞ becomes; default: the largest number of the dtype
+	Neginf *float64 // what -∞ becomes; default: the smallest number of the dtype
 }
 
 // NaNMeanOptions are the optional arguments of [Tensor.NaNMean].
 type NaNMeanOptions struct {
 	Dim     []int // default: all elements together
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // NaNMeanDimOptions are the optional arguments of [Tensor.NaNMeanDim].
 type NaNMeanDimOptions struct {
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // NaNMedianDimOptions are the optional arguments of [Tensor.NaNMedianDim].
 type NaNMedianDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // NaNQuantileOptions are the optional arguments of [Tensor.NaNQuantile] and
 // [Tensor.NaNQuantileScalar].
 type NaNQuantileOptions struct {
-	Dim           *int // default: all elements together
-	KeepDim       bool
-	Interpolation string // default "linear"
+	Dim           *int   // default: all elements together
+	KeepDim       bool   // keep the reduced dimensions, with size 1
+	Interpolation string // "linear", "lower", "higher", "midpoint" or "nearest"; default "linear"
 }
 
 // NaNSumOptions are the optional arguments of [Tensor.NaNSum].
 type NaNSumOptions struct {
 	Dim     []int // default: all elements together
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // NaNSumDimOptions are the optional arguments of [Tensor.NaNSumDim].
 type NaNSumDimOptions struct {
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // NLLLossOptions are the optional arguments of [NLLLoss].
 type NLLLossOptions struct {
-	Weight      Tensor
-	Reduction   Reduction // default ReductionMean
-	IgnoreIndex *int      // default -100
+	Weight      Tensor    // one number per class; default: 1
+	Reduction   Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex *int      // class whose targets do not count; default -100
 }
 
 // NLLLoss2dOptions are the optional arguments of [NLLLoss2d].
 type NLLLoss2dOptions struct {
-	Weight      Tensor
-	Reduction   Reduction // default ReductionMean
-	IgnoreIndex *int      // default -100
+	Weight      Tensor    // one number per class; default: 1
+	Reduction   Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex *int      // class whose targets do not count; default -100
 }
 
 // NLLLossNDOptions are the optional arguments of [NLLLossND].
 type NLLLossNDOptions struct {
-	Weight      Tensor
-	Reduction   Reduction // default ReductionMean
-	IgnoreIndex *int      // default -100
+	Weight      Tensor    // one number per class; default: 1
+	Reduction   Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex *int      // class whose targets do not count; default -100
 }
 
 // NonzeroStaticOptions are the optional arguments of [Tensor.NonzeroStatic].
 type NonzeroStaticOptions struct {
-	FillValue *int // default -1
+	FillValue *int // for the rows that are left over; default -1
 }
 
 // NormDimOptions are the optional arguments of [Tensor.NormDim].
 type NormDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // NuclearNormOptions are the optional arguments of [NuclearNorm] and [NuclearNormDim].
 type NuclearNormOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // OrmqrOptions are the optional arguments of [Tensor.Ormqr].
 type OrmqrOptions struct {
-	Right     bool // left=False; without it, left=True
-	Transpose bool
+	Right     bool // multiply from the right; Python's left=False
+	Transpose bool // take the transposed matrix
 }
 
 // PadOptions are the optional arguments of [Pad].
 type PadOptions struct {
-	Mode  string // default "constant"
-	Value *float64
+	Mode  string   // "constant", "reflect", "replicate" or "circular"; default "constant"
+	Value *float64 // what to pad with; default 0
 }
 
 // PadSequenceOptions are the optional arguments of [PadSequence].
 type PadSequenceOptions struct {
-	BatchFirst   bool
-	PaddingValue float64 // default 0
-	PaddingSide  string  // default "right"
+	BatchFirst   bool    // the batch before the sequence
+	PaddingValue float64 // what to fill up with; default 0
+	PaddingSide  string  // "right" or "left"; default "right"
 }
 
 // PairwiseDistanceOptions are the optional arguments of [PairwiseDistance].
 type PairwiseDistanceOptions struct {
-	P       *float64 // default 2
-	Eps     *float64 // default 1e-06
-	KeepDim bool
+	P       *float64 // which norm; default 2
+	Eps     *float64 // added to the difference; default 1e-06
+	KeepDim bool     // keep the reduced dimensions, with size 1
 }
 
 // ProdDimOptions are the optional arguments of [Tensor.ProdDim].
 type ProdDimOptions struct {
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // PutOptions are the optional arguments of [Tensor.Put] and [Tensor.PutInPlace].
 type PutOptions struct {
-	Accumulate bool
+	Accumulate bool // add instead of overwriting
 }
 
 // QROptions are the optional arguments of [Tensor.QR].
 type QROptions struct {
-	Full bool // some=False; without it, some=True
+	Full bool // square instead of reduced factors; Python's some=False
 }
 
 // QuantileOptions are the optional arguments of [Tensor.Quantile] and [Tensor.QuantileScalar].
 type QuantileOptions struct {
-	Dim           *int // default: all elements together
-	KeepDim       bool
-	Interpolation string // default "linear"
+	Dim           *int   // default: all elements together
+	KeepDim       bool   // keep the reduced dimensions, with size 1
+	Interpolation string // "linear", "lower", "higher", "midpoint" or "nearest"; default "linear"
 }
 
 // RepeatInterleaveIndicesOptions are the optional arguments of [RepeatInterleaveIndices].
 type RepeatInterleaveIndicesOptions struct {
-	OutputSize *int
+	OutputSize *int // size of the result along the dimension, if known: no wait for the device
 }
 
 // RepeatInterleaveOptions are the optional arguments of [Tensor.RepeatInterleaveTensor] and
 // [Tensor.RepeatInterleave].
 type RepeatInterleaveOptions struct {
-	Dim        *int // default: all elements together
-	OutputSize *int
+	Dim        *int // default: the flattened x
+	OutputSize *int // size of the result along the dimension, if known: no wait for the device
 }
 
 // RMSNormOptions are the optional arguments of [RMSNorm].
 type RMSNormOptions struct {
-	Weight Tensor
-	Eps    *float64
+	Weight Tensor   // factor of each element; default: 1
+	Eps    *float64 // added to the mean square; default: the precision of the dtype
 }
 
 // RNNReLUCellOptions are the optional arguments of [RNNReLUCell].
 type RNNReLUCellOptions struct {
-	BIH Tensor
-	BHH Tensor
+	BIH Tensor // bias of the input; default: none
+	BHH Tensor // bias of the state; default: none
 }
 
 // RNNTanhCellOptions are the optional arguments of [RNNTanhCell].
 type RNNTanhCellOptions struct {
-	BIH Tensor
-	BHH Tensor
+	BIH Tensor // bias of the input; default: none
+	BHH Tensor // bias of the state; default: none
 }
 
 // Rot90Options are the optional arguments of [Tensor.Rot90].
 type Rot90Options struct {
-	K    *int  // default 1
-	Dims []int // default [0, 1]
+	K    *int  // how many times; default 1
+	Dims []int // the plane; default [0, 1]
 }
 
 // RReLUOptions are the optional arguments of [RReLU] and [RReLUInPlace].
 type RReLUOptions struct {
-	Lower     Scalar // default 0.125
-	Upper     Scalar // default 0.3333333333333333
-	Training  bool
+	Lower     Scalar     // least slope; default 0.125
+	Upper     Scalar     // greatest slope; default 0.3333333333333333
+	Training  bool       // draw the slopes at random
 	Generator *Generator // default: the device's own
 }
 
 // RSubOptions are the optional arguments of [RSubScalar] and [RSub].
 type RSubOptions struct {
-	Alpha Scalar // default 1
+	Alpha Scalar // factor of x; default 1
 }
 
 // ScaledDotProductAttentionOptions are the optional arguments of [ScaledDotProductAttention].
 type ScaledDotProductAttentionOptions struct {
-	AttnMask  Tensor  // bool (true: attend) or added to the scores
-	DropoutP  float64 // default 0
-	IsCausal  bool
+	AttnMask  Tensor   // bool (true: attend) or added to the scores
+	DropoutP  float64  // probability to drop an attention weight; default 0
+	IsCausal  bool     // position i attends to 0 … i only; excludes AttnMask
 	Scale     *float64 // default: 1/sqrt(E)
-	EnableGQA bool
+	EnableGQA bool     // key and value have fewer heads, each shared by several of query
 }
 
 // ScatterReduceOptions are the optional arguments of [Tensor.ScatterReduce] and
 // [Tensor.ScatterReduceInPlace].
 type ScatterReduceOptions struct {
-	ExcludeSelf bool // include_self=False; without it, include_self=True
+	ExcludeSelf bool // leave the elements of x out; Python's include_self=False
 }
 
 // SearchSortedOptions are the optional arguments of [SearchSortedScalar] and [SearchSorted].
 type SearchSortedOptions struct {
-	OutInt32 bool
-	Right    bool
+	OutInt32 bool   // indices of int32 instead of int64
+	Right    bool   // an equal boundary is to the left of the element
 	Side     string // "left" or "right"
 	Sorter   Tensor // the ArgSort of unsorted sequences
 }
 
 // SegmentReduceOptions are the optional arguments of [SegmentReduce].
 type SegmentReduceOptions struct {
-	Lengths Tensor
-	Indices Tensor
-	Offsets Tensor
-	Axis    int // default 0
-	Unsafe  bool
-	Initial Scalar
+	Lengths Tensor // of the segments
+	Indices Tensor // libtorch refuses them
+	Offsets Tensor // where the segments begin, and at last where they end
+	Axis    int    // dimension to reduce; default 0
+	Unsafe  bool   // do not check the lengths
+	Initial Scalar // of each segment; default: by the reduction
 }
 
 // SliceOptions are the optional arguments of [Tensor.Slice].
@@ -1189,7 +1189,7 @@ type SliceOptions struct {
 	Dim   int  // default 0
 	Start *int // default: the first
 	End   *int // default: the last
-	Step  *int // default 1
+	Step  *int // take every Step-th element; default 1
 }
 
 // SliceScatterOptions are the optional arguments of [Tensor.SliceScatter].
@@ -1197,150 +1197,150 @@ type SliceScatterOptions struct {
 	Dim   int  // default 0
 	Start *int // default: the first
 	End   *int // default: the last
-	Step  *int // default 1
+	Step  *int // take every Step-th element; default 1
 }
 
 // SmoothL1LossOptions are the optional arguments of [SmoothL1Loss].
 type SmoothL1LossOptions struct {
-	Reduction Reduction // default ReductionMean
-	Beta      *float64  // default 1
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
+	Beta      *float64  // where the square goes over into the absolute difference; default 1
 }
 
 // SoftplusOptions are the optional arguments of [Softplus].
 type SoftplusOptions struct {
-	Beta      Scalar // default 1
-	Threshold Scalar // default 20
+	Beta      Scalar // steepness of the bend; default 1
+	Threshold Scalar // where Beta*x is larger, the result is x; default 20
 }
 
 // SortOptions are the optional arguments of [Tensor.Sort] and [Tensor.SortStable].
 type SortOptions struct {
 	Dim        *int // default -1
-	Descending bool
+	Descending bool // largest first
 }
 
 // SparseSampledAddMMOptions are the optional arguments of [SparseSampledAddMM].
 type SparseSampledAddMMOptions struct {
-	Beta  Scalar // default 1
-	Alpha Scalar // default 1
+	Beta  Scalar // factor of x; default 1
+	Alpha Scalar // factor of what is added; default 1
 }
 
 // SpecialLogSumExpOptions are the optional arguments of [SpecialLogSumExp].
 type SpecialLogSumExpOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // SpecialRoundOptions are the optional arguments of [SpecialRound].
 type SpecialRoundOptions struct {
-	Decimals int // default 0
+	Decimals int // places after the point; default 0
 }
 
 // StdAllOptions are the optional arguments of [Tensor.StdAll].
 type StdAllOptions struct {
-	Biased bool // unbiased=False; without it, unbiased=True
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
 }
 
 // StdOptions are the optional arguments of [Tensor.Std].
 type StdOptions struct {
 	Dim        []int  // default: all elements together
-	Correction Scalar // default 1
-	KeepDim    bool
+	Correction Scalar // the divisor is n - Correction; default 1
+	KeepDim    bool   // keep the reduced dimensions, with size 1
 }
 
 // StdDimOptions are the optional arguments of [Tensor.StdDim].
 type StdDimOptions struct {
-	Biased  bool // unbiased=False; without it, unbiased=True
-	KeepDim bool
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // StdMeanAllOptions are the optional arguments of [StdMeanAll].
 type StdMeanAllOptions struct {
-	Biased bool // unbiased=False; without it, unbiased=True
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
 }
 
 // StdMeanOptions are the optional arguments of [StdMean].
 type StdMeanOptions struct {
 	Dim        []int  // default: all elements together
-	Correction Scalar // default 1
-	KeepDim    bool
+	Correction Scalar // the divisor is n - Correction; default 1
+	KeepDim    bool   // keep the reduced dimensions, with size 1
 }
 
 // StdMeanDimOptions are the optional arguments of [StdMeanDim].
 type StdMeanDimOptions struct {
-	Biased  bool // unbiased=False; without it, unbiased=True
-	KeepDim bool
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // STFTOptions are the optional arguments of [Tensor.STFT].
 type STFTOptions struct {
-	HopLength     *int // default: a quarter of nFFT
-	WinLength     *int // default: nFFT
-	Window        Tensor
-	Normalized    bool
-	Onesided      *bool // default: true for real x
-	ReturnComplex *bool
-	AlignToWindow *bool
+	HopLength     *int   // distance of the frames; default: a quarter of nFFT
+	WinLength     *int   // length of the window; default: nFFT
+	Window        Tensor // default: ones
+	Normalized    bool   // divide by sqrt(nFFT)
+	Onesided      *bool  // leave out the redundant half; default: true for real x
+	ReturnComplex *bool  // true for complex results, false (deprecated) for pairs; real x needs one of them
+	AlignToWindow *bool  // only without centring: the first frame begins at the window
 }
 
 // STFTCenterOptions are the optional arguments of [Tensor.STFTCenter].
 type STFTCenterOptions struct {
-	HopLength     *int // default: a quarter of nFFT
-	WinLength     *int // default: nFFT
-	Window        Tensor
-	NoCenter      bool   // center=False; without it, center=True
-	PadMode       string // default "reflect"
-	Normalized    bool
-	Onesided      *bool // default: true for real x
-	ReturnComplex *bool
-	AlignToWindow *bool
+	HopLength     *int   // distance of the frames; default: a quarter of nFFT
+	WinLength     *int   // length of the window; default: nFFT
+	Window        Tensor // default: ones
+	NoCenter      bool   // do not pad, frame t begins at sample t*HopLength; Python's center=False
+	PadMode       string // how the padding is filled; default "reflect"
+	Normalized    bool   // divide by sqrt(nFFT)
+	Onesided      *bool  // leave out the redundant half; default: true for real x
+	ReturnComplex *bool  // true for complex results, false (deprecated) for pairs; real x needs one of them
+	AlignToWindow *bool  // only without centring: the first frame begins at the window
 }
 
 // SubOptions are the optional arguments of [Tensor.SubScalar], [Tensor.Sub],
 // [Tensor.SubScalarInPlace] and [Tensor.SubInPlace].
 type SubOptions struct {
-	Alpha Scalar // default 1
+	Alpha Scalar // factor of what is subtracted; default 1
 }
 
 // SubtractOptions are the optional arguments of [Tensor.SubtractScalar], [Tensor.Subtract],
 // [Tensor.SubtractScalarInPlace] and [Tensor.SubtractInPlace].
 type SubtractOptions struct {
-	Alpha Scalar // default 1
+	Alpha Scalar // factor of what is subtracted; default 1
 }
 
 // SumDimOptions are the optional arguments of [Tensor.SumDim].
 type SumDimOptions struct {
-	KeepDim bool
-	Dtype   DType
+	KeepDim bool  // keep the reduced dimensions, with size 1
+	Dtype   DType // convert to it first; default: the dtype of x
 }
 
 // SVDOptions are the optional arguments of [Tensor.SVD].
 type SVDOptions struct {
-	Full bool // some=False; without it, some=True
-	NoUV bool // compute_uv=False; without it, compute_uv=True
+	Full bool // square instead of reduced factors; Python's some=False
+	NoUV bool // do not compute u and v; they are 0; Python's compute_uv=False
 }
 
 // ToDenseOptions are the optional arguments of [Tensor.ToDense].
 type ToDenseOptions struct {
-	Dtype      DType
-	MaskedGrad *bool
+	Dtype      DType // dtype of the result; default: that of x
+	MaskedGrad *bool // the gradient has the places of x only; default true
 }
 
 // ToSparseOptions are the optional arguments of [Tensor.ToSparse].
 type ToSparseOptions struct {
-	Layout    Layout
-	Blocksize []int
-	DenseDim  *int
+	Layout    Layout // default: SparseCOO
+	Blocksize []int  // sizes of the blocks, for BSR and BSC
+	DenseDim  *int   // how many of the last dimensions stay dense; default 0
 }
 
 // TopKOptions are the optional arguments of [Tensor.TopK].
 type TopKOptions struct {
 	Dim      *int // default -1
-	Smallest bool // largest=False; without it, largest=True
-	Unsorted bool // sorted=False; without it, sorted=True
+	Smallest bool // the k smallest; Python's largest=False
+	Unsorted bool // in any order; Python's sorted=False
 }
 
 // TrapezoidOptions are the optional arguments of [Trapezoid].
 type TrapezoidOptions struct {
-	Dx  Scalar // default 1
+	Dx  Scalar // distance of the samples; default 1
 	Dim *int   // default -1
 }
 
@@ -1351,7 +1351,7 @@ type TrapezoidXOptions struct {
 
 // TrapzOptions are the optional arguments of [Trapz].
 type TrapzOptions struct {
-	Dx  *float64 // default 1
+	Dx  *float64 // distance of the samples; default 1
 	Dim *int     // default -1
 }
 
@@ -1362,116 +1362,116 @@ type TrapzXOptions struct {
 
 // TriangularSolveOptions are the optional arguments of [Tensor.TriangularSolve].
 type TriangularSolveOptions struct {
-	Lower         bool // upper=False; without it, upper=True
-	Transpose     bool
-	Unitriangular bool
+	Lower         bool // the lower triangle instead of the upper one; Python's upper=False
+	Transpose     bool // take the transposed matrix
+	Unitriangular bool // take the diagonal for ones without reading it
 }
 
 // TripletMarginLossOptions are the optional arguments of [TripletMarginLoss].
 type TripletMarginLossOptions struct {
-	Margin    *float64 // default 1
-	P         *float64 // default 2
-	Eps       *float64 // default 1e-06
-	Swap      bool
-	Reduction Reduction // default ReductionMean
+	Margin    *float64  // how far apart is far enough; default 1
+	P         *float64  // which norm; default 2
+	Eps       *float64  // added to the difference; default 1e-06
+	Swap      bool      // take the distance of positive and negative where it is smaller
+	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // UniqueConsecutiveOptions are the optional arguments of [UniqueConsecutive].
 type UniqueConsecutiveOptions struct {
-	ReturnInverse bool
-	ReturnCounts  bool
-	Dim           *int // default: all elements together
+	ReturnInverse bool // also return where each element of x went; else it is empty
+	ReturnCounts  bool // also return how often each occurs; else it is empty
+	Dim           *int // default: the flattened x
 }
 
 // UniqueConsecutiveDimOptions are the optional arguments of [UniqueConsecutiveDim].
 type UniqueConsecutiveDimOptions struct {
-	ReturnInverse bool
-	ReturnCounts  bool
+	ReturnInverse bool // also return where each element of x went; else it is empty
+	ReturnCounts  bool // also return how often each occurs; else it is empty
 }
 
 // UniqueDimOptions are the optional arguments of [UniqueDim].
 type UniqueDimOptions struct {
-	Unsorted      bool // sorted=False; without it, sorted=True
-	ReturnInverse bool
-	ReturnCounts  bool
+	Unsorted      bool // in any order; Python's sorted=False
+	ReturnInverse bool // also return where each element of x went; else it is empty
+	ReturnCounts  bool // also return how often each occurs; else it is empty
 }
 
 // UniqueDimConsecutiveOptions are the optional arguments of [UniqueDimConsecutive].
 type UniqueDimConsecutiveOptions struct {
-	ReturnInverse bool
-	ReturnCounts  bool
+	ReturnInverse bool // also return where each element of x went; else it is empty
+	ReturnCounts  bool // also return how often each occurs; else it is empty
 }
 
 // UpsampleBicubic2dOptions are the optional arguments of [UpsampleBicubic2d].
 type UpsampleBicubic2dOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleBilinear2dOptions are the optional arguments of [UpsampleBilinear2d].
 type UpsampleBilinear2dOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearest2dOptions are the optional arguments of [UpsampleNearest2d].
 type UpsampleNearest2dOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearest3dOptions are the optional arguments of [UpsampleNearest3d].
 type UpsampleNearest3dOptions struct {
-	ScalesD *float64
-	ScalesH *float64
-	ScalesW *float64
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleTrilinear3dOptions are the optional arguments of [UpsampleTrilinear3d].
 type UpsampleTrilinear3dOptions struct {
-	ScalesD *float64
-	ScalesH *float64
-	ScalesW *float64
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // VanderOptions are the optional arguments of [Vander].
 type VanderOptions struct {
-	N          *int
-	Increasing bool
+	N          *int // number of columns; default: the size of x
+	Increasing bool // column j is x^j
 }
 
 // VarAllOptions are the optional arguments of [Tensor.VarAll].
 type VarAllOptions struct {
-	Biased bool // unbiased=False; without it, unbiased=True
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
 }
 
 // VarOptions are the optional arguments of [Tensor.Var].
 type VarOptions struct {
 	Dim        []int  // default: all elements together
-	Correction Scalar // default 1
-	KeepDim    bool
+	Correction Scalar // the divisor is n - Correction; default 1
+	KeepDim    bool   // keep the reduced dimensions, with size 1
 }
 
 // VarDimOptions are the optional arguments of [Tensor.VarDim].
 type VarDimOptions struct {
-	Biased  bool // unbiased=False; without it, unbiased=True
-	KeepDim bool
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // VarMeanAllOptions are the optional arguments of [VarMeanAll].
 type VarMeanAllOptions struct {
-	Biased bool // unbiased=False; without it, unbiased=True
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
 }
 
 // VarMeanOptions are the optional arguments of [VarMean].
 type VarMeanOptions struct {
 	Dim        []int  // default: all elements together
-	Correction Scalar // default 1
-	KeepDim    bool
+	Correction Scalar // the divisor is n - Correction; default 1
+	KeepDim    bool   // keep the reduced dimensions, with size 1
 }
 
 // VarMeanDimOptions are the optional arguments of [VarMeanDim].
 type VarMeanDimOptions struct {
-	Biased  bool // unbiased=False; without it, unbiased=True
-	KeepDim bool
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
 }

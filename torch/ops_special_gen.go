@@ -4,7 +4,7 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// SpecialAiryAi calls aten::special_airy_ai.
+// SpecialAiryAi returns the Airy function Ai of each element.
 //
 //	special_airy_ai(Tensor x) -> Tensor
 func SpecialAiryAi(x Tensor) Tensor {
@@ -14,7 +14,7 @@ func SpecialAiryAi(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialBesselJ0 calls aten::special_bessel_j0.
+// SpecialBesselJ0 returns the Bessel function of the first kind and order 0 of each element.
 //
 //	special_bessel_j0(Tensor self) -> Tensor
 func SpecialBesselJ0(x Tensor) Tensor {
@@ -24,7 +24,7 @@ func SpecialBesselJ0(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialBesselJ1 calls aten::special_bessel_j1.
+// SpecialBesselJ1 returns the Bessel function of the first kind and order 1 of each element.
 //
 //	special_bessel_j1(Tensor self) -> Tensor
 func SpecialBesselJ1(x Tensor) Tensor {
@@ -34,7 +34,8 @@ func SpecialBesselJ1(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialBesselY0 calls aten::special_bessel_y0.
+// SpecialBesselY0 returns the Bessel function of the second kind and order 0 of each element:
+// -∞ at 0, NaN below.
 //
 //	special_bessel_y0(Tensor self) -> Tensor
 func SpecialBesselY0(x Tensor) Tensor {
@@ -44,7 +45,8 @@ func SpecialBesselY0(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialBesselY1 calls aten::special_bessel_y1.
+// SpecialBesselY1 returns the Bessel function of the second kind and order 1 of each element:
+// -∞ at 0, NaN below.
 //
 //	special_bessel_y1(Tensor self) -> Tensor
 func SpecialBesselY1(x Tensor) Tensor {
@@ -54,7 +56,8 @@ func SpecialBesselY1(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialT calls aten::special_chebyshev_polynomial_t.
+// SpecialChebyshevPolynomialT returns the Chebyshev polynomial of the first kind of degree n at
+// x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialT(x, n Tensor) Tensor {
@@ -65,7 +68,8 @@ func SpecialChebyshevPolynomialT(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialTScalar calls aten::special_chebyshev_polynomial_t.n_scalar.
+// SpecialChebyshevPolynomialTScalar returns the Chebyshev polynomial of the first kind of degree
+// n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialChebyshevPolynomialTScalar(x Tensor, n Scalar) Tensor {
@@ -76,7 +80,8 @@ func SpecialChebyshevPolynomialTScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialTScalarTensor calls aten::special_chebyshev_polynomial_t.x_scalar.
+// SpecialChebyshevPolynomialTScalarTensor returns the Chebyshev polynomial of the first kind of
+// degree n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialTScalarTensor(x Scalar, n Tensor) Tensor {
@@ -87,7 +92,8 @@ func SpecialChebyshevPolynomialTScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialU calls aten::special_chebyshev_polynomial_u.
+// SpecialChebyshevPolynomialU returns the Chebyshev polynomial of the second kind of degree n at
+// x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialU(x, n Tensor) Tensor {
@@ -98,7 +104,8 @@ func SpecialChebyshevPolynomialU(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialUScalar calls aten::special_chebyshev_polynomial_u.n_scalar.
+// SpecialChebyshevPolynomialUScalar returns the Chebyshev polynomial of the second kind of degree
+// n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialChebyshevPolynomialUScalar(x Tensor, n Scalar) Tensor {
@@ -109,7 +116,8 @@ func SpecialChebyshevPolynomialUScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialUScalarTensor calls aten::special_chebyshev_polynomial_u.x_scalar.
+// SpecialChebyshevPolynomialUScalarTensor returns the Chebyshev polynomial of the second kind of
+// degree n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialUScalarTensor(x Scalar, n Tensor) Tensor {
@@ -120,7 +128,8 @@ func SpecialChebyshevPolynomialUScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialV calls aten::special_chebyshev_polynomial_v.
+// SpecialChebyshevPolynomialV returns the Chebyshev polynomial of the third kind of degree n at
+// x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialV(x, n Tensor) Tensor {
@@ -131,7 +140,8 @@ func SpecialChebyshevPolynomialV(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialVScalar calls aten::special_chebyshev_polynomial_v.n_scalar.
+// SpecialChebyshevPolynomialVScalar returns the Chebyshev polynomial of the third kind of degree
+// n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialChebyshevPolynomialVScalar(x Tensor, n Scalar) Tensor {
@@ -142,7 +152,8 @@ func SpecialChebyshevPolynomialVScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialVScalarTensor calls aten::special_chebyshev_polynomial_v.x_scalar.
+// SpecialChebyshevPolynomialVScalarTensor returns the Chebyshev polynomial of the third kind of
+// degree n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialVScalarTensor(x Scalar, n Tensor) Tensor {
@@ -153,7 +164,8 @@ func SpecialChebyshevPolynomialVScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialW calls aten::special_chebyshev_polynomial_w.
+// SpecialChebyshevPolynomialW returns the Chebyshev polynomial of the fourth kind of degree n at
+// x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialW(x, n Tensor) Tensor {
@@ -164,7 +176,8 @@ func SpecialChebyshevPolynomialW(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialWScalar calls aten::special_chebyshev_polynomial_w.n_scalar.
+// SpecialChebyshevPolynomialWScalar returns the Chebyshev polynomial of the fourth kind of degree
+// n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialChebyshevPolynomialWScalar(x Tensor, n Scalar) Tensor {
@@ -175,7 +188,8 @@ func SpecialChebyshevPolynomialWScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialChebyshevPolynomialWScalarTensor calls aten::special_chebyshev_polynomial_w.x_scalar.
+// SpecialChebyshevPolynomialWScalarTensor returns the Chebyshev polynomial of the fourth kind of
+// degree n at x; the shapes are broadcast.
 //
 //	special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialChebyshevPolynomialWScalarTensor(x Scalar, n Tensor) Tensor {
@@ -186,7 +200,7 @@ func SpecialChebyshevPolynomialWScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialDigamma calls aten::special_digamma.
+// SpecialDigamma is Digamma.
 //
 //	special_digamma(Tensor self) -> Tensor
 func SpecialDigamma(x Tensor) Tensor {
@@ -196,7 +210,7 @@ func SpecialDigamma(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialEntr calls aten::special_entr.
+// SpecialEntr returns -x*log(x): 0 at 0 and -∞ below.
 //
 //	special_entr(Tensor self) -> Tensor
 func SpecialEntr(x Tensor) Tensor {
@@ -206,7 +220,7 @@ func SpecialEntr(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialErf calls aten::special_erf.
+// SpecialErf is Erf.
 //
 //	special_erf(Tensor self) -> Tensor
 func SpecialErf(x Tensor) Tensor {
@@ -216,7 +230,7 @@ func SpecialErf(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialErfc calls aten::special_erfc.
+// SpecialErfc is Erfc.
 //
 //	special_erfc(Tensor self) -> Tensor
 func SpecialErfc(x Tensor) Tensor {
@@ -226,7 +240,7 @@ func SpecialErfc(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialErfcx calls aten::special_erfcx.
+// SpecialErfcx returns exp(x²)*erfc(x), without overflow.
 //
 //	special_erfcx(Tensor self) -> Tensor
 func SpecialErfcx(x Tensor) Tensor {
@@ -236,7 +250,7 @@ func SpecialErfcx(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialErfinv calls aten::special_erfinv.
+// SpecialErfinv is Erfinv.
 //
 //	special_erfinv(Tensor self) -> Tensor
 func SpecialErfinv(x Tensor) Tensor {
@@ -246,7 +260,7 @@ func SpecialErfinv(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialExp2 calls aten::special_exp2.
+// SpecialExp2 is Exp2.
 //
 //	special_exp2(Tensor self) -> Tensor
 func SpecialExp2(x Tensor) Tensor {
@@ -256,7 +270,7 @@ func SpecialExp2(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialExpit calls aten::special_expit.
+// SpecialExpit is Sigmoid.
 //
 //	special_expit(Tensor self) -> Tensor
 func SpecialExpit(x Tensor) Tensor {
@@ -266,7 +280,7 @@ func SpecialExpit(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialExpm1 calls aten::special_expm1.
+// SpecialExpm1 is Expm1.
 //
 //	special_expm1(Tensor self) -> Tensor
 func SpecialExpm1(x Tensor) Tensor {
@@ -276,7 +290,9 @@ func SpecialExpm1(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialGammaInc calls aten::special_gammainc.
+// SpecialGammaInc returns the regularized lower incomplete gamma function of each pair: x is the
+// parameter, other the upper limit of the integral; neither may be negative. The shapes are
+// broadcast.
 //
 //	special_gammainc(Tensor self, Tensor other) -> Tensor
 func SpecialGammaInc(x, other Tensor) Tensor {
@@ -287,7 +303,8 @@ func SpecialGammaInc(x, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialGammaIncC calls aten::special_gammaincc.
+// SpecialGammaIncC returns the regularized upper incomplete gamma function of each pair: 1 -
+// SpecialGammaInc.
 //
 //	special_gammaincc(Tensor self, Tensor other) -> Tensor
 func SpecialGammaIncC(x, other Tensor) Tensor {
@@ -298,7 +315,7 @@ func SpecialGammaIncC(x, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialGammaLn calls aten::special_gammaln.
+// SpecialGammaLn is Lgamma.
 //
 //	special_gammaln(Tensor self) -> Tensor
 func SpecialGammaLn(x Tensor) Tensor {
@@ -308,7 +325,8 @@ func SpecialGammaLn(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialHermitePolynomialH calls aten::special_hermite_polynomial_h.
+// SpecialHermitePolynomialH returns the physicists' Hermite polynomial of degree n at x; the
+// shapes are broadcast.
 //
 //	special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor
 func SpecialHermitePolynomialH(x, n Tensor) Tensor {
@@ -319,7 +337,8 @@ func SpecialHermitePolynomialH(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialHermitePolynomialHScalar calls aten::special_hermite_polynomial_h.n_scalar.
+// SpecialHermitePolynomialHScalar returns the physicists' Hermite polynomial of degree n at x;
+// the shapes are broadcast.
 //
 //	special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialHermitePolynomialHScalar(x Tensor, n Scalar) Tensor {
@@ -330,7 +349,8 @@ func SpecialHermitePolynomialHScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialHermitePolynomialHScalarTensor calls aten::special_hermite_polynomial_h.x_scalar.
+// SpecialHermitePolynomialHScalarTensor returns the physicists' Hermite polynomial of degree n at
+// x; the shapes are broadcast.
 //
 //	special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialHermitePolynomialHScalarTensor(x Scalar, n Tensor) Tensor {
@@ -341,7 +361,8 @@ func SpecialHermitePolynomialHScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialHermitePolynomialHe calls aten::special_hermite_polynomial_he.
+// SpecialHermitePolynomialHe returns the probabilists' Hermite polynomial of degree n at x; the
+// shapes are broadcast.
 //
 //	special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor
 func SpecialHermitePolynomialHe(x, n Tensor) Tensor {
@@ -352,7 +373,8 @@ func SpecialHermitePolynomialHe(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialHermitePolynomialHeScalar calls aten::special_hermite_polynomial_he.n_scalar.
+// SpecialHermitePolynomialHeScalar returns the probabilists' Hermite polynomial of degree n at x;
+// the shapes are broadcast.
 //
 //	special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialHermitePolynomialHeScalar(x Tensor, n Scalar) Tensor {
@@ -363,7 +385,8 @@ func SpecialHermitePolynomialHeScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialHermitePolynomialHeScalarTensor calls aten::special_hermite_polynomial_he.x_scalar.
+// SpecialHermitePolynomialHeScalarTensor returns the probabilists' Hermite polynomial of degree n
+// at x; the shapes are broadcast.
 //
 //	special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialHermitePolynomialHeScalarTensor(x Scalar, n Tensor) Tensor {
@@ -374,7 +397,7 @@ func SpecialHermitePolynomialHeScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialI0 calls aten::special_i0.
+// SpecialI0 is I0.
 //
 //	special_i0(Tensor self) -> Tensor
 func SpecialI0(x Tensor) Tensor {
@@ -384,7 +407,7 @@ func SpecialI0(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialI0e calls aten::special_i0e.
+// SpecialI0e returns exp(-|x|) times SpecialI0, without overflow.
 //
 //	special_i0e(Tensor self) -> Tensor
 func SpecialI0e(x Tensor) Tensor {
@@ -394,7 +417,7 @@ func SpecialI0e(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialI1 calls aten::special_i1.
+// SpecialI1 returns the modified Bessel function of the first kind and order 1 of each element.
 //
 //	special_i1(Tensor self) -> Tensor
 func SpecialI1(x Tensor) Tensor {
@@ -404,7 +427,7 @@ func SpecialI1(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialI1e calls aten::special_i1e.
+// SpecialI1e returns exp(-|x|) times SpecialI1, without overflow.
 //
 //	special_i1e(Tensor self) -> Tensor
 func SpecialI1e(x Tensor) Tensor {
@@ -414,7 +437,8 @@ func SpecialI1e(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLaguerrePolynomialL calls aten::special_laguerre_polynomial_l.
+// SpecialLaguerrePolynomialL returns the Laguerre polynomial of degree n at x; the shapes are
+// broadcast.
 //
 //	special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
 func SpecialLaguerrePolynomialL(x, n Tensor) Tensor {
@@ -426,7 +450,8 @@ func SpecialLaguerrePolynomialL(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLaguerrePolynomialLScalar calls aten::special_laguerre_polynomial_l.n_scalar.
+// SpecialLaguerrePolynomialLScalar returns the Laguerre polynomial of degree n at x; the shapes
+// are broadcast.
 //
 //	special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialLaguerrePolynomialLScalar(x Tensor, n Scalar) Tensor {
@@ -438,7 +463,8 @@ func SpecialLaguerrePolynomialLScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialLaguerrePolynomialLScalarTensor calls aten::special_laguerre_polynomial_l.x_scalar.
+// SpecialLaguerrePolynomialLScalarTensor returns the Laguerre polynomial of degree n at x; the
+// shapes are broadcast.
 //
 //	special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialLaguerrePolynomialLScalarTensor(x Scalar, n Tensor) Tensor {
@@ -450,7 +476,8 @@ func SpecialLaguerrePolynomialLScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLegendrePolynomialP calls aten::special_legendre_polynomial_p.
+// SpecialLegendrePolynomialP returns the Legendre polynomial of degree n at x; the shapes are
+// broadcast.
 //
 //	special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
 func SpecialLegendrePolynomialP(x, n Tensor) Tensor {
@@ -462,7 +489,8 @@ func SpecialLegendrePolynomialP(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLegendrePolynomialPScalar calls aten::special_legendre_polynomial_p.n_scalar.
+// SpecialLegendrePolynomialPScalar returns the Legendre polynomial of degree n at x; the shapes
+// are broadcast.
 //
 //	special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialLegendrePolynomialPScalar(x Tensor, n Scalar) Tensor {
@@ -474,7 +502,8 @@ func SpecialLegendrePolynomialPScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialLegendrePolynomialPScalarTensor calls aten::special_legendre_polynomial_p.x_scalar.
+// SpecialLegendrePolynomialPScalarTensor returns the Legendre polynomial of degree n at x; the
+// shapes are broadcast.
 //
 //	special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialLegendrePolynomialPScalarTensor(x Scalar, n Tensor) Tensor {
@@ -486,7 +515,7 @@ func SpecialLegendrePolynomialPScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLog1p calls aten::special_log1p.
+// SpecialLog1p is Log1p.
 //
 //	special_log1p(Tensor self) -> Tensor
 func SpecialLog1p(x Tensor) Tensor {
@@ -496,7 +525,7 @@ func SpecialLog1p(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLogNdtr calls aten::special_log_ndtr.
+// SpecialLogNdtr returns the logarithm of SpecialNdtr, exact far below 0.
 //
 //	special_log_ndtr(Tensor self) -> Tensor
 func SpecialLogNdtr(x Tensor) Tensor {
@@ -506,7 +535,7 @@ func SpecialLogNdtr(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialLogSoftmax calls aten::special_log_softmax. Optional: dtype.
+// SpecialLogSoftmax is LogSoftmax. Optional: dtype.
 //
 //	special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 func SpecialLogSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
@@ -519,7 +548,7 @@ func SpecialLogSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// SpecialLogit calls aten::special_logit. Optional: eps.
+// SpecialLogit is Logit. Optional: eps.
 //
 //	special_logit(Tensor self, float? eps=None) -> Tensor
 func SpecialLogit(x Tensor, eps ...float64) Tensor {
@@ -531,7 +560,7 @@ func SpecialLogit(x Tensor, eps ...float64) Tensor {
 	return result1(&c)
 }
 
-// SpecialLogSumExp calls aten::special_logsumexp.
+// SpecialLogSumExp is LogSumExp.
 //
 //	special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 func SpecialLogSumExp(x Tensor, dim []int, opts ...SpecialLogSumExpOptions) Tensor {
@@ -547,7 +576,8 @@ func SpecialLogSumExp(x Tensor, dim []int, opts ...SpecialLogSumExpOptions) Tens
 	return result1(&c)
 }
 
-// SpecialModifiedBesselI0 calls aten::special_modified_bessel_i0.
+// SpecialModifiedBesselI0 returns the modified Bessel function of the first kind and order 0 of
+// each element.
 //
 //	special_modified_bessel_i0(Tensor self) -> Tensor
 func SpecialModifiedBesselI0(x Tensor) Tensor {
@@ -557,7 +587,8 @@ func SpecialModifiedBesselI0(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialModifiedBesselI1 calls aten::special_modified_bessel_i1.
+// SpecialModifiedBesselI1 returns the modified Bessel function of the first kind and order 1 of
+// each element.
 //
 //	special_modified_bessel_i1(Tensor self) -> Tensor
 func SpecialModifiedBesselI1(x Tensor) Tensor {
@@ -567,7 +598,8 @@ func SpecialModifiedBesselI1(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialModifiedBesselK0 calls aten::special_modified_bessel_k0.
+// SpecialModifiedBesselK0 returns the modified Bessel function of the second kind and order 0 of
+// each element: ∞ at 0, NaN below.
 //
 //	special_modified_bessel_k0(Tensor self) -> Tensor
 func SpecialModifiedBesselK0(x Tensor) Tensor {
@@ -577,7 +609,8 @@ func SpecialModifiedBesselK0(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialModifiedBesselK1 calls aten::special_modified_bessel_k1.
+// SpecialModifiedBesselK1 returns the modified Bessel function of the second kind and order 1 of
+// each element: ∞ at 0, NaN below.
 //
 //	special_modified_bessel_k1(Tensor self) -> Tensor
 func SpecialModifiedBesselK1(x Tensor) Tensor {
@@ -587,7 +620,7 @@ func SpecialModifiedBesselK1(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialMultiGammaLn calls aten::special_multigammaln.
+// SpecialMultiGammaLn is MvLgamma.
 //
 //	special_multigammaln(Tensor self, int p) -> Tensor
 func SpecialMultiGammaLn(x Tensor, p int) Tensor {
@@ -598,7 +631,8 @@ func SpecialMultiGammaLn(x Tensor, p int) Tensor {
 	return result1(&c)
 }
 
-// SpecialNdtr calls aten::special_ndtr.
+// SpecialNdtr returns the distribution function of the standard normal distribution: the
+// probability of a number below x.
 //
 //	special_ndtr(Tensor self) -> Tensor
 func SpecialNdtr(x Tensor) Tensor {
@@ -608,7 +642,7 @@ func SpecialNdtr(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialNdtri calls aten::special_ndtri.
+// SpecialNdtri returns the inverse of SpecialNdtr: ∓∞ at 0 and 1, NaN outside.
 //
 //	special_ndtri(Tensor self) -> Tensor
 func SpecialNdtri(x Tensor) Tensor {
@@ -618,7 +652,7 @@ func SpecialNdtri(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialPolygamma calls aten::special_polygamma.
+// SpecialPolygamma is Polygamma.
 //
 //	special_polygamma(int n, Tensor self) -> Tensor
 func SpecialPolygamma(n int, x Tensor) Tensor {
@@ -629,7 +663,7 @@ func SpecialPolygamma(n int, x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialPsi calls aten::special_psi.
+// SpecialPsi is Digamma under another name.
 //
 //	special_psi(Tensor self) -> Tensor
 func SpecialPsi(x Tensor) Tensor {
@@ -639,7 +673,7 @@ func SpecialPsi(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialRound calls aten::special_round.
+// SpecialRound is Round, or with Decimals RoundDecimals.
 //
 //	special_round(Tensor self, *, int decimals=0) -> Tensor
 func SpecialRound(x Tensor, opts ...SpecialRoundOptions) Tensor {
@@ -654,7 +688,7 @@ func SpecialRound(x Tensor, opts ...SpecialRoundOptions) Tensor {
 	return result1(&c)
 }
 
-// SpecialScaledModifiedBesselK0 calls aten::special_scaled_modified_bessel_k0.
+// SpecialScaledModifiedBesselK0 returns exp(x) times SpecialModifiedBesselK0, without underflow.
 //
 //	special_scaled_modified_bessel_k0(Tensor x) -> Tensor
 func SpecialScaledModifiedBesselK0(x Tensor) Tensor {
@@ -664,7 +698,7 @@ func SpecialScaledModifiedBesselK0(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialScaledModifiedBesselK1 calls aten::special_scaled_modified_bessel_k1.
+// SpecialScaledModifiedBesselK1 returns exp(x) times SpecialModifiedBesselK1, without underflow.
 //
 //	special_scaled_modified_bessel_k1(Tensor x) -> Tensor
 func SpecialScaledModifiedBesselK1(x Tensor) Tensor {
@@ -674,7 +708,8 @@ func SpecialScaledModifiedBesselK1(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialT calls aten::special_shifted_chebyshev_polynomial_t.
+// SpecialShiftedChebyshevPolynomialT returns the Chebyshev polynomial of the first kind of degree
+// n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialT(x, n Tensor) Tensor {
@@ -685,8 +720,8 @@ func SpecialShiftedChebyshevPolynomialT(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialTScalar calls
-// aten::special_shifted_chebyshev_polynomial_t.n_scalar.
+// SpecialShiftedChebyshevPolynomialTScalar returns the Chebyshev polynomial of the first kind of
+// degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialShiftedChebyshevPolynomialTScalar(x Tensor, n Scalar) Tensor {
@@ -697,8 +732,8 @@ func SpecialShiftedChebyshevPolynomialTScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialTScalarTensor calls
-// aten::special_shifted_chebyshev_polynomial_t.x_scalar.
+// SpecialShiftedChebyshevPolynomialTScalarTensor returns the Chebyshev polynomial of the first
+// kind of degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialTScalarTensor(x Scalar, n Tensor) Tensor {
@@ -709,7 +744,8 @@ func SpecialShiftedChebyshevPolynomialTScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialU calls aten::special_shifted_chebyshev_polynomial_u.
+// SpecialShiftedChebyshevPolynomialU returns the Chebyshev polynomial of the second kind of
+// degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialU(x, n Tensor) Tensor {
@@ -720,8 +756,8 @@ func SpecialShiftedChebyshevPolynomialU(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialUScalar calls
-// aten::special_shifted_chebyshev_polynomial_u.n_scalar.
+// SpecialShiftedChebyshevPolynomialUScalar returns the Chebyshev polynomial of the second kind of
+// degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialShiftedChebyshevPolynomialUScalar(x Tensor, n Scalar) Tensor {
@@ -732,8 +768,8 @@ func SpecialShiftedChebyshevPolynomialUScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialUScalarTensor calls
-// aten::special_shifted_chebyshev_polynomial_u.x_scalar.
+// SpecialShiftedChebyshevPolynomialUScalarTensor returns the Chebyshev polynomial of the second
+// kind of degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialUScalarTensor(x Scalar, n Tensor) Tensor {
@@ -744,7 +780,8 @@ func SpecialShiftedChebyshevPolynomialUScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialV calls aten::special_shifted_chebyshev_polynomial_v.
+// SpecialShiftedChebyshevPolynomialV returns the Chebyshev polynomial of the third kind of degree
+// n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialV(x, n Tensor) Tensor {
@@ -755,8 +792,8 @@ func SpecialShiftedChebyshevPolynomialV(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialVScalar calls
-// aten::special_shifted_chebyshev_polynomial_v.n_scalar.
+// SpecialShiftedChebyshevPolynomialVScalar returns the Chebyshev polynomial of the third kind of
+// degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialShiftedChebyshevPolynomialVScalar(x Tensor, n Scalar) Tensor {
@@ -767,8 +804,8 @@ func SpecialShiftedChebyshevPolynomialVScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialVScalarTensor calls
-// aten::special_shifted_chebyshev_polynomial_v.x_scalar.
+// SpecialShiftedChebyshevPolynomialVScalarTensor returns the Chebyshev polynomial of the third
+// kind of degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialVScalarTensor(x Scalar, n Tensor) Tensor {
@@ -779,7 +816,8 @@ func SpecialShiftedChebyshevPolynomialVScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialW calls aten::special_shifted_chebyshev_polynomial_w.
+// SpecialShiftedChebyshevPolynomialW returns the Chebyshev polynomial of the fourth kind of
+// degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialW(x, n Tensor) Tensor {
@@ -790,8 +828,8 @@ func SpecialShiftedChebyshevPolynomialW(x, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialWScalar calls
-// aten::special_shifted_chebyshev_polynomial_w.n_scalar.
+// SpecialShiftedChebyshevPolynomialWScalar returns the Chebyshev polynomial of the fourth kind of
+// degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialShiftedChebyshevPolynomialWScalar(x Tensor, n Scalar) Tensor {
@@ -802,8 +840,8 @@ func SpecialShiftedChebyshevPolynomialWScalar(x Tensor, n Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialShiftedChebyshevPolynomialWScalarTensor calls
-// aten::special_shifted_chebyshev_polynomial_w.x_scalar.
+// SpecialShiftedChebyshevPolynomialWScalarTensor returns the Chebyshev polynomial of the fourth
+// kind of degree n at 2x-1; the shapes are broadcast.
 //
 //	special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialShiftedChebyshevPolynomialWScalarTensor(x Scalar, n Tensor) Tensor {
@@ -814,7 +852,7 @@ func SpecialShiftedChebyshevPolynomialWScalarTensor(x Scalar, n Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialSinc calls aten::special_sinc.
+// SpecialSinc is Sinc.
 //
 //	special_sinc(Tensor self) -> Tensor
 func SpecialSinc(x Tensor) Tensor {
@@ -824,7 +862,7 @@ func SpecialSinc(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialSoftmax calls aten::special_softmax. Optional: dtype.
+// SpecialSoftmax is Softmax. Optional: dtype.
 //
 //	special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 func SpecialSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
@@ -837,7 +875,8 @@ func SpecialSoftmax(x Tensor, dim int, dtype ...DType) Tensor {
 	return result1(&c)
 }
 
-// SpecialSphericalBesselJ0 calls aten::special_spherical_bessel_j0.
+// SpecialSphericalBesselJ0 returns the spherical Bessel function of order 0 of each element:
+// sin(x)/x, and 1 at 0.
 //
 //	special_spherical_bessel_j0(Tensor x) -> Tensor
 func SpecialSphericalBesselJ0(x Tensor) Tensor {
@@ -847,7 +886,8 @@ func SpecialSphericalBesselJ0(x Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialXLog1PY calls aten::special_xlog1py.
+// SpecialXLog1PY returns x * log(1+other), and 0 where x is 0 unless other is NaN; the shapes are
+// broadcast and one of the two may be a number.
 //
 //	special_xlog1py(Tensor self, Tensor other) -> Tensor
 func SpecialXLog1PY(x, other Tensor) Tensor {
@@ -858,7 +898,8 @@ func SpecialXLog1PY(x, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialXLog1PYScalar calls aten::special_xlog1py.other_scalar.
+// SpecialXLog1PYScalar returns x * log(1+other), and 0 where x is 0 unless other is NaN; the
+// shapes are broadcast and one of the two may be a number.
 //
 //	special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
 func SpecialXLog1PYScalar(x Tensor, other Scalar) Tensor {
@@ -869,7 +910,8 @@ func SpecialXLog1PYScalar(x Tensor, other Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialXLog1PYScalarTensor calls aten::special_xlog1py.self_scalar.
+// SpecialXLog1PYScalarTensor returns x * log(1+other), and 0 where x is 0 unless other is NaN;
+// the shapes are broadcast and one of the two may be a number.
 //
 //	special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
 func SpecialXLog1PYScalarTensor(x Scalar, other Tensor) Tensor {
@@ -880,7 +922,7 @@ func SpecialXLog1PYScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialXLogY calls aten::special_xlogy.
+// SpecialXLogY is XLogY; one of the two may be a number.
 //
 //	special_xlogy(Tensor self, Tensor other) -> Tensor
 func SpecialXLogY(x, other Tensor) Tensor {
@@ -891,7 +933,7 @@ func SpecialXLogY(x, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialXLogYScalar calls aten::special_xlogy.other_scalar.
+// SpecialXLogYScalar is XLogY; one of the two may be a number.
 //
 //	special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor
 func SpecialXLogYScalar(x Tensor, other Scalar) Tensor {
@@ -902,7 +944,7 @@ func SpecialXLogYScalar(x Tensor, other Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialXLogYScalarTensor calls aten::special_xlogy.self_scalar.
+// SpecialXLogYScalarTensor is XLogY; one of the two may be a number.
 //
 //	special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor
 func SpecialXLogYScalarTensor(x Scalar, other Tensor) Tensor {
@@ -913,7 +955,8 @@ func SpecialXLogYScalarTensor(x Scalar, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialZeta calls aten::special_zeta.
+// SpecialZeta returns the Hurwitz zeta function of each pair, the sum of 1/(k+other)^x over k =
+// 0, 1, 2 …; the shapes are broadcast and one of the two may be a number.
 //
 //	special_zeta(Tensor self, Tensor other) -> Tensor
 func SpecialZeta(x, other Tensor) Tensor {
@@ -924,7 +967,8 @@ func SpecialZeta(x, other Tensor) Tensor {
 	return result1(&c)
 }
 
-// SpecialZetaScalar calls aten::special_zeta.other_scalar.
+// SpecialZetaScalar returns the Hurwitz zeta function of each pair, the sum of 1/(k+other)^x over
+// k = 0, 1, 2 …; the shapes are broadcast and one of the two may be a number.
 //
 //	special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
 func SpecialZetaScalar(x Tensor, other Scalar) Tensor {
@@ -935,7 +979,9 @@ func SpecialZetaScalar(x Tensor, other Scalar) Tensor {
 	return result1(&c)
 }
 
-// SpecialZetaScalarTensor calls aten::special_zeta.self_scalar.
+// SpecialZetaScalarTensor returns the Hurwitz zeta function of each pair, the sum of
+// 1/(k+other)^x over k = 0, 1, 2 …; the shapes are broadcast and one of the two may be a
+// number.
 //
 //	special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
 func SpecialZetaScalarTensor(x Scalar, other Tensor) Tensor {

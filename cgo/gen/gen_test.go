@@ -209,6 +209,42 @@ func TestTables(t *testing.T) {
 	require.ErrorContains(t, tab.versionLine("add"), "add")
 }
 
+// TestSentences checks what docs.txt leaves to the generator: names, and the comments of fields.
+func TestSentences(t *testing.T) {
+	fresh := func() *Tables {
+		tab := tables(t)
+		tab.Docs = map[string]string{}
+		return tab
+	}
+	tab := fresh()
+	for _, line := range []string{
+		"f returns {alpha}*{self} {many}, as {op:g.Tensor} and {op:_h} do.", "g.Tensor is {op:f}.",
+		"@alpha the factor", "g@many default: all", "@many do fewer", "_h is {op:f}.",
+	} {
+		require.NoError(t, tab.docLine(line))
+	}
+	ops := parse(t, "f(Tensor self, *, Scalar alpha=1, bool many=True) -> Tensor", "g.Tensor(Tensor self, *, Scalar alpha=1, int[]? many=None) -> Tensor", "_h(Tensor self) -> Tensor")
+	require.NoError(t, tab.docKeys(ops))
+	files, _, err := render(ops, nil, tab)
+	require.NoError(t, err)
+	require.Contains(t, string(files["torch/ops_function_gen.go"]), "// F returns Alpha*x NoMany, as G and aten.H do.")
+	require.Contains(t, string(files["torch/ops_function_gen.go"]), "// G is F.")
+	require.Contains(t, string(files["torch/aten/ops_gen.go"]), "// H is torch.F.")
+	options := string(files["torch/ops_options_gen.go"])
+	require.Contains(t, options, "Alpha  Scalar // the factor; default 1")
+	require.Contains(t, options, "NoMany bool   // do fewer; Python's many=False")
+	require.Contains(t, options, "Many  []int  // default: all")
+
+	tab = fresh()
+	require.NoError(t, tab.docLine("g takes {beta}."))
+	_, _, err = render(parse(t, "g(Tensor self) -> Tensor"), nil, tab)
+	require.ErrorContains(t, err, "{beta}")
+	require.NoError(t, tab.docLine("f is {op:nothing}."))
+	require.ErrorContains(t, tab.docKeys(ops), "f speaks of nothing")
+	require.NoError(t, tab.docLine("f@beta none"))
+	require.ErrorContains(t, tab.docKeys(ops), "f@beta")
+}
+
 // module lays out a little module for the generator to work on.
 func layout(t *testing.T, versions string) (root, yaml string) {
 	root = t.TempDir()

@@ -8,11 +8,12 @@
 //
 // It reads native_functions.yaml as it comes with libtorch, the hand-written entries
 // in cgo/shim/entries.def, and three tables beside itself: names.txt (every decision
-// on naming), docs.txt (first lines of comments) and versions.txt.
+// on naming), docs.txt (the sentences of comments) and versions.txt.
 package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -100,12 +101,22 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 	if files["cgo/ops_gen.go"], err = opsFile(hand, door, opsHash(hand, door), t); err != nil {
 		return nil, nil, err
 	}
-	public, err := goFiles(files, "torch", "torch/ops_", Public, door, t)
+	t.index(door)
+	public, err := goForms(door, Public, t)
 	if err != nil {
 		return nil, nil, err
 	}
-	private, err := goFiles(files, "aten", "torch/aten/", Aten, door, t)
+	private, err := goForms(door, Aten, t)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := goFiles(files, "torch", "torch/ops_", public, t); err != nil {
+		return nil, nil, err
+	}
+	if err := goFiles(files, "aten", "torch/aten/", private, t); err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(t.lost...); err != nil {
 		return nil, nil, err
 	}
 	if files["internal/optable/forms_gen.go"], err = tableFile(append(slices.Clone(public), private...)); err != nil {
@@ -131,11 +142,7 @@ func cxxFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) err
 }
 
 // goFiles writes the Go forms of one package, sorted into files by subject.
-func goFiles(files map[string][]byte, pkg, prefix string, place Place, door []*Op, t *Tables) ([]*Func, error) {
-	funcs, err := goForms(door, place, t)
-	if err != nil {
-		return nil, err
-	}
+func goFiles(files map[string][]byte, pkg, prefix string, funcs []*Func, t *Tables) (err error) {
 	themes := map[string][]*Func{}
 	for _, f := range funcs {
 		name := theme(f)
@@ -143,14 +150,14 @@ func goFiles(files map[string][]byte, pkg, prefix string, place Place, door []*O
 	}
 	for name, funcs := range themes {
 		if files[prefix+name+"_gen.go"], err = goFile(pkg, funcs, t); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if files[prefix+"options_gen.go"], err = optionsFile(pkg, funcs); err != nil {
-		return nil, err
+		return err
 	}
 	files[prefix+"support_gen.go"], err = supportFile(pkg)
-	return funcs, err
+	return err
 }
 
 // generated are the patterns that only this program writes.

@@ -224,7 +224,7 @@ func (f *Func) variadicInts(optional []int, t *Tables) error {
 }
 
 func (f *Func) variadicOne(s *Slot, t *Tables) error {
-	typ, _, err := t.fieldType(s.Arg)
+	typ, err := fieldType(s.Arg)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func optionalNote(a Arg, name string) string {
 }
 
 func (f *Func) field(s *Slot, t *Tables) error {
-	typ, comment, err := t.fieldType(s.Arg)
+	typ, err := fieldType(s.Arg)
 	if err != nil {
 		return err
 	}
@@ -258,10 +258,9 @@ func (f *Func) field(s *Slot, t *Tables) error {
 	if s.Type.Key() == "bool" && s.Default == "True" {
 		s.Negate = true
 		name = t.inverted(s.Name)
-		comment = s.Name + "=False; without it, " + s.Name + "=True"
 	}
 	s.Source, s.Expr = FromField, "o."+name
-	f.Fields = append(f.Fields, Field{name, typ, comment})
+	f.Fields = append(f.Fields, Field{name, typ, t.fieldDoc(f.Op, s.Arg, s.Negate)})
 	return nil
 }
 

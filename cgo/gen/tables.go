@@ -47,6 +47,9 @@ type Tables struct {
 	Checks   map[string]*checkLine
 	Docs     map[string]string // operator or base name → the rest of the first line
 	Gone     map[string]string // operator → first libtorch version without it
+
+	ops  map[string]*Op // all operators of the door, for the sentences that name them
+	lost []error        // sentences that name what is not there
 }
 
 // readTables reads the three tables of dir.
@@ -175,13 +178,13 @@ func (t *Tables) unused(ops []*Op) error {
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {
 		for name := range keys {
-			if !known[name] && !strings.HasPrefix(name, "@") {
+			if !known[name] && !strings.Contains(name, "@") {
 				lost = append(lost, name)
 			}
 		}
 	}
 	if lost == nil {
-		return nil
+		return t.docKeys(ops)
 	}
 	slices.Sort(lost)
 	return fmt.Errorf("the tables in cgo/gen name operators that do not exist: %s", strings.Join(lost, ", "))

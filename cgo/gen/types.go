@@ -29,18 +29,12 @@ func paramType(a Arg) (string, error) {
 	return typ, nil
 }
 
-// fieldType is the Go type of an optional argument and the text on its default. The
-// zero value must mean the default, so numbers with another one become pointers.
-func (t *Tables) fieldType(a Arg) (typ, comment string, err error) {
-	typ, err = paramType(a)
+// fieldType is the Go type of an optional argument. The zero value must mean the default,
+// so numbers with another one become pointers.
+func fieldType(a Arg) (string, error) {
+	typ, err := paramType(a)
 	if err != nil {
-		return "", "", err
-	}
-	empty := a.Default == "None" || a.Default == "[]"
-	if d := defaultText(a); d != "" && !empty {
-		comment = "default " + d
-	} else if empty {
-		comment = t.Docs["@"+a.Name]
+		return "", err
 	}
 	switch a.Type.Key() {
 	case "int", "float":
@@ -50,7 +44,7 @@ func (t *Tables) fieldType(a Arg) (typ, comment string, err error) {
 	case "bool?":
 		typ = "*bool"
 	}
-	return typ, comment, nil
+	return typ, nil
 }
 
 func zeroDefault(a Arg) bool {

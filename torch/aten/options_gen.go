@@ -6,68 +6,68 @@ import "github.com/libtorch-go/libtorch/torch"
 
 // AddReLUOptions are the optional arguments of [AddReLU] and [AddReLUInPlace].
 type AddReLUOptions struct {
-	Alpha torch.Scalar // default 1
+	Alpha torch.Scalar // factor of what is added; default 1
 }
 
 // AddMMActivationOptions are the optional arguments of [AddMMActivation].
 type AddMMActivationOptions struct {
-	Beta    torch.Scalar // default 1
-	Alpha   torch.Scalar // default 1
+	Beta    torch.Scalar // factor of x; default 1
+	Alpha   torch.Scalar // factor of what is added; default 1
 	UseGELU bool
 }
 
 // AMinMaxDimOptions are the optional arguments of [AMinMaxDim].
 type AMinMaxDimOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // AssertTensorMetadataOptions are the optional arguments of [AssertTensorMetadata].
 type AssertTensorMetadataOptions struct {
 	Size   []int
-	Stride []int // default: the kernel size
-	Dtype  torch.DType
+	Stride []int       // default: the kernel size
+	Dtype  torch.DType // convert to it first; default: the dtype of x
 	Device torch.Device
-	Layout torch.Layout
+	Layout torch.Layout // default: SparseCOO
 }
 
 // CastByteOptions are the optional arguments of [CastByte].
 type CastByteOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CastCharOptions are the optional arguments of [CastChar].
 type CastCharOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CastDoubleOptions are the optional arguments of [CastDouble].
 type CastDoubleOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CastFloatOptions are the optional arguments of [CastFloat].
 type CastFloatOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CastHalfOptions are the optional arguments of [CastHalf].
 type CastHalfOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CastIntOptions are the optional arguments of [CastInt].
 type CastIntOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CastLongOptions are the optional arguments of [CastLong].
 type CastLongOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CastShortOptions are the optional arguments of [CastShort].
 type CastShortOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // ChooseQParamsPerTensorOptions are the optional arguments of [ChooseQParamsPerTensor].
@@ -77,24 +77,24 @@ type ChooseQParamsPerTensorOptions struct {
 
 // ConvertIndicesFromCOOToCSROptions are the optional arguments of [ConvertIndicesFromCOOToCSR].
 type ConvertIndicesFromCOOToCSROptions struct {
-	OutInt32 bool
+	OutInt32 bool // indices of int32 instead of int64
 }
 
 // ConvertIndicesFromCSRToCOOOptions are the optional arguments of [ConvertIndicesFromCSRToCOO].
 type ConvertIndicesFromCSRToCOOOptions struct {
-	OutInt32  bool
-	Transpose bool
+	OutInt32  bool // indices of int32 instead of int64
+	Transpose bool // take the transposed matrix
 }
 
 // CopyFromOptions are the optional arguments of [CopyFrom].
 type CopyFromOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CSLtSparseMMOptions are the optional arguments of [CSLtSparseMM].
 type CSLtSparseMMOptions struct {
-	Bias            torch.Tensor
-	Alpha           torch.Tensor
+	Bias            torch.Tensor // one number per channel; default: none
+	Alpha           torch.Tensor // factor of what is added
 	OutDType        torch.DType
 	TransposeResult bool
 	AlgID           int  // default 0
@@ -104,22 +104,22 @@ type CSLtSparseMMOptions struct {
 
 // CSLtSparseMMSearchOptions are the optional arguments of [CSLtSparseMMSearch].
 type CSLtSparseMMSearchOptions struct {
-	Bias            torch.Tensor
-	Alpha           torch.Tensor
+	Bias            torch.Tensor // one number per channel; default: none
+	Alpha           torch.Tensor // factor of what is added
 	OutDType        torch.DType
 	TransposeResult bool
 }
 
 // CTCLossOptions are the optional arguments of [CTCLoss] and [CTCLossTensor].
 type CTCLossOptions struct {
-	Blank        int // default 0
-	ZeroInfinity bool
+	Blank        int  // number of the blank class; default 0
+	ZeroInfinity bool // infinite losses, and their gradients, become 0
 }
 
 // CTCLossBackwardOptions are the optional arguments of [CTCLossBackward] and
 // [CTCLossBackwardTensor].
 type CTCLossBackwardOptions struct {
-	ZeroInfinity bool
+	ZeroInfinity bool // infinite losses, and their gradients, become 0
 }
 
 // CuDNNAttentionBackwardOptions are the optional arguments of [CuDNNAttentionBackward].
@@ -129,8 +129,8 @@ type CuDNNAttentionBackwardOptions struct {
 
 // CuDNNAttentionForwardOptions are the optional arguments of [CuDNNAttentionForward].
 type CuDNNAttentionForwardOptions struct {
-	DropoutP        float64 // default 0
-	IsCausal        bool
+	DropoutP        float64 // probability to drop an attention weight; default 0
+	IsCausal        bool    // position i attends to 0 … i only; excludes AttnMask
 	ReturnDebugMask bool
 	Scale           *float64 // default: 1/sqrt(E)
 }
@@ -153,22 +153,22 @@ type EfficientAttentionForwardOptions struct {
 
 // EmbeddingBagOptions are the optional arguments of [EmbeddingBag].
 type EmbeddingBagOptions struct {
-	ScaleGradByFreq   bool
-	Mode              int // default 0
-	Sparse            bool
-	PerSampleWeights  torch.Tensor
-	IncludeLastOffset bool
-	PaddingIdx        *int // default -1
+	ScaleGradByFreq   bool         // divide gradients by how often a row occurs
+	Mode              int          // default 0
+	Sparse            bool         // the gradient of weight is sparse
+	PerSampleWeights  torch.Tensor // factor of each row, for Mode 0 only
+	IncludeLastOffset bool         // the last of offsets is the end of the last bag
+	PaddingIdx        *int         // row that gets no gradient; default -1
 }
 
 // EmbeddingBagForwardOnlyOptions are the optional arguments of [EmbeddingBagForwardOnly].
 type EmbeddingBagForwardOnlyOptions struct {
-	ScaleGradByFreq   bool
-	Mode              int // default 0
-	Sparse            bool
-	PerSampleWeights  torch.Tensor
-	IncludeLastOffset bool
-	PaddingIdx        *int // default -1
+	ScaleGradByFreq   bool         // divide gradients by how often a row occurs
+	Mode              int          // default 0
+	Sparse            bool         // the gradient of weight is sparse
+	PerSampleWeights  torch.Tensor // factor of each row, for Mode 0 only
+	IncludeLastOffset bool         // the last of offsets is the end of the last bag
+	PaddingIdx        *int         // row that gets no gradient; default -1
 }
 
 // FlashAttentionBackwardOptions are the optional arguments of [FlashAttentionBackward].
@@ -191,29 +191,29 @@ type FlashAttentionForwardOptions struct {
 // ForeachAddOptions are the optional arguments of [ForeachAdd], [ForeachAddTensor],
 // [ForeachAddInPlace] and [ForeachAddTensorInPlace].
 type ForeachAddOptions struct {
-	Alpha torch.Scalar // default 1
+	Alpha torch.Scalar // factor of what is added; default 1
 }
 
 // ForeachCopyOptions are the optional arguments of [ForeachCopy] and [ForeachCopyInPlace].
 type ForeachCopyOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // ForeachNormOptions are the optional arguments of [ForeachNorm].
 type ForeachNormOptions struct {
 	Ord   torch.Scalar // default 2
-	Dtype torch.DType
+	Dtype torch.DType  // convert to it first; default: the dtype of x
 }
 
 // ForeachPowsumOptions are the optional arguments of [ForeachPowsum].
 type ForeachPowsumOptions struct {
 	Ord   torch.Scalar // default 2
-	Dtype torch.DType
+	Dtype torch.DType  // convert to it first; default: the dtype of x
 }
 
 // ForeachSubOptions are the optional arguments of [ForeachSub] and [ForeachSubInPlace].
 type ForeachSubOptions struct {
-	Alpha torch.Scalar // default 1
+	Alpha torch.Scalar // factor of what is added; default 1
 }
 
 // FusedAdagradOptions are the optional arguments of [FusedAdagradInPlace] and
@@ -246,10 +246,10 @@ type FusedMovingAvgObsFQHelperOptions struct {
 // FusedSDPChoiceOptions are the optional arguments of [FusedSDPChoice].
 type FusedSDPChoiceOptions struct {
 	AttnMask  torch.Tensor // bool (true: attend) or added to the scores
-	DropoutP  float64      // default 0
-	IsCausal  bool
-	Scale     *float64 // default: 1/sqrt(E)
-	EnableGQA bool
+	DropoutP  float64      // probability to drop an attention weight; default 0
+	IsCausal  bool         // position i attends to 0 … i only; excludes AttnMask
+	Scale     *float64     // default: 1/sqrt(E)
+	EnableGQA bool         // key and value have fewer heads, each shared by several of query
 }
 
 // FusedSGDOptions are the optional arguments of [FusedSGDInPlace] and [FusedSGDTensorLRInPlace].
@@ -261,59 +261,59 @@ type FusedSGDOptions struct {
 // GroupedMMOptions are the optional arguments of [GroupedMM].
 type GroupedMMOptions struct {
 	Offs     torch.Tensor
-	Bias     torch.Tensor
+	Bias     torch.Tensor // one number per channel; default: none
 	OutDType torch.DType
 }
 
 // HistogramDDBinEdgesOptions are the optional arguments of [HistogramDDBinEdges].
 type HistogramDDBinEdgesOptions struct {
-	Range   []float64
-	Weight  torch.Tensor
-	Density bool
+	Range   []float64    // lower and upper end, for each dimension; default: those of x
+	Weight  torch.Tensor // one number per class; default: 1
+	Density bool         // divide by the total and the size of the bins
 }
 
 // HistogramDDFromBinCtsOptions are the optional arguments of [HistogramDDFromBinCts].
 type HistogramDDFromBinCtsOptions struct {
-	Range   []float64
-	Weight  torch.Tensor
-	Density bool
+	Range   []float64    // lower and upper end, for each dimension; default: those of x
+	Weight  torch.Tensor // one number per class; default: 1
+	Density bool         // divide by the total and the size of the bins
 }
 
 // HistogramDDFromBinTensorsOptions are the optional arguments of [HistogramDDFromBinTensors].
 type HistogramDDFromBinTensorsOptions struct {
-	Weight  torch.Tensor
-	Density bool
+	Weight  torch.Tensor // one number per class; default: 1
+	Density bool         // divide by the total and the size of the bins
 }
 
 // IndexPutImplOptions are the optional arguments of [IndexPutImplInPlace].
 type IndexPutImplOptions struct {
-	Accumulate bool
-	Unsafe     bool
+	Accumulate bool // add instead of overwriting
+	Unsafe     bool // do not check the lengths
 }
 
 // LinalgEighOptions are the optional arguments of [LinalgEigh].
 type LinalgEighOptions struct {
 	Uplo       string // default "L"
-	NoComputeV bool   // compute_v=False; without it, compute_v=True
+	NoComputeV bool   // Python's compute_v=False
 }
 
 // LinalgSolveExOptions are the optional arguments of [LinalgSolveEx].
 type LinalgSolveExOptions struct {
-	Right       bool // left=False; without it, left=True
-	CheckErrors bool
+	Right       bool // multiply from the right: y·a = b; Python's left=False
+	CheckErrors bool // fail instead of telling in info
 }
 
 // LinalgSVDOptions are the optional arguments of [LinalgSVD].
 type LinalgSVDOptions struct {
-	FullMatrices bool
-	NoUV         bool   // compute_uv=False; without it, compute_uv=True
+	FullMatrices bool   // the parts of u and vh that belong to singular values only
+	NoUV         bool   // do not compute u and v; they are 0; Python's compute_uv=False
 	Driver       string // LAPACK's name of the algorithm
 }
 
 // LUWithInfoOptions are the optional arguments of [LUWithInfo].
 type LUWithInfoOptions struct {
-	NoPivot       bool // pivot=False; without it, pivot=True
-	NoCheckErrors bool // check_errors=False; without it, check_errors=True
+	NoPivot       bool // do not exchange rows; Python's pivot=False
+	NoCheckErrors bool // fail instead of telling in info; Python's check_errors=False
 }
 
 // MaskedSoftmaxOptions are the optional arguments of [MaskedSoftmax].
@@ -324,15 +324,15 @@ type MaskedSoftmaxOptions struct {
 
 // MixedDtypesLinearOptions are the optional arguments of [MixedDtypesLinear].
 type MixedDtypesLinearOptions struct {
-	Bias       torch.Tensor
+	Bias       torch.Tensor // one number per channel; default: none
 	Activation string
 }
 
 // NativeMultiHeadAttentionOptions are the optional arguments of [NativeMultiHeadAttention].
 type NativeMultiHeadAttentionOptions struct {
 	Mask                 torch.Tensor
-	NoNeedWeights        bool // need_weights=False; without it, need_weights=True
-	NoAverageAttnWeights bool // average_attn_weights=False; without it, average_attn_weights=True
+	NoNeedWeights        bool // Python's need_weights=False
+	NoAverageAttnWeights bool // Python's average_attn_weights=False
 	MaskType             *int
 }
 
@@ -351,26 +351,26 @@ type NestedFromPaddedTensorOptions struct {
 
 // NestedSumBackwardOptions are the optional arguments of [NestedSumBackward].
 type NestedSumBackwardOptions struct {
-	KeepDim bool
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // NestedTensorFromMaskOptions are the optional arguments of [NestedTensorFromMask].
 type NestedTensorFromMaskOptions struct {
-	NoMaskCheck bool // mask_check=False; without it, mask_check=True
+	NoMaskCheck bool // Python's mask_check=False
 }
 
 // NestedViewFromJaggedOptions are the optional arguments of [NestedViewFromJagged].
 type NestedViewFromJaggedOptions struct {
-	Lengths   torch.Tensor
-	RaggedIdx *int // default 1
+	Lengths   torch.Tensor // of the segments
+	RaggedIdx *int         // default 1
 	MinSeqlen torch.Tensor
 	MaxSeqlen torch.Tensor
 }
 
 // NestedViewFromJaggedCopyOptions are the optional arguments of [NestedViewFromJaggedCopy].
 type NestedViewFromJaggedCopyOptions struct {
-	Lengths   torch.Tensor
-	RaggedIdx *int // default 1
+	Lengths   torch.Tensor // of the segments
+	RaggedIdx *int         // default 1
 	MinSeqlen torch.Tensor
 	MaxSeqlen torch.Tensor
 }
@@ -384,19 +384,19 @@ type NewZerosWithSameFeatureMetaOptions struct {
 // [ScaledDotProductAttentionMath].
 type ScaledDotProductAttentionMathOptions struct {
 	AttnMask    torch.Tensor // bool (true: attend) or added to the scores
-	DropoutP    float64      // default 0
-	IsCausal    bool
+	DropoutP    float64      // probability to drop an attention weight; default 0
+	IsCausal    bool         // position i attends to 0 … i only; excludes AttnMask
 	DropoutMask torch.Tensor
 	Scale       *float64 // default: 1/sqrt(E)
-	EnableGQA   bool
+	EnableGQA   bool     // key and value have fewer heads, each shared by several of query
 }
 
 // ScaledDotProductAttentionMathForMPSOptions are the optional arguments of
 // [ScaledDotProductAttentionMathForMPS].
 type ScaledDotProductAttentionMathForMPSOptions struct {
 	AttnMask    torch.Tensor // bool (true: attend) or added to the scores
-	DropoutP    float64      // default 0
-	IsCausal    bool
+	DropoutP    float64      // probability to drop an attention weight; default 0
+	IsCausal    bool         // position i attends to 0 … i only; excludes AttnMask
 	DropoutMask torch.Tensor
 	Scale       *float64 // default: 1/sqrt(E)
 }
@@ -404,8 +404,8 @@ type ScaledDotProductAttentionMathForMPSOptions struct {
 // ScaledDotProductCuDNNAttentionOptions are the optional arguments of
 // [ScaledDotProductCuDNNAttention].
 type ScaledDotProductCuDNNAttentionOptions struct {
-	DropoutP        float64 // default 0
-	IsCausal        bool
+	DropoutP        float64 // probability to drop an attention weight; default 0
+	IsCausal        bool    // position i attends to 0 … i only; excludes AttnMask
 	ReturnDebugMask bool
 	Scale           *float64 // default: 1/sqrt(E)
 }
@@ -419,23 +419,23 @@ type ScaledDotProductCuDNNAttentionBackwardOptions struct {
 // ScaledDotProductEfficientAttentionOptions are the optional arguments of
 // [ScaledDotProductEfficientAttention].
 type ScaledDotProductEfficientAttentionOptions struct {
-	DropoutP float64 // default 0
-	IsCausal bool
+	DropoutP float64  // probability to drop an attention weight; default 0
+	IsCausal bool     // position i attends to 0 … i only; excludes AttnMask
 	Scale    *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductEfficientAttentionBackwardOptions are the optional arguments of
 // [ScaledDotProductEfficientAttentionBackward].
 type ScaledDotProductEfficientAttentionBackwardOptions struct {
-	IsCausal bool
+	IsCausal bool     // position i attends to 0 … i only; excludes AttnMask
 	Scale    *float64 // default: 1/sqrt(E)
 }
 
 // ScaledDotProductFlashAttentionOptions are the optional arguments of
 // [ScaledDotProductFlashAttention] and [ScaledDotProductFlashAttentionQuantized].
 type ScaledDotProductFlashAttentionOptions struct {
-	DropoutP        float64 // default 0
-	IsCausal        bool
+	DropoutP        float64 // probability to drop an attention weight; default 0
+	IsCausal        bool    // position i attends to 0 … i only; excludes AttnMask
 	ReturnDebugMask bool
 	Scale           *float64 // default: 1/sqrt(E)
 }
@@ -449,8 +449,8 @@ type ScaledDotProductFlashAttentionBackwardOptions struct {
 // ScaledDotProductFlashAttentionForCPUOptions are the optional arguments of
 // [ScaledDotProductFlashAttentionForCPU].
 type ScaledDotProductFlashAttentionForCPUOptions struct {
-	DropoutP float64 // default 0
-	IsCausal bool
+	DropoutP float64      // probability to drop an attention weight; default 0
+	IsCausal bool         // position i attends to 0 … i only; excludes AttnMask
 	AttnMask torch.Tensor // bool (true: attend) or added to the scores
 	Scale    *float64     // default: 1/sqrt(E)
 }
@@ -466,8 +466,8 @@ type ScaledDotProductFlashAttentionForCPUBackwardOptions struct {
 // [ScaledDotProductFusedAttentionOverrideable].
 type ScaledDotProductFusedAttentionOverrideableOptions struct {
 	AttnBias        torch.Tensor
-	DropoutP        float64 // default 0
-	IsCausal        bool
+	DropoutP        float64 // probability to drop an attention weight; default 0
+	IsCausal        bool    // position i attends to 0 … i only; excludes AttnMask
 	ReturnDebugMask bool
 	Scale           *float64 // default: 1/sqrt(E)
 }
@@ -481,7 +481,7 @@ type ScaledDotProductFusedAttentionOverrideableBackwardOptions struct {
 // ScaledGroupedMMOptions are the optional arguments of [ScaledGroupedMM].
 type ScaledGroupedMMOptions struct {
 	Offs         torch.Tensor
-	Bias         torch.Tensor
+	Bias         torch.Tensor // one number per channel; default: none
 	ScaleResult  torch.Tensor
 	OutDType     torch.DType
 	UseFastAccum bool
@@ -490,7 +490,7 @@ type ScaledGroupedMMOptions struct {
 // ScaledGroupedMMV2Options are the optional arguments of [ScaledGroupedMMV2].
 type ScaledGroupedMMV2Options struct {
 	Offs           torch.Tensor
-	Bias           torch.Tensor
+	Bias           torch.Tensor // one number per channel; default: none
 	OutDType       torch.DType
 	ContractionDim []int
 	UseFastAccum   bool
@@ -498,7 +498,7 @@ type ScaledGroupedMMV2Options struct {
 
 // ScaledMMOptions are the optional arguments of [ScaledMM].
 type ScaledMMOptions struct {
-	Bias         torch.Tensor
+	Bias         torch.Tensor // one number per channel; default: none
 	ScaleResult  torch.Tensor
 	OutDType     torch.DType
 	UseFastAccum bool
@@ -512,28 +512,28 @@ type ScaledMMV2Options struct {
 
 // SegmentReduceBackwardOptions are the optional arguments of [SegmentReduceBackward].
 type SegmentReduceBackwardOptions struct {
-	Lengths torch.Tensor
-	Offsets torch.Tensor
-	Axis    int // default 0
-	Initial torch.Scalar
+	Lengths torch.Tensor // of the segments
+	Offsets torch.Tensor // where the segments begin, and at last where they end
+	Axis    int          // dimension to reduce; default 0
+	Initial torch.Scalar // of each segment; default: by the reduction
 }
 
 // SparseAddMMOptions are the optional arguments of [SparseAddMM].
 type SparseAddMMOptions struct {
-	Beta  torch.Scalar // default 1
-	Alpha torch.Scalar // default 1
+	Beta  torch.Scalar // factor of x; default 1
+	Alpha torch.Scalar // factor of what is added; default 1
 }
 
 // SparseCSRProdDimDTypeOptions are the optional arguments of [SparseCSRProdDimDType].
 type SparseCSRProdDimDTypeOptions struct {
-	KeepDim bool
-	Dtype   torch.DType
+	KeepDim bool        // keep the reduced dimensions, with size 1
+	Dtype   torch.DType // convert to it first; default: the dtype of x
 }
 
 // SparseCSRSumDimDTypeOptions are the optional arguments of [SparseCSRSumDimDType].
 type SparseCSRSumDimDTypeOptions struct {
-	KeepDim bool
-	Dtype   torch.DType
+	KeepDim bool        // keep the reduced dimensions, with size 1
+	Dtype   torch.DType // convert to it first; default: the dtype of x
 }
 
 // SparseMaskProjectionOptions are the optional arguments of [SparseMaskProjection].
@@ -543,14 +543,14 @@ type SparseMaskProjectionOptions struct {
 
 // SparseSemiStructuredAddMMOptions are the optional arguments of [SparseSemiStructuredAddMM].
 type SparseSemiStructuredAddMMOptions struct {
-	Alpha    torch.Scalar // default 1
-	Beta     torch.Scalar // default 1
+	Alpha    torch.Scalar // factor of what is added; default 1
+	Beta     torch.Scalar // factor of x; default 1
 	OutDType torch.DType
 }
 
 // SparseSemiStructuredLinearOptions are the optional arguments of [SparseSemiStructuredLinear].
 type SparseSemiStructuredLinearOptions struct {
-	Bias       torch.Tensor
+	Bias       torch.Tensor // one number per channel; default: none
 	Activation string
 	OutDType   torch.DType
 }
@@ -558,12 +558,12 @@ type SparseSemiStructuredLinearOptions struct {
 // SparseSemiStructuredTileOptions are the optional arguments of [SparseSemiStructuredTile].
 type SparseSemiStructuredTileOptions struct {
 	Algorithm    string // default ""
-	NoUseCutlass bool   // use_cutlass=False; without it, use_cutlass=True
+	NoUseCutlass bool   // Python's use_cutlass=False
 }
 
 // SpsolveOptions are the optional arguments of [Spsolve].
 type SpsolveOptions struct {
-	Right bool // left=False; without it, left=True
+	Right bool // multiply from the right: y·a = b; Python's left=False
 }
 
 // THNNFusedGRUCellOptions are the optional arguments of [THNNFusedGRUCell].
@@ -580,15 +580,15 @@ type THNNFusedLSTMCellOptions struct {
 
 // ToDenseOptions are the optional arguments of [ToDense].
 type ToDenseOptions struct {
-	Dtype      torch.DType
-	MaskedGrad *bool
+	Dtype      torch.DType // convert to it first; default: the dtype of x
+	MaskedGrad *bool       // the gradient has the places of x only; default true
 }
 
 // ToSparseOptions are the optional arguments of [ToSparse].
 type ToSparseOptions struct {
-	Layout    torch.Layout
-	Blocksize []int
-	DenseDim  *int
+	Layout    torch.Layout // default: SparseCOO
+	Blocksize []int        // sizes of the blocks, for BSR and BSC
+	DenseDim  *int         // how many of the last dimensions stay dense; default 0
 }
 
 // TransformerEncoderLayerFwdOptions are the optional arguments of [TransformerEncoderLayerFwd].
@@ -599,66 +599,66 @@ type TransformerEncoderLayerFwdOptions struct {
 
 // UniqueOptions are the optional arguments of [Unique].
 type UniqueOptions struct {
-	Unsorted      bool // sorted=False; without it, sorted=True
-	ReturnInverse bool
+	Unsorted      bool // in any order; Python's sorted=False
+	ReturnInverse bool // also return where each element of x went; else it is empty
 }
 
 // UnsafeIndexPutOptions are the optional arguments of [UnsafeIndexPut].
 type UnsafeIndexPutOptions struct {
-	Accumulate bool
+	Accumulate bool // add instead of overwriting
 }
 
 // UpsampleBicubic2dAAOptions are the optional arguments of [UpsampleBicubic2dAA].
 type UpsampleBicubic2dAAOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleBicubic2dAABackwardOptions are the optional arguments of [UpsampleBicubic2dAABackward].
 type UpsampleBicubic2dAABackwardOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleBilinear2dAAOptions are the optional arguments of [UpsampleBilinear2dAA].
 type UpsampleBilinear2dAAOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleBilinear2dAABackwardOptions are the optional arguments of
 // [UpsampleBilinear2dAABackward].
 type UpsampleBilinear2dAABackwardOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearestExact2dOptions are the optional arguments of [UpsampleNearestExact2d].
 type UpsampleNearestExact2dOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearestExact2dBackwardOptions are the optional arguments of
 // [UpsampleNearestExact2dBackward].
 type UpsampleNearestExact2dBackwardOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearestExact3dOptions are the optional arguments of [UpsampleNearestExact3d].
 type UpsampleNearestExact3dOptions struct {
-	ScalesD *float64
-	ScalesH *float64
-	ScalesW *float64
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearestExact3dBackwardOptions are the optional arguments of
 // [UpsampleNearestExact3dBackward].
 type UpsampleNearestExact3dBackwardOptions struct {
-	ScalesD *float64
-	ScalesH *float64
-	ScalesW *float64
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // ValidateSparseBSCTensorArgsOptions are the optional arguments of [ValidateSparseBSCTensorArgs].
@@ -695,18 +695,18 @@ type ValidateSparseCSRTensorArgsOptions struct {
 
 // BinaryCrossEntropyBackwardOptions are the optional arguments of [BinaryCrossEntropyBackward].
 type BinaryCrossEntropyBackwardOptions struct {
-	Weight    torch.Tensor
-	Reduction torch.Reduction // default ReductionMean
+	Weight    torch.Tensor    // one number per class; default: 1
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // CopyOptions are the optional arguments of [Copy].
 type CopyOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // CopySparseToSparseOptions are the optional arguments of [CopySparseToSparseInPlace].
 type CopySparseToSparseOptions struct {
-	NonBlocking bool
+	NonBlocking bool // do not wait for the copy, where that can be
 }
 
 // FusedMovingAvgObsFakeQuantOptions are the optional arguments of [FusedMovingAvgObsFakeQuant].
@@ -717,111 +717,111 @@ type FusedMovingAvgObsFakeQuantOptions struct {
 
 // GELUBackwardOptions are the optional arguments of [GELUBackward].
 type GELUBackwardOptions struct {
-	Approximate string // default "none"
+	Approximate string // "none" or "tanh"; default "none"
 }
 
 // LinalgPowsumOptions are the optional arguments of [LinalgPowsum].
 type LinalgPowsumOptions struct {
 	Ord     torch.Scalar // default 2
 	Dim     []int        // default: all elements together
-	KeepDim bool
-	Dtype   torch.DType
+	KeepDim bool         // keep the reduced dimensions, with size 1
+	Dtype   torch.DType  // convert to it first; default: the dtype of x
 }
 
 // MaxPool2dBackwardOptions are the optional arguments of [MaxPool2dBackward].
 type MaxPool2dBackwardOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MKLDNNMaxPool2dOptions are the optional arguments of [MKLDNNMaxPool2d].
 type MKLDNNMaxPool2dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MKLDNNMaxPool2dBackwardOptions are the optional arguments of [MKLDNNMaxPool2dBackward].
 type MKLDNNMaxPool2dBackwardOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MKLDNNMaxPool3dOptions are the optional arguments of [MKLDNNMaxPool3d].
 type MKLDNNMaxPool3dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0, 0]
-	Dilation []int // default [1, 1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MKLDNNMaxPool3dBackwardOptions are the optional arguments of [MKLDNNMaxPool3dBackward].
 type MKLDNNMaxPool3dBackwardOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0, 0]
-	Dilation []int // default [1, 1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MKLDNNReorderConv2dWeightOptions are the optional arguments of [MKLDNNReorderConv2dWeight].
 type MKLDNNReorderConv2dWeightOptions struct {
-	Padding   []int // default [0, 0]
+	Padding   []int // added on both sides; default [0, 0]
 	Stride    []int // default [1, 1]
-	Dilation  []int // default [1, 1]
-	Groups    *int  // default 1
+	Dilation  []int // distance of the elements of a window; default [1, 1]
+	Groups    *int  // number of groups of channels that do not mix; default 1
 	InputSize []int
 }
 
 // MKLDNNReorderConv3dWeightOptions are the optional arguments of [MKLDNNReorderConv3dWeight].
 type MKLDNNReorderConv3dWeightOptions struct {
-	Padding   []int // default [0, 0, 0]
+	Padding   []int // added on both sides; default [0, 0, 0]
 	Stride    []int // default [1, 1, 1]
-	Dilation  []int // default [1, 1, 1]
-	Groups    *int  // default 1
+	Dilation  []int // distance of the elements of a window; default [1, 1, 1]
+	Groups    *int  // number of groups of channels that do not mix; default 1
 	InputSize []int
 }
 
 // MultiMarginLossBackwardOptions are the optional arguments of [MultiMarginLossBackward].
 type MultiMarginLossBackwardOptions struct {
-	Weight    torch.Tensor
-	Reduction torch.Reduction // default ReductionMean
+	Weight    torch.Tensor    // one number per class; default: 1
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
 }
 
 // QuantizedMaxPool1dOptions are the optional arguments of [QuantizedMaxPool1d].
 type QuantizedMaxPool1dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0]
-	Dilation []int // default [1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0]
+	Dilation []int // distance of the elements of a window; default [1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // QuantizedMaxPool2dOptions are the optional arguments of [QuantizedMaxPool2d].
 type QuantizedMaxPool2dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // QuantizedMaxPool3dOptions are the optional arguments of [QuantizedMaxPool3d].
 type QuantizedMaxPool3dOptions struct {
 	Stride   []int // default: the kernel size
-	Padding  []int // default [0, 0, 0]
-	Dilation []int // default [1, 1, 1]
-	CeilMode bool
+	Padding  []int // added on both sides; default [0, 0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // RReLUWithNoiseOptions are the optional arguments of [RReLUWithNoise] and
 // [RReLUWithNoiseInPlace].
 type RReLUWithNoiseOptions struct {
-	Lower     torch.Scalar // default 0.125
-	Upper     torch.Scalar // default 0.3333333333333333
-	Training  bool
+	Lower     torch.Scalar     // least slope; default 0.125
+	Upper     torch.Scalar     // the upper triangle instead of the lower one; default 0.3333333333333333
+	Training  bool             // draw the slopes at random
 	Generator *torch.Generator // default: the device's own
 }
 
@@ -830,7 +830,7 @@ type SliceCopyOptions struct {
 	Dim   int  // default 0
 	Start *int // default: the first
 	End   *int // default: the last
-	Step  *int // default 1
+	Step  *int // take every Step-th element; default 1
 }
 
 // SliceInverseOptions are the optional arguments of [SliceInverse].
@@ -838,96 +838,96 @@ type SliceInverseOptions struct {
 	Dim   int  // default 0
 	Start *int // default: the first
 	End   *int // default: the last
-	Step  *int // default 1
+	Step  *int // take every Step-th element; default 1
 }
 
 // SlowConv3dOptions are the optional arguments of [SlowConv3d].
 type SlowConv3dOptions struct {
-	Bias    torch.Tensor
-	Stride  []int // default [1, 1, 1]
-	Padding []int // default [0, 0, 0]
+	Bias    torch.Tensor // one number per channel; default: none
+	Stride  []int        // default [1, 1, 1]
+	Padding []int        // added on both sides; default [0, 0, 0]
 }
 
 // SlowConvDilated2dOptions are the optional arguments of [SlowConvDilated2d].
 type SlowConvDilated2dOptions struct {
-	Bias     torch.Tensor
-	Stride   []int // default [1, 1]
-	Padding  []int // default [0, 0]
-	Dilation []int // default [1, 1]
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // default [1, 1]
+	Padding  []int        // added on both sides; default [0, 0]
+	Dilation []int        // distance of the elements of a window; default [1, 1]
 }
 
 // SlowConvDilated3dOptions are the optional arguments of [SlowConvDilated3d].
 type SlowConvDilated3dOptions struct {
-	Bias     torch.Tensor
-	Stride   []int // default [1, 1, 1]
-	Padding  []int // default [0, 0, 0]
-	Dilation []int // default [1, 1, 1]
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // default [1, 1, 1]
+	Padding  []int        // added on both sides; default [0, 0, 0]
+	Dilation []int        // distance of the elements of a window; default [1, 1, 1]
 }
 
 // SlowConvTranspose2dOptions are the optional arguments of [SlowConvTranspose2d].
 type SlowConvTranspose2dOptions struct {
-	Bias          torch.Tensor
-	Stride        []int // default [1, 1]
-	Padding       []int // default [0, 0]
-	OutputPadding []int // default [0, 0]
-	Dilation      []int // default [1, 1]
+	Bias          torch.Tensor // one number per channel; default: none
+	Stride        []int        // default [1, 1]
+	Padding       []int        // added on both sides; default [0, 0]
+	OutputPadding []int        // added on one side of the result; default [0, 0]
+	Dilation      []int        // distance of the elements of a window; default [1, 1]
 }
 
 // SlowConvTranspose3dOptions are the optional arguments of [SlowConvTranspose3d].
 type SlowConvTranspose3dOptions struct {
-	Bias          torch.Tensor
-	Stride        []int // default [1, 1, 1]
-	Padding       []int // default [0, 0, 0]
-	OutputPadding []int // default [0, 0, 0]
-	Dilation      []int // default [1, 1, 1]
+	Bias          torch.Tensor // one number per channel; default: none
+	Stride        []int        // default [1, 1, 1]
+	Padding       []int        // added on both sides; default [0, 0, 0]
+	OutputPadding []int        // added on one side of the result; default [0, 0, 0]
+	Dilation      []int        // distance of the elements of a window; default [1, 1, 1]
 }
 
 // SSPAddMMOptions are the optional arguments of [SSPAddMM].
 type SSPAddMMOptions struct {
-	Beta  torch.Scalar // default 1
-	Alpha torch.Scalar // default 1
+	Beta  torch.Scalar // factor of x; default 1
+	Alpha torch.Scalar // factor of what is added; default 1
 }
 
 // THNNConv2dOptions are the optional arguments of [THNNConv2d].
 type THNNConv2dOptions struct {
-	Bias    torch.Tensor
-	Stride  []int // default [1, 1]
-	Padding []int // default [0, 0]
+	Bias    torch.Tensor // one number per channel; default: none
+	Stride  []int        // default [1, 1]
+	Padding []int        // added on both sides; default [0, 0]
 }
 
 // ToDenseBackwardOptions are the optional arguments of [ToDenseBackward].
 type ToDenseBackwardOptions struct {
-	MaskedGrad *bool
+	MaskedGrad *bool // the gradient has the places of x only; default true
 }
 
 // UpsampleBicubic2dBackwardOptions are the optional arguments of [UpsampleBicubic2dBackward].
 type UpsampleBicubic2dBackwardOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleBilinear2dBackwardOptions are the optional arguments of [UpsampleBilinear2dBackward].
 type UpsampleBilinear2dBackwardOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearest2dBackwardOptions are the optional arguments of [UpsampleNearest2dBackward].
 type UpsampleNearest2dBackwardOptions struct {
-	ScalesH *float64
-	ScalesW *float64
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleNearest3dBackwardOptions are the optional arguments of [UpsampleNearest3dBackward].
 type UpsampleNearest3dBackwardOptions struct {
-	ScalesD *float64
-	ScalesH *float64
-	ScalesW *float64
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
 // UpsampleTrilinear3dBackwardOptions are the optional arguments of [UpsampleTrilinear3dBackward].
 type UpsampleTrilinear3dBackwardOptions struct {
-	ScalesD *float64
-	ScalesH *float64
-	ScalesW *float64
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
