@@ -41,14 +41,14 @@ type Call struct {
 	op       Op
 	n        int32 // words written so far
 	pins     int32
-	closed   bool // an argument was closed
 	back     bool // the call went through the door that leads back
 	words    [inlineWords]uint64
 	long     []uint64 // all words, once they no longer fit
 	pinned   [inlinePins]*Handle
 	morePins []*Handle
-	room     *room  // what long and morePins lie in
-	opaque   uint64 // bit i: the i-th pin is no tensor
+	lost     *Handle // an argument that was closed
+	room     *room   // what long and morePins lie in
+	opaque   uint64  // bit i: the i-th pin is no tensor
 	frame    frame
 }
 
@@ -119,7 +119,7 @@ func (c *Call) Tensor(h *Handle) {
 	}
 	h.watch.read()
 	if !h.pin() {
-		c.closed = true
+		c.lost = h
 		c.put(0)
 		return
 	}
@@ -304,7 +304,7 @@ func (c *Call) Run() *Error { return c.run(nil) }
 func (c *Call) RunData(data unsafe.Pointer) *Error { return c.run(data) }
 
 func (c *Call) run(data unsafe.Pointer) *Error {
-	if c.closed || !loaded.Load() {
+	if c.lost != nil || !loaded.Load() {
 		if err := c.refuse(); err != nil {
 			return err
 		}
@@ -338,9 +338,9 @@ func (c *Call) run(data unsafe.Pointer) *Error {
 //
 //go:noinline
 func (c *Call) refuse() *Error {
-	if c.closed {
+	if c.lost != nil {
 		defer c.unpin()
-		return &Error{Op: c.op.String(), Kind: KindClosed, Msg: "a tensor was used after it had been closed, or after the Scope that it belonged to had ended", Args: c.describe()}
+		return &Error{Op: c.op.String(), Kind: KindClosed, Msg: c.lost.obituary(), Args: c.describe()}
 	}
 	if err := Load(); err != nil {
 		c.unpin()

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
 // Values of Go's that C++ refers to: it has their numbers, Go keeps the values. When the
@@ -140,14 +142,21 @@ func (t *Turn) answer(out []uint64) {
 
 // CallbackPanic is what ended a Callback before its time.
 type CallbackPanic struct {
-	Name  string // of the callback
-	Value any    // what it panicked with
-	Stack []byte // where
-	exit  bool   // by runtime.Goexit instead
+	Name    string    // of the callback
+	Value   any       // what it panicked with
+	Stack   []byte    // where, as text
+	Callers []uintptr // where, in the form that runtime.CallersFrames takes
+	exit    bool      // by runtime.Goexit instead
 }
 
-// Error is the callback's name and the value.
-func (p *CallbackPanic) Error() string { return fmt.Sprintf("%s failed: %v", p.Name, p.Value) }
+// Error is the callback's name, the value and the program's line.
+func (p *CallbackPanic) Error() string {
+	text := fmt.Sprintf("%s failed: %v", p.Name, p.Value)
+	if at := frames.Place(p.Callers); at != "" {
+		text += ", at " + at
+	}
+	return text
+}
 
 // Unwrap is the value, if that is an error.
 func (p *CallbackPanic) Unwrap() error {
@@ -166,7 +175,7 @@ func contain(fn func()) (failed *CallbackPanic) {
 			v := recover()
 			switch {
 			case v != nil:
-				failed = &CallbackPanic{Value: v, Stack: debug.Stack()}
+				failed = &CallbackPanic{Value: v, Stack: debug.Stack(), Callers: frames.Callers(0)}
 			case !ended:
 				failed = &CallbackPanic{Value: "it ended its goroutine", exit: true}
 				panic(failed) // in place of the Goexit that Pull would hand on
@@ -193,7 +202,7 @@ func Detour(fn func()) {
 
 // RunBack is Run for an entry that may enter Go again: whatever runs autograd.
 func (c *Call) RunBack() *Error {
-	if c.closed || !loaded.Load() {
+	if c.lost != nil || !loaded.Load() {
 		if err := c.refuse(); err != nil {
 			return err
 		}

@@ -130,6 +130,15 @@ func (h *Handle) release() {
 // Closed tells whether the handle was closed.
 func (h *Handle) Closed() bool { return h.uses.Load() < 0 }
 
+// obituary says why the handle cannot be used, and what the program can do.
+func (h *Handle) obituary() string {
+	text := "a tensor was used after it had been closed"
+	if h.Scoped() {
+		text += ", or after the Scope that it belonged to had ended: Keep takes a tensor out of its Scope"
+	}
+	return text + life(h)
+}
+
 // Scoped tells whether the handle belongs to a scope.
 func (h *Handle) Scoped() bool { return !h.net }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
 // With the tag torchdebug the stack that made each open handle is kept. The table knows
@@ -15,12 +17,52 @@ import (
 var origins sync.Map // address of the Handle -> []uintptr, the stack
 
 func trace(h *Handle) {
-	var pcs [24]uintptr
-	n := runtime.Callers(3, pcs[:])
-	origins.Store(address(h), pcs[:n:n])
+	origins.Store(address(h), frames.Callers(1))
+	ends.forget(address(h)) // of a handle that lay here before
 }
 
-func untrace(h *Handle) { origins.Delete(address(h)) }
+func untrace(h *Handle) {
+	if made, open := origins.LoadAndDelete(address(h)); open {
+		ends.note(address(h), end{made.([]uintptr), frames.Callers(1)})
+	}
+}
+
+// ends holds where closed handles were made and closed. It starts anew when it is full.
+var ends graveyard
+
+type end struct{ made, closed []uintptr }
+
+type graveyard struct {
+	mu   sync.Mutex
+	list map[uintptr]end
+}
+
+func (g *graveyard) note(key uintptr, e end) {
+	const most = 1 << 16
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.list == nil || len(g.list) >= most {
+		g.list = map[uintptr]end{}
+	}
+	g.list[key] = e
+}
+
+func (g *graveyard) forget(key uintptr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.list, key)
+}
+
+// life says where a closed handle was made and closed.
+func life(h *Handle) string {
+	ends.mu.Lock()
+	e, known := ends.list[address(h)]
+	ends.mu.Unlock()
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("; it was made at %s and closed at %s", frames.Place(e.made), frames.Place(e.closed))
+}
 
 func address(h *Handle) uintptr { return uintptr(unsafe.Pointer(h)) }
 

@@ -2,11 +2,10 @@ package torch
 
 import (
 	"fmt"
-	"reflect"
-	"runtime"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
 // AnomalyOptions are the rarer arguments of [DetectAnomaly].
@@ -51,51 +50,10 @@ func trailText(trail []Recorded) string {
 			format = ", in the backward pass of %s, recorded %s"
 		}
 		place := "outside of DetectAnomaly"
-		if frame, ok := userFrame(r.Callers); ok {
-			place = fmt.Sprintf("at %s:%d (%s)", frame.File, frame.Line, frame.Function)
+		if at := frames.Place(r.Callers); at != "" {
+			place = "at " + at
 		}
 		fmt.Fprintf(&b, format, r.Node, place)
 	}
 	return b.String()
-}
-
-// userFrame is the innermost of the callers that does not belong to this library.
-func userFrame(callers []uintptr) (frame runtime.Frame, ok bool) {
-	if len(callers) == 0 {
-		return frame, false
-	}
-	for frames := runtime.CallersFrames(callers); ; {
-		f, more := frames.Next()
-		if !inLibrary(f.Function) {
-			return f, true
-		}
-		if !ok {
-			frame, ok = f, true
-		}
-		if !more {
-			return frame, ok
-		}
-	}
-}
-
-// inLibrary tells whether a function belongs to the packages that programs call, rather
-// than to a program.
-func inLibrary(function string) bool {
-	module := strings.TrimSuffix(reflect.TypeFor[Tensor]().PkgPath(), "torch")
-	path, ours := strings.CutPrefix(function, module)
-	if !ours {
-		return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "iter.")
-	}
-	slash := strings.LastIndexByte(path, '/') + 1
-	dot := strings.IndexByte(path[slash:], '.')
-	path = path[:slash+max(dot, 0)]
-	if strings.HasSuffix(path, "_test") {
-		return false
-	}
-	for _, part := range []string{"cgo", "torch", "amp", "vision"} {
-		if path == part || strings.HasPrefix(path, part+"/") {
-			return true
-		}
-	}
-	return false
 }

@@ -3,9 +3,12 @@ package torch
 import (
 	"errors"
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
 // Kind says what sort of failure an [Error] is.
@@ -62,18 +65,55 @@ type Error struct {
 
 	Cause error      // what failed inside, or nil: a *[CallbackPanic] for KindCallback
 	Trail []Recorded // in [DetectAnomaly], the operation whose derivative failed and where it was recorded
+
+	Module  string    // the path of the module whose Forward failed, "layer2.0.conv1", or its type; "" outside of modules
+	Modules []any     // the modules whose Forward was running, innermost first
+	Callers []uintptr // the call stack at the failure, in the form that runtime.CallersFrames takes
 }
 
 func newError(e *cgo.Error) *Error {
-	return &Error{Op: e.Op, Kind: e.Kind, Code: e.Code, Msg: e.Msg, Args: e.Args, Cause: e.Cause, Trail: e.Trail}
+	return &Error{
+		Op: e.Op, Kind: e.Kind, Code: e.Code, Msg: e.Msg, Args: e.Args, Cause: e.Cause, Trail: e.Trail,
+		Callers: frames.Callers(0),
+	}
 }
 
-// Error is one line: the operator, libtorch's words and the tensors involved.
+// Caller is the innermost line of the program, outside of this library, that led to the
+// failure. Its zero value says that the line is not known.
+func (e *Error) Caller() runtime.Frame {
+	frame, _ := frames.User(e.Callers)
+	return frame
+}
+
+// Format writes the error as Error does; %+v adds the program's own lines that led to it,
+// innermost first, and the cause with its lines, if there is one.
+func (e *Error) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'q':
+		fmt.Fprintf(s, "%q", e.Error())
+	case verb == 'v' && s.Flag('+'):
+		io.WriteString(s, e.Error())
+		for _, f := range frames.Users(e.Callers) {
+			fmt.Fprintf(s, "\n\t%s\n\t\t%s:%d", f.Function, f.File, f.Line)
+		}
+		if e.Cause != nil {
+			fmt.Fprintf(s, "\ncaused by: %+v", e.Cause)
+		}
+	default:
+		io.WriteString(s, e.Error())
+	}
+}
+
+// Error is one line: the module, the operator, libtorch's words and the tensors involved.
 func (e *Error) Error() string {
 	if e.Kind == KindLibrary {
 		return e.Msg // says itself that it is ours, and belongs to no operator
 	}
-	text := "torch: " + e.Op + ": " + strings.Join(strings.Fields(e.Msg), " ")
+	text := "torch: "
+	if e.Module != "" {
+		text += e.Module + ": "
+	}
+	text += e.Op + ": " + strings.Join(strings.Fields(e.Msg), " ")
 	if len(e.Args) > 0 {
 		text += " (with " + strings.Join(e.Args, ", ") + ")"
 	}
@@ -88,7 +128,7 @@ func (e *Error) Is(target error) bool { return target != nil && sentinels[e.Kind
 
 // throw panics with an error that arose on the Go side.
 func throw(op string, kind Kind, format string, args ...any) {
-	panic(&Error{Op: op, Kind: kind, Msg: fmt.Sprintf(format, args...)})
+	panic(&Error{Op: op, Kind: kind, Msg: fmt.Sprintf(format, args...), Callers: frames.Callers(0)})
 }
 
 // Throw panics with an *[Error]: for packages that extend this one and find an argument

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
 // Lanes is a fixed set of OS threads on which heavy computations run: the way to serve
@@ -111,6 +112,9 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 		runtime.Goexit()
 	case e.panic != nil:
 		panic(e.panic)
+	}
+	if failed, ok := e.err.(*Error); ok {
+		failed.Callers = append(failed.Callers, frames.Callers(0)...) // how the program came to the lane
 	}
 	return e.err
 }

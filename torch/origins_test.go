@@ -36,3 +36,16 @@ func TestOpenTensorsKnowWhereTheyWereMade(t *testing.T) {
 	torch.GC()
 	assert.Empty(t, strings.Join(torch.LiveOrigins(), "\n"), "what the collector found is forgotten")
 }
+
+func TestClosedTensorsKnowTheirLife(t *testing.T) {
+	torchtest.NoLeaks(t)
+	var x torch.Tensor
+	torch.Scope(func() { x = torch.Ones(2) })
+	y := torch.Ones(2)
+	y.Close()
+	for _, closed := range []torch.Tensor{x, y} {
+		err := torch.Try(func() { closed.Exp() })
+		require.ErrorIs(t, err, torch.ErrClosed)
+		assert.Regexp(t, `it was made at .*origins_test\.go:\d+ .* and closed at .*origins_test\.go:\d+ `, err.Error())
+	}
+}

@@ -25,7 +25,7 @@ import (
 func Scope(fn func()) {
 	s, err := cgo.EnterScope()
 	if err != nil {
-		panic(&Error{Op: "scope", Kind: KindLibrary, Msg: err.Error()})
+		throw("scope", KindLibrary, "%v", err)
 	}
 	defer s.Leave()
 	fn()
@@ -46,7 +46,7 @@ func Scope1(fn func() Tensor) Tensor {
 // first.
 func Unscoped(fn func()) {
 	if err := cgo.Suspend(fn); err != nil {
-		panic(&Error{Op: "unscoped", Kind: KindLibrary, Msg: err.Error()})
+		throw("unscoped", KindLibrary, "%v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // layers is the house from the cellar to the roof. A package may import what lies in rows
 // above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
+	{"internal/frames"},
 	{"cgo", "cgo/gen", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pickle", "internal/proc", "internal/pytext", "internal/reliability", "internal/talk"},
 	{"torch"},
 	{"torch/aten", "internal/switches"},

@@ -9,8 +9,14 @@ type refs = []*torch.Tensor
 //
 //	func (n *Net) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(n, x, n.forward) }
 //
-// Where no hook is registered at all it costs one atomic load.
+// Where no hook is registered at all it costs one atomic load. An error of the forward learns
+// where in the network it happened: see Module of [torch.Error].
 func Hooked[M any](m M, x torch.Tensor, forward func(x torch.Tensor) torch.Tensor) (y torch.Tensor) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			panic(located(m, failure))
+		}
+	}()
 	if registry.list.Load() == nil {
 		return forward(x)
 	}
@@ -27,6 +33,11 @@ func Hooked[M any](m M, x torch.Tensor, forward func(x torch.Tensor) torch.Tenso
 //		return y, weights
 //	}
 func HookedAll[M any](m M, inputs, outputs []*torch.Tensor, forward func()) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			panic(located(m, failure))
+		}
+	}()
 	if registry.list.Load() == nil {
 		forward()
 		return

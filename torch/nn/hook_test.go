@@ -124,7 +124,7 @@ func TestHooksOfSeveralTensors(t *testing.T) {
 		torchtest.Equal(t, cell0, c)
 		h = nn.RegisterForwardHook(cell, func(any, []torch.Tensor, []torch.Tensor) []torch.Tensor { return tensorList{x} })
 		defer h.Remove()
-		require.EqualError(t, torch.Try(func() { cell.Forward(x, torch.Tensor{}, torch.Tensor{}) }), "torch: forward_hook: a hook returned 1 tensors, expected 2 or nil")
+		require.EqualError(t, torch.Try(func() { cell.Forward(x, torch.Tensor{}, torch.Tensor{}) }), "torch: LSTMCell: forward_hook: a hook returned 1 tensors, expected 2 or nil")
 		nn.Close(cell)
 	})
 }

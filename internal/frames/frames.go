@@ -1,0 +1,97 @@
+package frames
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+)
+
+// depth is how many callers are kept: a network's layers call each other deeply.
+const depth = 64
+
+// Callers is the stack of the caller's caller, without the innermost skip frames, in the form
+// that [runtime.CallersFrames] takes. In a deferred function of a panic it has the frames that
+// panicked.
+func Callers(skip int) []uintptr {
+	var pcs [depth]uintptr
+	n := runtime.Callers(skip+3, pcs[:])
+	return append([]uintptr(nil), pcs[:n]...)
+}
+
+// User is the innermost of the callers that belongs to the program; where none does, it is the
+// innermost of all. It is false where there are no callers.
+func User(callers []uintptr) (frame runtime.Frame, ok bool) {
+	if len(callers) == 0 {
+		return frame, false
+	}
+	for frames := runtime.CallersFrames(callers); ; {
+		f, more := frames.Next()
+		if !inLibrary(f.Function) {
+			return f, true
+		}
+		if !ok {
+			frame, ok = f, true
+		}
+		if !more {
+			return frame, ok
+		}
+	}
+}
+
+// Users are the callers that belong to the program, innermost first.
+func Users(callers []uintptr) (list []runtime.Frame) {
+	if len(callers) == 0 {
+		return nil
+	}
+	for frames := runtime.CallersFrames(callers); ; {
+		f, more := frames.Next()
+		if f.Function != "" && !inLibrary(f.Function) {
+			list = append(list, f)
+		}
+		if !more {
+			return list
+		}
+	}
+}
+
+// Place names the line of [User] and its function: "/src/model.go:33 (main.loss)". It is empty
+// where there are no callers.
+func Place(callers []uintptr) string {
+	f, ok := User(callers)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d (%s)", f.File, f.Line, f.Function)
+}
+
+// root is the path of this module, with a slash behind it.
+var root = strings.TrimSuffix(reflect.TypeFor[anchor]().PkgPath(), "internal/frames")
+
+type anchor struct{}
+
+// inLibrary tells whether a function belongs to the packages that programs call, or to Go's
+// runtime, rather than to a program.
+func inLibrary(function string) bool {
+	path, ours := strings.CutPrefix(function, root)
+	if !ours {
+		for _, prefix := range []string{"runtime.", "iter.", "reflect.", "sync."} {
+			if strings.HasPrefix(function, prefix) {
+				return true
+			}
+		}
+		return false
+	}
+	slash := strings.LastIndexByte(path, '/') + 1
+	dot := strings.IndexByte(path[slash:], '.')
+	path = path[:slash+max(dot, 0)]
+	if strings.HasSuffix(path, "_test") {
+		return false
+	}
+	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames"} {
+		if path == part || strings.HasPrefix(path, part+"/") {
+			return true
+		}
+	}
+	return false
+}
