@@ -168,19 +168,19 @@ var badStatistics = []badInput{
 }
 
 var badRecurrent = []badInput{
-	{"LSTM of another width", func() { lstm(torch.Ones(2, 1, 3000), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "Expected parameter of size [16 3000], but got [16 3]"},
-	{"LSTM of another hidden state", func() { lstm(torch.Ones(2, 1, 3), 1, twice(1, 1, 4000), gated(4, 3, 4, 1, 1)) }, broken, "Expected parameter of size [16000 3]"},
-	{"LSTM of another batch", func() { lstm(torch.Ones(2, 5, 3), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "Expected hidden state of size [1 5 4], but got [1 1 4]"},
+	{"LSTM of another width", func() { lstm(torch.Ones(2, 1, 3000), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "Expected parameter of size [16, 3000], but got [16, 3]"},
+	{"LSTM of another hidden state", func() { lstm(torch.Ones(2, 1, 3), 1, twice(1, 1, 4000), gated(4, 3, 4, 1, 1)) }, broken, "Expected parameter of size [16000, 3]"},
+	{"LSTM of another batch", func() { lstm(torch.Ones(2, 5, 3), 1, twice(1, 1, 4), gated(4, 3, 4, 1, 1)) }, broken, "Expected hidden state of size [1, 5, 4], but got [1, 1, 4]"},
 	{"LSTM of another batch, batch first", func() {
 		torch.LSTM(torch.Ones(2, 5, 3), twice(1, 5, 4), gated(4, 3, 4, 1, 1), true, 1, 0, false, false, true)
-	}, broken, "Expected hidden state of size [1 2 4]"},
+	}, broken, "Expected hidden state of size [1, 2, 4]"},
 	{"LSTM with another batch of cells", func() {
 		lstm(torch.Ones(2, 5, 3), 1, []torch.Tensor{torch.Ones(1, 5, 4), torch.Ones(1, 1, 4)}, gated(4, 3, 4, 1, 1))
-	}, broken, "Expected hidden state of size [1 5 4]"},
+	}, broken, "Expected hidden state of size [1, 5, 4]"},
 	{"LSTM of a flat hidden state", func() { lstm(torch.Ones(2, 1, 3), 1, twice(1, 4), gated(4, 3, 4, 1, 1)) }, broken, "hidden states of 3 dimensions"},
 	{"LSTM of other recurrent weights", func() {
 		lstm(torch.Ones(2, 1, 3), 1, twice(1, 1, 4), without(1, torch.Ones(1, 1), gated(4, 3, 4, 1, 1)))
-	}, broken, "Expected parameter of size [16 4], but got [1 1]"},
+	}, broken, "Expected parameter of size [16, 4], but got [1, 1]"},
 	{"LSTM of another bias in the second layer", func() {
 		lstm(torch.Ones(2, 1, 3), 2, twice(2, 1, 4), without(7, torch.Ones(1), gated(4, 3, 4, 2, 1)))
 	}, broken, "Expected parameter of size [16], but got [1]"},
@@ -188,10 +188,10 @@ var badRecurrent = []badInput{
 	{"LSTM of no layers", func() { lstm(torch.Ones(2, 1, 3), 0, twice(0, 1, 4), nil) }, misused, "expected num_layers to be positive, but got 0"},
 	{"GRU of another width", func() {
 		torch.GRU(torch.Ones(2, 1, 3000), torch.Ones(1, 1, 4), gated(3, 3, 4, 1, 1), true, 1, 0, false, false, false)
-	}, broken, "Expected parameter of size [12 3000]"},
+	}, broken, "Expected parameter of size [12, 3000]"},
 	{"tanh layers of another batch", func() {
 		torch.RNNTanh(torch.Ones(2, 5, 3), torch.Ones(1, 2, 4), gated(1, 3, 4, 1, 1), true, 1, 0, false, false, false)
-	}, broken, "Expected hidden state of size [1 5 4]"},
+	}, broken, "Expected hidden state of size [1, 5, 4]"},
 	{"ReLU layers of one direction too few", func() {
 		torch.RNNReLU(torch.Ones(2, 1, 3), torch.Ones(2, 1, 4), gated(1, 3, 4, 1, 1), true, 1, 0, false, true, false)
 	}, broken, "expected 8, got 4"},
@@ -200,7 +200,7 @@ var badRecurrent = []badInput{
 	{"packed sequences that grow", func() { packed(long(1, 2)) }, misused, "not to ascend, but got 2 after 1"},
 	{"packed sequences that stop", func() { packed(long(2, 1, 0)) }, misused, "have to be positive"},
 	{"packed sequences past the end", func() { packed(long(2, 2)) }, misused, "sum to the 3 rows of data, but got 4"},
-	{"packed sequences of another batch", func() { packed(long(1, 1, 1)) }, broken, "Expected hidden state of size [1 1 4], but got [1 2 4]"},
+	{"packed sequences of another batch", func() { packed(long(1, 1, 1)) }, broken, "Expected hidden state of size [1, 1, 4], but got [1, 2, 4]"},
 	{"packed GRU of nothing", func() {
 		torch.GRUPacked(torch.Ones(3, 3), long(), torch.Ones(1, 2, 4), gated(3, 3, 4, 1, 1), true, 1, 0, false, false)
 	}, misused, "non-empty vector"},

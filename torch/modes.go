@@ -30,6 +30,15 @@ func Inference(fn func()) {
 	})
 }
 
+// Unsafe runs fn with libtorch's inner operators permitted: those of package aten and of
+// [Call] that trust their arguments, because other operators prepare these for them. A wrong
+// argument to one of them ends the process, overwrites memory or never comes back; outside of
+// Unsafe they are refused. Everything else is checked as it is elsewhere. The permission is the
+// goroutine's and lasts as long as fn.
+func Unsafe(fn func()) {
+	within(fn, func(c *cgo.Call) { c.Begin(cgo.OpEnterUnsafe) })
+}
+
 // AutocastMode is one setting of automatic mixed precision. Package amp is the friendlier
 // way to it.
 type AutocastMode struct {

@@ -110,7 +110,6 @@ func AffineGridGenerator(theta Tensor, size []int, alignCorners bool) Tensor {
 //
 //	align_tensors(Tensor[] tensors) -> Tensor[]
 func AlignTensors(tensors ...Tensor) []Tensor {
-	checkSome(cgo.OpAlignTensors, tensors)
 	var c cgo.Call
 	c.Begin(cgo.OpAlignTensors)
 	putTensors(&c, tensors)
@@ -360,7 +359,6 @@ func BinaryCrossEntropyWithLogits(x, target Tensor, opts ...BinaryCrossEntropyWi
 //	binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 func Binomial(count, prob Tensor, generator ...*Generator) Tensor {
 	atMost(len(generator), 1)
-	checkTrials(cgo.OpBinomial, count)
 	var c cgo.Call
 	c.Begin(cgo.OpBinomial)
 	putTensor(&c, count)
@@ -978,7 +976,6 @@ func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts .
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkLabels(cgo.OpCTCLossIntList, logProbs, targets, targetLengths)
 	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpCTCLossIntList)
@@ -1000,7 +997,6 @@ func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts .
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkLabelsOf(cgo.OpCTCLossTensor, logProbs, targets, targetLengths)
 	how := o.Reduction.code()
 	var c cgo.Call
 	c.Begin(cgo.OpCTCLossTensor)
@@ -1164,7 +1160,6 @@ func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) 
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkBag(cgo.OpEmbeddingBag, indices, offsets, o.Mode, o.IncludeLastOffset)
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBag)
 	putTensor(&c, weight)
@@ -1182,7 +1177,6 @@ func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) 
 //
 //	embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)
 func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices Tensor) {
-	checkBag(cgo.OpEmbeddingBagPaddingIdx, indices, offsets, mode, includeLastOffset)
 	var c cgo.Call
 	c.Begin(cgo.OpEmbeddingBagPaddingIdx)
 	putTensor(&c, weight)
@@ -1604,7 +1598,6 @@ func GroupNorm(input Tensor, numGroups int, opts ...GroupNormOptions) Tensor {
 //
 //	gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
-	checkPackedGRU(cgo.OpGRUData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpGRUData)
 	putTensor(&c, data)
@@ -1624,7 +1617,6 @@ func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, num
 //
 //	gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func GRU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
-	checkGRU(cgo.OpGRUInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpGRUInput)
 	putTensor(&c, input)
@@ -2138,7 +2130,6 @@ func LogspaceTensor(start, end Tensor, steps int, base float64, opts ...TensorOp
 //
 //	lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)
 func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden, cell Tensor) {
-	checkPackedLSTM(cgo.OpLSTMData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMData)
 	putTensor(&c, data)
@@ -2158,7 +2149,6 @@ func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, nu
 //
 //	lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)
 func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden, cell Tensor) {
-	checkLSTM(cgo.OpLSTMInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpLSTMInput)
 	putTensor(&c, input)
@@ -2487,7 +2477,6 @@ func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
 //
 //	native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
 func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) (output, saveMean, saveInvStd Tensor) {
-	checkBatchNorm(cgo.OpNativeBatchNorm, input, weight, bias, runningMean, runningVar, training)
 	var c cgo.Call
 	c.Begin(cgo.OpNativeBatchNorm)
 	putTensor(&c, input)
@@ -3198,7 +3187,6 @@ func RMSNorm(input Tensor, normalizedShape []int, opts ...RMSNormOptions) Tensor
 //
 //	rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
-	checkPackedRNN(cgo.OpRNNReLUData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUData)
 	putTensor(&c, data)
@@ -3218,7 +3206,6 @@ func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 //
 //	rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func RNNReLU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
-	checkRNN(cgo.OpRNNReLUInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNReLUInput)
 	putTensor(&c, input)
@@ -3258,7 +3245,6 @@ func RNNReLUCell(input, hx, wIH, wHH Tensor, opts ...RNNReLUCellOptions) Tensor 
 //
 //	rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
 func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
-	checkPackedRNN(cgo.OpRNNTanhData, data, batchSizes, hx, params, hasBiases, numLayers, bidirectional)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhData)
 	putTensor(&c, data)
@@ -3278,7 +3264,6 @@ func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool,
 //
 //	rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
 func RNNTanh(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
-	checkRNN(cgo.OpRNNTanhInput, input, hx, params, hasBiases, numLayers, bidirectional, batchFirst)
 	var c cgo.Call
 	c.Begin(cgo.OpRNNTanhInput)
 	putTensor(&c, input)
@@ -3402,7 +3387,6 @@ func ScaledDotProductAttention(query, key, value Tensor, opts ...ScaledDotProduc
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHeads(cgo.OpScaledDotProductAttention, key, value, o.EnableGQA)
 	var c cgo.Call
 	c.Begin(cgo.OpScaledDotProductAttention)
 	putTensor(&c, query)
@@ -3465,7 +3449,6 @@ func SegmentReduce(data Tensor, reduce string, opts ...SegmentReduceOptions) Ten
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkSegments(cgo.OpSegmentReduce, data, o.Lengths, o.Offsets, o.Axis)
 	var c cgo.Call
 	c.Begin(cgo.OpSegmentReduce)
 	putTensor(&c, data)
@@ -3594,7 +3577,6 @@ func SparseBSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressedAlone(cgo.OpSparseBSCTensorCColRowValue, ccolIndices, rowIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSCTensorCColRowValue)
 	putTensor(&c, ccolIndices)
@@ -3613,7 +3595,6 @@ func SparseBSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressed(cgo.OpSparseBSCTensorCColRowValueSize, ccolIndices, rowIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSCTensorCColRowValueSize)
 	putTensor(&c, ccolIndices)
@@ -3633,7 +3614,6 @@ func SparseBSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressedAlone(cgo.OpSparseBSRTensorCRowColValue, crowIndices, colIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSRTensorCRowColValue)
 	putTensor(&c, crowIndices)
@@ -3652,7 +3632,6 @@ func SparseBSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressed(cgo.OpSparseBSRTensorCRowColValueSize, crowIndices, colIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseBSRTensorCRowColValueSize)
 	putTensor(&c, crowIndices)
@@ -3672,7 +3651,6 @@ func SparseCompressedTensor(compressedIndices, plainIndices, values Tensor, opts
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressedAlone(cgo.OpSparseCompressedTensorCompPlainValue, compressedIndices, plainIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCompressedTensorCompPlainValue)
 	putTensor(&c, compressedIndices)
@@ -3691,7 +3669,6 @@ func SparseCompressedTensorSize(compressedIndices, plainIndices, values Tensor, 
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressed(cgo.OpSparseCompressedTensorCompPlainValueSize, compressedIndices, plainIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCompressedTensorCompPlainValueSize)
 	putTensor(&c, compressedIndices)
@@ -3729,7 +3706,6 @@ func SparseCOOTensorSize(indices, values Tensor, size []int, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCOO(cgo.OpSparseCOOTensorIndicesSize, indices, values, size)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCOOTensorIndicesSize)
 	putTensor(&c, indices)
@@ -3750,7 +3726,6 @@ func SparseCSCTensor(ccolIndices, rowIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressedAlone(cgo.OpSparseCSCTensorCColRowValue, ccolIndices, rowIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSCTensorCColRowValue)
 	putTensor(&c, ccolIndices)
@@ -3769,7 +3744,6 @@ func SparseCSCTensorSize(ccolIndices, rowIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressed(cgo.OpSparseCSCTensorCColRowValueSize, ccolIndices, rowIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSCTensorCColRowValueSize)
 	putTensor(&c, ccolIndices)
@@ -3790,7 +3764,6 @@ func SparseCSRTensor(crowIndices, colIndices, values Tensor, opts ...TensorOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressedAlone(cgo.OpSparseCSRTensorCRowColValue, crowIndices, colIndices, values, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSRTensorCRowColValue)
 	putTensor(&c, crowIndices)
@@ -3809,7 +3782,6 @@ func SparseCSRTensorSize(crowIndices, colIndices, values Tensor, size []int, opt
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkCompressed(cgo.OpSparseCSRTensorCRowColValueSize, crowIndices, colIndices, values, size, o)
 	var c cgo.Call
 	c.Begin(cgo.OpSparseCSRTensorCRowColValueSize)
 	putTensor(&c, crowIndices)

@@ -804,7 +804,6 @@ func (x Tensor) DivScalarInPlace(other Scalar) Tensor {
 //
 //	div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivScalarModeInPlace(other Scalar, roundingMode string) Tensor {
-	checkQuotientScalar(cgo.OpDivInPlaceScalarMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivInPlaceScalarMode)
 	putChanged(&c, x)
@@ -830,7 +829,6 @@ func (x Tensor) DivInPlace(other Tensor) Tensor {
 //
 //	div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivModeInPlace(other Tensor, roundingMode string) Tensor {
-	checkQuotient(cgo.OpDivInPlaceTensorMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivInPlaceTensorMode)
 	putChanged(&c, x)
@@ -856,7 +854,6 @@ func (x Tensor) DivideScalarInPlace(other Scalar) Tensor {
 //
 //	divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivideScalarModeInPlace(other Scalar, roundingMode string) Tensor {
-	checkQuotientScalar(cgo.OpDivideInPlaceScalarMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivideInPlaceScalarMode)
 	putChanged(&c, x)
@@ -882,7 +879,6 @@ func (x Tensor) DivideInPlace(other Tensor) Tensor {
 //
 //	divide_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 func (x Tensor) DivideModeInPlace(other Tensor, roundingMode string) Tensor {
-	checkQuotient(cgo.OpDivideInPlaceTensorMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivideInPlaceTensorMode)
 	putChanged(&c, x)

@@ -119,7 +119,6 @@ func LinalgEig(x Tensor) (eigenvalues, eigenvectors Tensor) {
 //	linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
 func LinalgEigh(x Tensor, uplo ...string) (eigenvalues, eigenvectors Tensor) {
 	atMost(len(uplo), 1)
-	checkFinite(cgo.OpLinalgEigh, x)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigh)
 	putTensor(&c, x)
@@ -131,7 +130,6 @@ func LinalgEigh(x Tensor, uplo ...string) (eigenvalues, eigenvectors Tensor) {
 //
 //	linalg_eigvals(Tensor self) -> Tensor
 func LinalgEigvals(x Tensor) Tensor {
-	checkFinite(cgo.OpLinalgEigvals, x)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigvals)
 	putTensor(&c, x)
@@ -144,7 +142,6 @@ func LinalgEigvals(x Tensor) Tensor {
 //	linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
 func LinalgEigvalsh(x Tensor, uplo ...string) Tensor {
 	atMost(len(uplo), 1)
-	checkFinite(cgo.OpLinalgEigvalsh, x)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgEigvalsh)
 	putTensor(&c, x)
@@ -230,7 +227,6 @@ func LinalgLDLSolve(ld, pivots, b Tensor, opts ...LinalgLDLSolveOptions) Tensor 
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkPivots(cgo.OpLinalgLDLSolve, pivots)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgLDLSolve)
 	putTensor(&c, ld)
@@ -388,7 +384,6 @@ func LinalgMatrixNormStr(x Tensor, opts ...LinalgMatrixNormStrOptions) Tensor {
 //
 //	linalg_matrix_power(Tensor self, int n) -> Tensor
 func LinalgMatrixPower(x Tensor, n int) Tensor {
-	checkExponent(cgo.OpLinalgMatrixPower, n)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixPower)
 	putTensor(&c, x)
@@ -404,7 +399,6 @@ func LinalgMatrixRankTol(x Tensor, tol float64, opts ...LinalgMatrixRankTolOptio
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgMatrixRank, x, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRank)
 	putTensor(&c, x)
@@ -421,7 +415,6 @@ func LinalgMatrixRank(x Tensor, opts ...LinalgMatrixRankOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgMatrixRankATolRTolFloat, x, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRankATolRTolFloat)
 	putTensor(&c, x)
@@ -439,7 +432,6 @@ func LinalgMatrixRankTensor(input Tensor, opts ...LinalgMatrixRankTensorOptions)
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgMatrixRankATolRTolTensor, input, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRankATolRTolTensor)
 	putTensor(&c, input)
@@ -457,7 +449,6 @@ func LinalgMatrixRankTolTensor(input, tol Tensor, opts ...LinalgMatrixRankTolOpt
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgMatrixRankTolTensor, input, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgMatrixRankTolTensor)
 	putTensor(&c, input)
@@ -522,7 +513,6 @@ func LinalgPinvRCond(x Tensor, rcond float64, opts ...LinalgPinvRCondOptions) Te
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgPinv, x, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinv)
 	putTensor(&c, x)
@@ -539,7 +529,6 @@ func LinalgPinv(x Tensor, opts ...LinalgPinvOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgPinvATolRTolFloat, x, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinvATolRTolFloat)
 	putTensor(&c, x)
@@ -557,7 +546,6 @@ func LinalgPinvTensor(x Tensor, opts ...LinalgPinvTensorOptions) Tensor {
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgPinvATolRTolTensor, x, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinvATolRTolTensor)
 	putTensor(&c, x)
@@ -575,7 +563,6 @@ func LinalgPinvRCondTensor(x, rcond Tensor, opts ...LinalgPinvRCondOptions) Tens
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	checkHermitian(cgo.OpLinalgPinvRCondTensor, x, o.Hermitian)
 	var c cgo.Call
 	c.Begin(cgo.OpLinalgPinvRCondTensor)
 	putTensor(&c, x)

@@ -1498,7 +1498,6 @@ func (x Tensor) DivScalar(other Scalar) Tensor {
 //
 //	div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivScalarMode(other Scalar, roundingMode string) Tensor {
-	checkQuotientScalar(cgo.OpDivScalarMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivScalarMode)
 	putTensor(&c, x)
@@ -1523,7 +1522,6 @@ func (x Tensor) Div(other Tensor) Tensor {
 //
 //	div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivMode(other Tensor, roundingMode string) Tensor {
-	checkQuotient(cgo.OpDivTensorMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivTensorMode)
 	putTensor(&c, x)
@@ -1547,7 +1545,6 @@ func (x Tensor) DivideScalar(other Scalar) Tensor {
 //
 //	divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivideScalarMode(other Scalar, roundingMode string) Tensor {
-	checkQuotientScalar(cgo.OpDivideScalarMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivideScalarMode)
 	putTensor(&c, x)
@@ -1571,7 +1568,6 @@ func (x Tensor) Divide(other Tensor) Tensor {
 //
 //	divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 func (x Tensor) DivideMode(other Tensor, roundingMode string) Tensor {
-	checkQuotient(cgo.OpDivideTensorMode, x, other, roundingMode)
 	var c cgo.Call
 	c.Begin(cgo.OpDivideTensorMode)
 	putTensor(&c, x)
@@ -3023,7 +3019,6 @@ func (x Tensor) MatrixExp() Tensor {
 //
 //	matrix_power(Tensor self, int n) -> Tensor
 func (x Tensor) MatrixPower(n int) Tensor {
-	checkExponent(cgo.OpMatrixPower, n)
 	var c cgo.Call
 	c.Begin(cgo.OpMatrixPower)
 	putTensor(&c, x)

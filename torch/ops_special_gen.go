@@ -442,7 +442,6 @@ func SpecialI1e(x Tensor) Tensor {
 //
 //	special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor
 func SpecialLaguerrePolynomialL(x, n Tensor) Tensor {
-	checkDegrees(cgo.OpSpecialLaguerrePolynomialL, n)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLaguerrePolynomialL)
 	putTensor(&c, x)
@@ -455,7 +454,6 @@ func SpecialLaguerrePolynomialL(x, n Tensor) Tensor {
 //
 //	special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialLaguerrePolynomialLScalar(x Tensor, n Scalar) Tensor {
-	checkDegree(cgo.OpSpecialLaguerrePolynomialLNScalar, n)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLaguerrePolynomialLNScalar)
 	putTensor(&c, x)
@@ -468,7 +466,6 @@ func SpecialLaguerrePolynomialLScalar(x Tensor, n Scalar) Tensor {
 //
 //	special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialLaguerrePolynomialLScalarTensor(x Scalar, n Tensor) Tensor {
-	checkDegrees(cgo.OpSpecialLaguerrePolynomialLXScalar, n)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLaguerrePolynomialLXScalar)
 	putScalar(&c, x)
@@ -481,7 +478,6 @@ func SpecialLaguerrePolynomialLScalarTensor(x Scalar, n Tensor) Tensor {
 //
 //	special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor
 func SpecialLegendrePolynomialP(x, n Tensor) Tensor {
-	checkDegrees(cgo.OpSpecialLegendrePolynomialP, n)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLegendrePolynomialP)
 	putTensor(&c, x)
@@ -494,7 +490,6 @@ func SpecialLegendrePolynomialP(x, n Tensor) Tensor {
 //
 //	special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor
 func SpecialLegendrePolynomialPScalar(x Tensor, n Scalar) Tensor {
-	checkDegree(cgo.OpSpecialLegendrePolynomialPNScalar, n)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLegendrePolynomialPNScalar)
 	putTensor(&c, x)
@@ -507,7 +502,6 @@ func SpecialLegendrePolynomialPScalar(x Tensor, n Scalar) Tensor {
 //
 //	special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor
 func SpecialLegendrePolynomialPScalarTensor(x Scalar, n Tensor) Tensor {
-	checkDegrees(cgo.OpSpecialLegendrePolynomialPXScalar, n)
 	var c cgo.Call
 	c.Begin(cgo.OpSpecialLegendrePolynomialPXScalar)
 	putScalar(&c, x)

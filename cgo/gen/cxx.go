@@ -66,12 +66,17 @@ func cxxHeaderName(o *Op) string {
 	return strings.TrimSuffix(strings.TrimSuffix(o.Base, "_"), "_functional")
 }
 
-// cxxShard is one of the files with the operators' unpackers. An operator that a
+// cxxShard is one of the files with the operators' unpackers; those with rules have their own,
+// so that a change of the rules compiles little. An operator that a
 // supported libtorch lacks is guarded: there it answers "not implemented".
 func cxxShard(ops []*Op) (string, error) {
 	var b strings.Builder
 	b.WriteString(banner("//"))
-	b.WriteString("#include \"ops_gen.h\"\n\n")
+	b.WriteString("#include \"ops_gen.h\"\n")
+	if slices.ContainsFunc(ops, func(o *Op) bool { return o.Guard.stands() }) {
+		b.WriteString("#include \"rules/rules.h\"\n")
+	}
+	b.WriteByte('\n')
 	seen := map[string]bool{}
 	for _, o := range ops {
 		header := fmt.Sprintf("<ATen/ops/%s_ops.h>", cxxHeaderName(o))
@@ -142,11 +147,19 @@ func cxxBody(o *Op) (string, error) {
 			name += "_"
 		}
 		names = append(names, name)
-		fmt.Fprintf(&b, "\t"+read+"\n", name)
+		line := fmt.Sprintf("\t"+read+"\n", name)
+		if o.Guard.Needed {
+			line = strings.Replace(line, "a.tensor()", fmt.Sprintf("a.needed(%q)", arg.Name), 1)
+		}
+		b.WriteString(line)
 	}
 	call := fmt.Sprintf("at::_ops::%s::call(%s)", cxxName(o), strings.Join(names, ", "))
+	if o.Guard.Instead != "" {
+		call = fmt.Sprintf("instead::%s(rule::of(%s))", o.Guard.Instead, strings.Join(names, "), rule::of("))
+	}
+	b.WriteString(typedGuard(o, names))
 	send, err := cxxSend(o, call)
-	return b.String() + send, err
+	return unsafeGuard(o) + b.String() + send, err
 }
 
 // cxxSend runs the call and sends the results that are not arguments handed back.

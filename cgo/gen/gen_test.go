@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -166,35 +167,41 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestChecks holds what a check line may name, and that the function comes first.
-func TestChecks(t *testing.T) {
-	tab := tables(t)
-	const op = "f(Tensor self, Tensor? t=None, *, int a=0, int b=3, bool c=True, float d=0.5, Generator? g=None) -> Tensor"
-	for args, want := range map[string]string{
-		"self":  "checkF(cgo.OpF, x)",
-		"t":     "checkF(cgo.OpF, o.T)",
-		"a b":   "checkF(cgo.OpF, o.A, orInt(o.B, 3))",
-		"c":     "checkF(cgo.OpF, !o.NoC)",
-		"g":     "checkF(cgo.OpF, o.G)",
-		"d":     "",
-		"e":     "",
-		"out":   "",
-		"dtype": "",
-	} {
-		tab.Checks = map[string]*checkLine{}
-		require.NoError(t, tab.nameLine("check f checkF "+args))
-		files, _, err := render(parse(t, op), nil, tab)
-		if want == "" {
-			require.ErrorContains(t, err, args)
-			continue
-		}
-		require.NoError(t, err)
-		require.Contains(t, string(files["torch/ops_function_gen.go"]), "\t"+want+"\n\tvar c cgo.Call\n", args)
+// TestRules holds which operators a rule line speaks of, and what it may name.
+func TestRules(t *testing.T) {
+	ops := []string{
+		"f.Tensor(Tensor self, Tensor other, *, int a=0) -> Tensor", "f_.Tensor(Tensor(a!) self, Tensor other, *, int a=0) -> Tensor(a!)",
+		"f.out(Tensor self, Tensor other, *, int a=0, Tensor(a!) out) -> Tensor(a!)", "g(Tensor input, SymInt[2] kernel_size) -> Tensor", "_h(Tensor self) -> Tensor",
 	}
-	require.ErrorContains(t, tab.nameLine("check g checkG"), "check g checkG")
-	tab.Checks = map[string]*checkLine{"_f": {"checkF", []string{"self"}}}
-	_, _, err := render(parse(t, "_f(Tensor self) -> Tensor"), nil, tab)
-	require.ErrorContains(t, err, "only forms of package torch are checked")
+	write := func(lines ...string) (typed, named string, err error) {
+		tab := tables(t)
+		tab.Rules, tab.Unsafe, tab.Safe = nil, nil, nil
+		for _, l := range lines {
+			require.NoError(t, tab.nameLine(l))
+		}
+		var all []*Op
+		for _, op := range ops {
+			all = append(all, parse(t, op)...)
+		}
+		files, _, err := render(all, nil, tab)
+		return string(files["cgo/shim/ops_gen_guarded.cc"]), string(files["cgo/shim/ops_gen_rules.cc"]), cmp.Or(err, tab.unusedRules())
+	}
+	_, _, err := write("rule r(self|input,a?) f.* g", "unsafe _*", "safe _g", "instead other g")
+	require.ErrorContains(t, err, "match no operator: _g")
+	typed, named, err := write("rule r(self|input,a?) f.* g", "unsafe _*", "instead other g")
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(typed, "rule::r(rule::of(self), rule::of(a_));"), "f and f_")
+	require.Contains(t, typed, "rule::r(rule::of(input), {});")
+	require.Contains(t, typed, "rule::lengths(\"kernel_size\", rule::of(kernel_size));")
+	require.Contains(t, typed, "instead::other(rule::of(input), rule::of(kernel_size))")
+	require.Contains(t, typed, "{\n\trule::refuse_unsafe(\"_h\");\n\tconst auto& self = a.needed(\"self\");")
+	require.Contains(t, named, "\trule::r(boxed::tensor(s[0]), boxed::integer(s[2]));")
+	for _, row := range []string{`"aten::_h", "", f0, nullptr`, `"aten::f", "Tensor", f1, nullptr`, `"aten::f_", "Tensor", f1, nullptr`, `"aten::f", "out", f1, nullptr`, `"aten::g", "", f2, f3`} {
+		require.Contains(t, named, row)
+	}
+	_, _, err = write("rule r(nobody) f.*")
+	require.ErrorContains(t, err, "f.Tensor: rule r asks for an argument nobody, which is not there")
+	require.ErrorContains(t, tables(t).nameLine("rule r f"), "want function(argument,argument)")
 }
 
 // TestTables checks that lines without effect, doubled lines and unknown ones are errors.

@@ -47,7 +47,6 @@ func (e *emitter) function(f *Func, doc []string) {
 	if n := f.tail(); n > 0 {
 		e.line("atMost(len(%s), %d)", f.last().Name, n)
 	}
-	e.check(f)
 	e.reductionFirst(f)
 	e.line("var c cgo.Call")
 	e.begin(f)

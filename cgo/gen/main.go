@@ -84,6 +84,9 @@ func generate(root, yamlPath string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.unusedRules(); err != nil {
+		return nil, err
+	}
 	return files, checkHand(root, public, t)
 }
 
@@ -94,8 +97,11 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := guardAll(door, left, t); err != nil {
+		return nil, nil, err
+	}
 	files := map[string][]byte{}
-	if err := cxxFiles(files, hand, door, t); err != nil {
+	if err := cxxFiles(files, hand, door, left, t); err != nil {
 		return nil, nil, err
 	}
 	if files["cgo/ops_gen.go"], err = opsFile(hand, door, opsHash(hand, door), t); err != nil {
@@ -127,16 +133,32 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 	return files, public, nil
 }
 
-func cxxFiles(files map[string][]byte, hand []string, door []*Op, t *Tables) error {
+func cxxFiles(files map[string][]byte, hand []string, door, left []*Op, t *Tables) error {
+	table, err := cxxRules(slices.Concat(door, left))
+	if err != nil {
+		return err
+	}
+	files["cgo/shim/ops_gen_rules.cc"] = []byte(table)
 	files["cgo/shim/ops_gen.h"] = []byte(cxxHeader())
 	files["cgo/shim/ops_gen_table.cc"] = []byte(cxxTable(hand, door, opsHash(hand, door)))
+	var plain, guarded []*Op
+	for _, o := range door {
+		if o.Guard.stands() {
+			guarded = append(guarded, o)
+		} else {
+			plain = append(plain, o)
+		}
+	}
+	parts := map[string][]*Op{"guarded": guarded}
 	for i := range shards {
-		part := door[i*len(door)/shards : (i+1)*len(door)/shards]
+		parts[fmt.Sprintf("%02d", i)] = plain[i*len(plain)/shards : (i+1)*len(plain)/shards]
+	}
+	for name, part := range parts {
 		src, err := cxxShard(part)
 		if err != nil {
 			return err
 		}
-		files[fmt.Sprintf("cgo/shim/ops_gen_%02d.cc", i)] = []byte(src)
+		files["cgo/shim/ops_gen_"+name+".cc"] = []byte(src)
 	}
 	return nil
 }

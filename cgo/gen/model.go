@@ -34,6 +34,7 @@ type Op struct {
 	Also   *Func  // a second Go form
 	Fold   *Op    // the same operator without its Generator, whose Go form serves this one too
 	Seeded *Op    // the reverse of Fold
+	Guard  Guard  // what stands before it
 }
 
 // Inplace reports an operator that writes to its first argument by name (add_).

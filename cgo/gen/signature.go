@@ -49,7 +49,6 @@ type Func struct {
 	Notes   []string
 	Results []Param // names may be empty
 	Twin    bool    // in place, with a form of the same name that is not
-	Check   *Check  // what looks at the arguments before libtorch does; may be nil
 	extra   string
 }
 
@@ -71,9 +70,6 @@ func build(o *Op, symbol, extra string, t *Tables) (*Func, error) {
 	}
 	f.variadicList()
 	if err := f.results(t); err != nil {
-		return nil, err
-	}
-	if f.Check, err = f.check(t); err != nil {
 		return nil, err
 	}
 	return f, f.checkNames()

@@ -14,13 +14,6 @@ import (
 // alsoForm is a second Go form of an operator, which requires one of its options.
 type alsoForm struct{ symbol, arg string }
 
-// checkLine is the hand-written function that sees an operator's arguments first: those
-// of these names.
-type checkLine struct {
-	function string
-	args     []string
-}
-
 // handForm is the hand-written Go form that stands in for an operator.
 type handForm struct{ symbol string }
 
@@ -44,7 +37,10 @@ type Tables struct {
 	Fixed    map[string]map[string]string // operator → argument → the value it always has
 	Also     map[string]*alsoForm         // operator → a second Go form
 	Hand     map[string]*handForm
-	Checks   map[string]*checkLine
+	Rules    []*ruleLine
+	Unsafe   []*patternLine
+	Safe     []*patternLine    // the exceptions from Unsafe
+	Instead  map[string]string // operator → the function that computes it
 	Docs     map[string]string // operator or base name → the rest of the first line
 	Gone     map[string]string // operator → first libtorch version without it
 
@@ -60,7 +56,7 @@ func readTables(dir string) (*Tables, error) {
 		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{}, Heavy: map[string]bool{},
 		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
 		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{},
-		Hand: map[string]*handForm{}, Checks: map[string]*checkLine{}, Docs: map[string]string{}, Gone: map[string]string{},
+		Hand: map[string]*handForm{}, Instead: map[string]string{}, Docs: map[string]string{}, Gone: map[string]string{},
 	}
 	files := []struct {
 		name string
@@ -129,8 +125,18 @@ func (t *Tables) nameLine(line string) error {
 		return enter(t.Also, f[0], &alsoForm{f[1], f[2]})
 	case kind == "hand" && len(f) == 2:
 		return enter(t.Hand, f[0], &handForm{f[1]})
-	case kind == "check" && len(f) > 2:
-		return enter(t.Checks, f[0], &checkLine{f[1], f[2:]})
+	case kind == "rule" && len(f) > 1:
+		return t.ruleLine(f)
+	case kind == "unsafe" && len(f) > 0:
+		t.Unsafe = append(t.Unsafe, &patternLine{f, make([]bool, len(f))})
+	case kind == "safe" && len(f) > 0:
+		t.Safe = append(t.Safe, &patternLine{f, make([]bool, len(f))})
+	case kind == "instead" && len(f) > 1:
+		for _, name := range f[1:] {
+			if err := enter(t.Instead, name, f[0]); err != nil {
+				return err
+			}
+		}
 	default:
 		return fmt.Errorf("%q is not a line of this table", line)
 	}
@@ -174,7 +180,7 @@ func (t *Tables) unused(ops []*Op) error {
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
 		maps.Keys(t.Public), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
-		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Checks),
+		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Instead),
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {
 		for name := range keys {

@@ -4,6 +4,7 @@
 
 #include "entries.h"
 #include "library.h"
+#include "rules/boxed.h"
 
 namespace tg {
 namespace {
@@ -123,6 +124,18 @@ size_t find_argument(const c10::FunctionSchema& schema, std::string_view name) {
 	return static_cast<size_t>(*i);
 }
 
+// What is undefined is none where the schema takes none, and refused where it does not.
+void define(torch::jit::Stack& stack, const c10::FunctionSchema& schema) {
+	const auto& declared = schema.arguments();
+	for (size_t i = 0; i < stack.size(); i++) {
+		if (stack[i].isTensor() && !stack[i].toTensor().defined()) {
+			TORCH_CHECK_TYPE(declared[i].type()->kind() == TypeKind::OptionalType, "argument ", declared[i].name(),
+			                 " must be a tensor, but got one that is undefined");
+			stack[i] = {};
+		}
+	}
+}
+
 // Positional values, then named ones, then the schema's defaults.
 torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 	const auto& declared = schema.arguments();
@@ -151,7 +164,21 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 		// To libtorch a value of the wrong type is an error like any other; Python has its own.
 		TORCH_CHECK_TYPE(false, e.what_without_backtrace());
 	}
+	define(stack, schema);
 	return stack;
+}
+
+// What a call by name passes before libtorch sees the arguments: the rules of typed calls.
+void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
+	const auto* guard = find_guard(op.schema().name(), op.schema().overload_name());
+	if (guard != nullptr && guard->check != nullptr) {
+		guard->check(stack.data());
+	}
+	if (guard != nullptr && guard->instead != nullptr) {
+		guard->instead(stack);
+		return;
+	}
+	op.callBoxed(stack);
 }
 
 }  // namespace
@@ -190,7 +217,7 @@ void entry::boxed(Args& a, Results& r) {
 	Calling calling;
 	auto op = read_operator(a);
 	auto stack = arguments(a, op.schema());
-	op.callBoxed(stack);
+	run(op, stack);
 	put_boxed(r, stack);
 }
 

@@ -26,6 +26,7 @@ struct Thread {
 	uint32_t turns = 0;     // calls into Go that this thread is in
 	uint32_t watched = 0;   // calls, one inside the other, that the profiler waits for
 	uint64_t session = 0;   // of the profiler that libtorch knows of on this thread, 0 = none
+	uint32_t permits = 0;   // of operators that no rule makes safe, one inside the other
 	uint32_t held = 0;      // scopes and modes of the goroutine that is locked to this thread
 };
 extern thread_local Thread thread __attribute__((tls_model("initial-exec")));

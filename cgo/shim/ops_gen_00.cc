@@ -7,9 +7,7 @@
 #include <ATen/ops/or_ops.h>
 #include <ATen/ops/rshift_ops.h>
 #include <ATen/ops/xor_ops.h>
-#include <ATen/ops/_adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/_adaptive_avg_pool2d_backward_ops.h>
-#include <ATen/ops/_adaptive_avg_pool3d_ops.h>
 #include <ATen/ops/_adaptive_avg_pool3d_backward_ops.h>
 #include <ATen/ops/_add_batch_dim_ops.h>
 #include <ATen/ops/_add_relu_ops.h>
@@ -46,20 +44,16 @@
 #include <ATen/ops/_conj_ops.h>
 #include <ATen/ops/_conj_copy_ops.h>
 #include <ATen/ops/_conj_physical_ops.h>
-#include <ATen/ops/_conv_depthwise2d_ops.h>
 #include <ATen/ops/_convert_indices_from_coo_to_csr_ops.h>
 #include <ATen/ops/_convert_indices_from_csr_to_coo_ops.h>
 #include <ATen/ops/_convert_weight_to_int4pack_ops.h>
 #include <ATen/ops/_convert_weight_to_int4pack_for_cpu_ops.h>
-#include <ATen/ops/_convolution_ops.h>
-#include <ATen/ops/_convolution_double_backward_ops.h>
 #include <ATen/ops/_convolution_mode_ops.h>
 #include <ATen/ops/_copy_from_ops.h>
 #include <ATen/ops/_copy_from_and_resize_ops.h>
 #include <ATen/ops/_cslt_compress_ops.h>
 #include <ATen/ops/_cslt_sparse_mm_ops.h>
 #include <ATen/ops/_cslt_sparse_mm_search_ops.h>
-#include <ATen/ops/_ctc_loss_ops.h>
 #include <ATen/ops/_ctc_loss_backward_ops.h>
 #include <ATen/ops/_cudnn_attention_backward_ops.h>
 #if __has_include(<ATen/ops/_cudnn_attention_forward_ops.h>)
@@ -86,10 +80,8 @@
 #include <ATen/ops/_efficient_attention_backward_ops.h>
 #include <ATen/ops/_efficient_attention_forward_ops.h>
 #include <ATen/ops/_efficientzerotensor_ops.h>
-#include <ATen/ops/_embedding_bag_ops.h>
 #include <ATen/ops/_embedding_bag_backward_ops.h>
 #include <ATen/ops/_embedding_bag_dense_backward_ops.h>
-#include <ATen/ops/_embedding_bag_forward_only_ops.h>
 #include <ATen/ops/_embedding_bag_per_sample_weights_backward_ops.h>
 #include <ATen/ops/_embedding_bag_sparse_backward_ops.h>
 #include <ATen/ops/_empty_affine_quantized_ops.h>
@@ -190,8 +182,6 @@
 #include <ATen/ops/_lazy_clone_ops.h>
 #include <ATen/ops/_linalg_check_errors_ops.h>
 #include <ATen/ops/_linalg_det_ops.h>
-#include <ATen/ops/_linalg_eigh_ops.h>
-#include <ATen/ops/_linalg_eigvals_ops.h>
 #include <ATen/ops/_linalg_slogdet_ops.h>
 #include <ATen/ops/_linalg_solve_ex_ops.h>
 #include <ATen/ops/_linalg_svd_ops.h>
@@ -212,8 +202,6 @@
 #include <ATen/ops/_mixed_dtypes_linear_ops.h>
 #include <ATen/ops/_mkldnn_reshape_ops.h>
 #include <ATen/ops/_mkldnn_transpose_ops.h>
-#include <ATen/ops/_mps_convolution_ops.h>
-#include <ATen/ops/_mps_convolution_transpose_ops.h>
 #include <ATen/ops/_native_batch_norm_legit_ops.h>
 #include <ATen/ops/_native_batch_norm_legit_no_training_ops.h>
 #include <ATen/ops/_native_multi_head_attention_ops.h>
@@ -246,12 +234,9 @@
 #include <ATen/ops/_nested_view_from_jagged_copy_ops.h>
 #include <ATen/ops/_new_zeros_with_same_feature_meta_ops.h>
 #include <ATen/ops/_nnpack_available_ops.h>
-#include <ATen/ops/_nnpack_spatial_convolution_ops.h>
 #include <ATen/ops/_nnz_ops.h>
 #include <ATen/ops/_pack_padded_sequence_ops.h>
 #include <ATen/ops/_pack_padded_sequence_backward_ops.h>
-#include <ATen/ops/_pad_circular_ops.h>
-#include <ATen/ops/_pad_enum_ops.h>
 #include <ATen/ops/_pad_packed_sequence_ops.h>
 #include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
 #include <ATen/ops/_pdist_backward_ops.h>
@@ -291,8 +276,6 @@
 #include <ATen/ops/_scaled_mm_v2_ops.h>
 #include <ATen/ops/_segment_reduce_backward_ops.h>
 #include <ATen/ops/_shape_as_tensor_ops.h>
-#include <ATen/ops/_slow_conv2d_backward_ops.h>
-#include <ATen/ops/_slow_conv2d_forward_ops.h>
 #include <ATen/ops/_sobol_engine_draw_ops.h>
 #include <ATen/ops/_sobol_engine_ff_ops.h>
 #include <ATen/ops/_sobol_engine_initialize_state_ops.h>
@@ -319,221 +302,180 @@
 #include <ATen/ops/_sparse_mm_ops.h>
 #include <ATen/ops/_sparse_mm_reduce_impl_ops.h>
 #include <ATen/ops/_sparse_mm_reduce_impl_backward_ops.h>
-#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
-#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
-#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
-#include <ATen/ops/_sparse_softmax_ops.h>
-#include <ATen/ops/_sparse_softmax_backward_data_ops.h>
-#include <ATen/ops/_sparse_sparse_matmul_ops.h>
-#include <ATen/ops/_sparse_sum_ops.h>
-#include <ATen/ops/_sparse_sum_backward_ops.h>
-#include <ATen/ops/_spdiags_ops.h>
-#include <ATen/ops/_spsolve_ops.h>
-#include <ATen/ops/_stack_ops.h>
-#include <ATen/ops/_standard_gamma_ops.h>
-#include <ATen/ops/_standard_gamma_grad_ops.h>
-#include <ATen/ops/_thnn_differentiable_gru_cell_backward_ops.h>
-#include <ATen/ops/_thnn_differentiable_lstm_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
-#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
-#include <ATen/ops/_to_copy_ops.h>
-#include <ATen/ops/_to_cpu_ops.h>
-#include <ATen/ops/_to_dense_ops.h>
-#include <ATen/ops/_to_sparse_ops.h>
-#include <ATen/ops/_to_sparse_bsc_ops.h>
-#include <ATen/ops/_to_sparse_bsr_ops.h>
 
 namespace tg::op {
 
 void __and___Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto other = a.scalar();
 	r.tensor(at::_ops::__and___Scalar::call(self, other));
 }
 
 void __and___Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	r.tensor(at::_ops::__and___Tensor::call(self, other));
 }
 
 void __iand___Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto other = a.scalar();
 	at::_ops::__iand___Scalar::call(self, other);
 }
 
 void __iand___Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::_ops::__iand___Tensor::call(self, other);
 }
 
 void __ilshift___Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto other = a.scalar();
 	at::_ops::__ilshift___Scalar::call(self, other);
 }
 
 void __ilshift___Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::_ops::__ilshift___Tensor::call(self, other);
 }
 
 void __ior___Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto other = a.scalar();
 	at::_ops::__ior___Scalar::call(self, other);
 }
 
 void __ior___Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::_ops::__ior___Tensor::call(self, other);
 }
 
 void __irshift___Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto other = a.scalar();
 	at::_ops::__irshift___Scalar::call(self, other);
 }
 
 void __irshift___Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::_ops::__irshift___Tensor::call(self, other);
 }
 
 void __ixor___Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto other = a.scalar();
 	at::_ops::__ixor___Scalar::call(self, other);
 }
 
 void __ixor___Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	at::_ops::__ixor___Tensor::call(self, other);
 }
 
 void __lshift___Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto other = a.scalar();
 	r.tensor(at::_ops::__lshift___Scalar::call(self, other));
 }
 
 void __lshift___Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	r.tensor(at::_ops::__lshift___Tensor::call(self, other));
 }
 
 void __or___Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto other = a.scalar();
 	r.tensor(at::_ops::__or___Scalar::call(self, other));
 }
 
 void __or___Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	r.tensor(at::_ops::__or___Tensor::call(self, other));
 }
 
 void __rshift___Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto other = a.scalar();
 	r.tensor(at::_ops::__rshift___Scalar::call(self, other));
 }
 
 void __rshift___Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	r.tensor(at::_ops::__rshift___Tensor::call(self, other));
 }
 
 void __xor___Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto other = a.scalar();
 	r.tensor(at::_ops::__xor___Scalar::call(self, other));
 }
 
 void __xor___Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	r.tensor(at::_ops::__xor___Tensor::call(self, other));
 }
 
-void _adaptive_avg_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	r.tensor(at::_ops::_adaptive_avg_pool2d::call(self, output_size));
-}
-
 void _adaptive_avg_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_adaptive_avg_pool2d_backward::call(grad_output, self));
 }
 
-void _adaptive_avg_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	r.tensor(at::_ops::_adaptive_avg_pool3d::call(self, output_size));
-}
-
 void _adaptive_avg_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_adaptive_avg_pool3d_backward::call(grad_output, self));
 }
 
 void _add_batch_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto batch_dim = a.integer();
 	auto level = a.integer();
 	r.tensor(at::_ops::_add_batch_dim::call(self, batch_dim, level));
 }
 
 void _add_relu_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto other = a.scalar();
 	auto alpha = a.scalar();
 	r.tensor(at::_ops::_add_relu_Scalar::call(self, other, alpha));
 }
 
 void _add_relu_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	auto alpha = a.scalar();
 	r.tensor(at::_ops::_add_relu_Tensor::call(self, other, alpha));
 }
 
 void _add_relu__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto other = a.scalar();
 	auto alpha = a.scalar();
 	at::_ops::_add_relu__Scalar::call(self, other, alpha);
 }
 
 void _add_relu__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
 	auto alpha = a.scalar();
 	at::_ops::_add_relu__Tensor::call(self, other, alpha);
 }
 
 void _addmm_activation(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	auto use_gelu = a.boolean();
@@ -541,14 +483,14 @@ void _addmm_activation(Args& a, Results& r) {
 }
 
 void _aminmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto out = at::_ops::_aminmax::call(self);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void _aminmax_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto keepdim = a.boolean();
 	auto out = at::_ops::_aminmax_dim::call(self, dim, keepdim);
@@ -558,15 +500,15 @@ void _aminmax_dim(Args& a, Results& r) {
 
 void _amp_foreach_non_finite_check_and_unscale_(Args& a, Results& r) {
 	auto self = a.tensors();
-	auto& found_inf = const_cast<at::Tensor&>(a.tensor());
-	const auto& inv_scale = a.tensor();
+	auto& found_inf = const_cast<at::Tensor&>(a.needed("found_inf"));
+	const auto& inv_scale = a.needed("inv_scale");
 	at::_ops::_amp_foreach_non_finite_check_and_unscale_::call(self, found_inf, inv_scale);
 }
 
 void _amp_update_scale_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto& growth_tracker = const_cast<at::Tensor&>(a.tensor());
-	const auto& found_inf = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto& growth_tracker = const_cast<at::Tensor&>(a.needed("growth_tracker"));
+	const auto& found_inf = a.needed("found_inf");
 	auto scale_growth_factor = a.number();
 	auto scale_backoff_factor = a.number();
 	auto growth_interval = a.integer();
@@ -574,12 +516,12 @@ void _amp_update_scale_(Args& a, Results& r) {
 }
 
 void _assert_async(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	at::_ops::_assert_async::call(self);
 }
 
 void _assert_async_msg(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto assert_msg = a.string();
 	at::_ops::_assert_async_msg::call(self, assert_msg);
 }
@@ -591,7 +533,7 @@ void _assert_scalar(Args& a, Results& r) {
 }
 
 void _assert_tensor_metadata(Args& a, Results& r) {
-	const auto& a_ = a.tensor();
+	const auto& a_ = a.needed("a");
 	auto size = a.opt_symints();
 	auto stride = a.opt_symints();
 	auto dtype = a.opt_dtype();
@@ -601,14 +543,14 @@ void _assert_tensor_metadata(Args& a, Results& r) {
 }
 
 void _autocast_to_full_precision(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto cuda_enabled = a.boolean();
 	auto cpu_enabled = a.boolean();
 	r.tensor(at::_ops::_autocast_to_full_precision::call(self, cuda_enabled, cpu_enabled));
 }
 
 void _autocast_to_reduced_precision(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto cuda_enabled = a.boolean();
 	auto cpu_enabled = a.boolean();
 	auto cuda_dtype = a.dtype();
@@ -626,7 +568,7 @@ void _backward(Args& a, Results& r) {
 }
 
 void _batch_norm_impl_index(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
 	auto running_mean = a.opt_tensor();
@@ -645,8 +587,8 @@ void _batch_norm_impl_index(Args& a, Results& r) {
 
 void _batch_norm_impl_index_backward(Args& a, Results& r) {
 	auto impl_index = a.integer();
-	const auto& input = a.tensor();
-	const auto& grad_output = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& grad_output = a.needed("grad_output");
 	auto weight = a.opt_tensor();
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
@@ -655,7 +597,7 @@ void _batch_norm_impl_index_backward(Args& a, Results& r) {
 	auto train = a.boolean();
 	auto eps = a.number();
 	auto output_mask = a.booleans<3>();
-	const auto& reservedSpace = a.tensor();
+	const auto& reservedSpace = a.needed("reservedSpace");
 	auto out = at::_ops::_batch_norm_impl_index_backward::call(impl_index, input, grad_output, weight, running_mean, running_var, save_mean, save_var_transform, train, eps, output_mask, reservedSpace);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -663,7 +605,7 @@ void _batch_norm_impl_index_backward(Args& a, Results& r) {
 }
 
 void _batch_norm_no_update(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
 	auto running_mean = a.opt_tensor();
@@ -678,11 +620,11 @@ void _batch_norm_no_update(Args& a, Results& r) {
 }
 
 void _batch_norm_with_update(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
-	auto& running_mean = const_cast<at::Tensor&>(a.tensor());
-	auto& running_var = const_cast<at::Tensor&>(a.tensor());
+	auto& running_mean = const_cast<at::Tensor&>(a.needed("running_mean"));
+	auto& running_var = const_cast<at::Tensor&>(a.needed("running_var"));
 	auto momentum = a.number();
 	auto eps = a.number();
 	auto out = at::_ops::_batch_norm_with_update::call(input, weight, bias, running_mean, running_var, momentum, eps);
@@ -693,79 +635,79 @@ void _batch_norm_with_update(Args& a, Results& r) {
 }
 
 void _cast_Byte(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Byte::call(self, non_blocking));
 }
 
 void _cast_Char(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Char::call(self, non_blocking));
 }
 
 void _cast_Double(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Double::call(self, non_blocking));
 }
 
 void _cast_Float(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Float::call(self, non_blocking));
 }
 
 void _cast_Half(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Half::call(self, non_blocking));
 }
 
 void _cast_Int(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Int::call(self, non_blocking));
 }
 
 void _cast_Long(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Long::call(self, non_blocking));
 }
 
 void _cast_Short(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_cast_Short::call(self, non_blocking));
 }
 
 void _cdist_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& x1 = a.tensor();
-	const auto& x2 = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& x1 = a.needed("x1");
+	const auto& x2 = a.needed("x2");
 	auto p = a.number();
-	const auto& cdist = a.tensor();
+	const auto& cdist = a.needed("cdist");
 	r.tensor(at::_ops::_cdist_backward::call(grad, x1, x2, p, cdist));
 }
 
 void _cdist_forward(Args& a, Results& r) {
-	const auto& x1 = a.tensor();
-	const auto& x2 = a.tensor();
+	const auto& x1 = a.needed("x1");
+	const auto& x2 = a.needed("x2");
 	auto p = a.number();
 	auto compute_mode = a.opt_integer();
 	r.tensor(at::_ops::_cdist_forward::call(x1, x2, p, compute_mode));
 }
 
 void _cholesky_solve_helper(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& A = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& A = a.needed("A");
 	auto upper = a.boolean();
 	r.tensor(at::_ops::_cholesky_solve_helper::call(self, A, upper));
 }
 
 void _choose_qparams_per_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto reduce_range = a.boolean();
 	auto out = at::_ops::_choose_qparams_per_tensor::call(self, reduce_range);
 	r.number(std::get<0>(out));
@@ -780,131 +722,67 @@ void _chunk_cat(Args& a, Results& r) {
 }
 
 void _coalesce(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_coalesce::call(self));
 }
 
 void _coalesced_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto coalesced = a.boolean();
 	at::_ops::_coalesced_::call(self, coalesced);
 }
 
 void _compute_linear_combination(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& coefficients = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& coefficients = a.needed("coefficients");
 	r.tensor(at::_ops::_compute_linear_combination::call(input, coefficients));
 }
 
 void _conj(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_conj::call(self));
 }
 
 void _conj_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_conj_copy::call(self));
 }
 
 void _conj_physical(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_conj_physical::call(self));
 }
 
-void _conv_depthwise2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::_conv_depthwise2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
-
 void _convert_indices_from_coo_to_csr(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.integer();
 	auto out_int32 = a.boolean();
 	r.tensor(at::_ops::_convert_indices_from_coo_to_csr::call(self, size, out_int32));
 }
 
 void _convert_indices_from_csr_to_coo(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
 	auto out_int32 = a.boolean();
 	auto transpose = a.boolean();
 	r.tensor(at::_ops::_convert_indices_from_csr_to_coo::call(crow_indices, col_indices, out_int32, transpose));
 }
 
 void _convert_weight_to_int4pack(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto innerKTiles = a.integer();
 	r.tensor(at::_ops::_convert_weight_to_int4pack::call(self, innerKTiles));
 }
 
 void _convert_weight_to_int4pack_for_cpu(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto innerKTiles = a.integer();
 	r.tensor(at::_ops::_convert_weight_to_int4pack_for_cpu::call(self, innerKTiles));
 }
 
-void _convolution(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto benchmark = a.boolean();
-	auto deterministic = a.boolean();
-	auto cudnn_enabled = a.boolean();
-	auto allow_tf32 = a.boolean();
-	r.tensor(at::_ops::_convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32));
-}
-
-void _convolution_deprecated(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.ints();
-	auto groups = a.integer();
-	auto benchmark = a.boolean();
-	auto deterministic = a.boolean();
-	auto cudnn_enabled = a.boolean();
-	r.tensor(at::_ops::_convolution_deprecated::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled));
-}
-
-void _convolution_double_backward(Args& a, Results& r) {
-	auto ggI = a.opt_tensor();
-	auto ggW = a.opt_tensor();
-	auto ggb = a.opt_tensor();
-	const auto& gO = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& self = a.tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::_convolution_double_backward::call(ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
 void _convolution_mode(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
 	auto stride = a.symints();
 	auto padding = a.string();
@@ -914,26 +792,26 @@ void _convolution_mode(Args& a, Results& r) {
 }
 
 void _copy_from(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& dst = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& dst = a.needed("dst");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::_copy_from::call(self, dst, non_blocking));
 }
 
 void _copy_from_and_resize(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& dst = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& dst = a.needed("dst");
 	r.tensor(at::_ops::_copy_from_and_resize::call(self, dst));
 }
 
 void _cslt_compress(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	r.tensor(at::_ops::_cslt_compress::call(input));
 }
 
 void _cslt_sparse_mm(Args& a, Results& r) {
-	const auto& compressed_A = a.tensor();
-	const auto& dense_B = a.tensor();
+	const auto& compressed_A = a.needed("compressed_A");
+	const auto& dense_B = a.needed("dense_B");
 	auto bias = a.opt_tensor();
 	auto alpha = a.opt_tensor();
 	auto out_dtype = a.opt_dtype();
@@ -945,8 +823,8 @@ void _cslt_sparse_mm(Args& a, Results& r) {
 }
 
 void _cslt_sparse_mm_search(Args& a, Results& r) {
-	const auto& compressed_A = a.tensor();
-	const auto& dense_B = a.tensor();
+	const auto& compressed_A = a.needed("compressed_A");
+	const auto& dense_B = a.needed("dense_B");
 	auto bias = a.opt_tensor();
 	auto alpha = a.opt_tensor();
 	auto out_dtype = a.opt_dtype();
@@ -954,68 +832,44 @@ void _cslt_sparse_mm_search(Args& a, Results& r) {
 	r.integer(at::_ops::_cslt_sparse_mm_search::call(compressed_A, dense_B, bias, alpha, out_dtype, transpose_result));
 }
 
-void _ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	auto blank = a.integer();
-	auto zero_infinity = a.boolean();
-	auto out = at::_ops::_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
-	auto blank = a.integer();
-	auto zero_infinity = a.boolean();
-	auto out = at::_ops::_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
 void _ctc_loss_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
 	auto input_lengths = a.ints();
 	auto target_lengths = a.ints();
-	const auto& neg_log_likelihood = a.tensor();
-	const auto& log_alpha = a.tensor();
+	const auto& neg_log_likelihood = a.needed("neg_log_likelihood");
+	const auto& log_alpha = a.needed("log_alpha");
 	auto blank = a.integer();
 	auto zero_infinity = a.boolean();
 	r.tensor(at::_ops::_ctc_loss_backward::call(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity));
 }
 
 void _ctc_loss_backward_Tensor(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
-	const auto& neg_log_likelihood = a.tensor();
-	const auto& log_alpha = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
+	const auto& neg_log_likelihood = a.needed("neg_log_likelihood");
+	const auto& log_alpha = a.needed("log_alpha");
 	auto blank = a.integer();
 	auto zero_infinity = a.boolean();
 	r.tensor(at::_ops::_ctc_loss_backward_Tensor::call(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity));
 }
 
 void _cudnn_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
-	const auto& attn_bias = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	const auto& attn_bias = a.needed("attn_bias");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
 	auto max_q = a.integer();
 	auto max_k = a.integer();
 	auto dropout_p = a.number();
@@ -1029,9 +883,9 @@ void _cudnn_attention_backward(Args& a, Results& r) {
 
 void _cudnn_attention_forward(Args& a, Results& r) {
 #if TG_TORCH_VERSION < 21400
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto attn_bias = a.opt_tensor();
 	auto cum_seq_q = a.opt_tensor();
 	auto cum_seq_k = a.opt_tensor();
@@ -1058,8 +912,8 @@ void _cudnn_attention_forward(Args& a, Results& r) {
 }
 
 void _cudnn_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
 	auto input_lengths = a.ints();
 	auto target_lengths = a.ints();
 	auto blank = a.integer();
@@ -1071,10 +925,10 @@ void _cudnn_ctc_loss(Args& a, Results& r) {
 }
 
 void _cudnn_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
 	auto blank = a.integer();
 	auto deterministic = a.boolean();
 	auto zero_infinity = a.boolean();
@@ -1095,11 +949,11 @@ void _cudnn_init_dropout_state(Args& a, Results& r) {
 }
 
 void _cudnn_rnn(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.tensors();
 	auto weight_stride0 = a.integer();
 	auto weight_buf = a.opt_tensor();
-	const auto& hx = a.tensor();
+	const auto& hx = a.needed("hx");
 	auto cx = a.opt_tensor();
 	auto mode = a.integer();
 	auto hidden_size = a.integer();
@@ -1120,13 +974,13 @@ void _cudnn_rnn(Args& a, Results& r) {
 }
 
 void _cudnn_rnn_backward(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.tensors();
 	auto weight_stride0 = a.integer();
-	const auto& weight_buf = a.tensor();
-	const auto& hx = a.tensor();
+	const auto& weight_buf = a.needed("weight_buf");
+	const auto& hx = a.needed("hx");
 	auto cx = a.opt_tensor();
-	const auto& output = a.tensor();
+	const auto& output = a.needed("output");
 	auto grad_output = a.opt_tensor();
 	auto grad_hy = a.opt_tensor();
 	auto grad_cy = a.opt_tensor();
@@ -1140,7 +994,7 @@ void _cudnn_rnn_backward(Args& a, Results& r) {
 	auto bidirectional = a.boolean();
 	auto batch_sizes = a.symints();
 	auto dropout_state = a.opt_tensor();
-	const auto& reserve = a.tensor();
+	const auto& reserve = a.needed("reserve");
 	auto output_mask = a.booleans<4>();
 	auto out = at::_ops::_cudnn_rnn_backward::call(input, weight, weight_stride0, weight_buf, hx, cx, output, grad_output, grad_hy, grad_cy, mode, hidden_size, proj_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state, reserve, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1184,52 +1038,52 @@ void _cufft_set_plan_cache_max_size(Args& a, Results& r) {
 }
 
 void _cummax_helper(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto& values = const_cast<at::Tensor&>(a.tensor());
-	auto& indices = const_cast<at::Tensor&>(a.tensor());
+	const auto& self = a.needed("self");
+	auto& values = const_cast<at::Tensor&>(a.needed("values"));
+	auto& indices = const_cast<at::Tensor&>(a.needed("indices"));
 	auto dim = a.integer();
 	at::_ops::_cummax_helper::call(self, values, indices, dim);
 }
 
 void _cummin_helper(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto& values = const_cast<at::Tensor&>(a.tensor());
-	auto& indices = const_cast<at::Tensor&>(a.tensor());
+	const auto& self = a.needed("self");
+	auto& values = const_cast<at::Tensor&>(a.needed("values"));
+	auto& indices = const_cast<at::Tensor&>(a.needed("indices"));
 	auto dim = a.integer();
 	at::_ops::_cummin_helper::call(self, values, indices, dim);
 }
 
 void _debug_has_internal_overlap(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.integer(at::_ops::_debug_has_internal_overlap::call(self));
 }
 
 void _dimI(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.integer(at::_ops::_dimI::call(self));
 }
 
 void _dimV(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.integer(at::_ops::_dimV::call(self));
 }
 
 void _dim_arange(Args& a, Results& r) {
-	const auto& like = a.tensor();
+	const auto& like = a.needed("like");
 	auto dim = a.integer();
 	r.tensor(at::_ops::_dim_arange::call(like, dim));
 }
 
 void _dirichlet_grad(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& alpha = a.tensor();
-	const auto& total = a.tensor();
+	const auto& x = a.needed("x");
+	const auto& alpha = a.needed("alpha");
+	const auto& total = a.needed("total");
 	r.tensor(at::_ops::_dirichlet_grad::call(x, alpha, total));
 }
 
 void _dyn_quant_matmul_4bit(Args& a, Results& r) {
-	const auto& inp = a.tensor();
-	const auto& packed_weights = a.tensor();
+	const auto& inp = a.needed("inp");
+	const auto& packed_weights = a.needed("packed_weights");
 	auto block_size = a.integer();
 	auto in_features = a.integer();
 	auto out_features = a.integer();
@@ -1237,8 +1091,8 @@ void _dyn_quant_matmul_4bit(Args& a, Results& r) {
 }
 
 void _dyn_quant_pack_4bit_weight(Args& a, Results& r) {
-	const auto& weights = a.tensor();
-	const auto& scales_zeros = a.tensor();
+	const auto& weights = a.needed("weights");
+	const auto& scales_zeros = a.needed("scales_zeros");
 	auto bias = a.opt_tensor();
 	auto block_size = a.integer();
 	auto in_features = a.integer();
@@ -1247,20 +1101,20 @@ void _dyn_quant_pack_4bit_weight(Args& a, Results& r) {
 }
 
 void _efficient_attention_backward(Args& a, Results& r) {
-	const auto& grad_out_ = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& grad_out_ = a.needed("grad_out_");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto bias = a.opt_tensor();
-	const auto& out_ = a.tensor();
+	const auto& out_ = a.needed("out");
 	auto cu_seqlens_q = a.opt_tensor();
 	auto cu_seqlens_k = a.opt_tensor();
 	auto max_seqlen_q = a.integer();
 	auto max_seqlen_k = a.integer();
-	const auto& logsumexp = a.tensor();
+	const auto& logsumexp = a.needed("logsumexp");
 	auto dropout_p = a.number();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
 	auto custom_mask_type = a.integer();
 	auto bias_requires_grad = a.boolean();
 	auto scale = a.opt_number();
@@ -1275,9 +1129,9 @@ void _efficient_attention_backward(Args& a, Results& r) {
 }
 
 void _efficient_attention_forward(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto bias = a.opt_tensor();
 	auto cu_seqlens_q = a.opt_tensor();
 	auto cu_seqlens_k = a.opt_tensor();
@@ -1307,30 +1161,13 @@ void _efficientzerotensor(Args& a, Results& r) {
 	r.tensor(at::_ops::_efficientzerotensor::call(size, dtype, layout, device, pin_memory));
 }
 
-void _embedding_bag(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto sparse = a.boolean();
-	auto per_sample_weights = a.opt_tensor();
-	auto include_last_offset = a.boolean();
-	auto padding_idx = a.integer();
-	auto out = at::_ops::_embedding_bag::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
 void _embedding_bag_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& offset2bag = a.tensor();
-	const auto& bag_size = a.tensor();
-	const auto& maximum_indices = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	const auto& offsets = a.needed("offsets");
+	const auto& offset2bag = a.needed("offset2bag");
+	const auto& bag_size = a.needed("bag_size");
+	const auto& maximum_indices = a.needed("maximum_indices");
 	auto num_weights = a.integer();
 	auto scale_grad_by_freq = a.boolean();
 	auto mode = a.integer();
@@ -1341,11 +1178,11 @@ void _embedding_bag_backward(Args& a, Results& r) {
 }
 
 void _embedding_bag_dense_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offset2bag = a.tensor();
-	const auto& bag_size = a.tensor();
-	const auto& maximum_indices = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	const auto& offset2bag = a.needed("offset2bag");
+	const auto& bag_size = a.needed("bag_size");
+	const auto& maximum_indices = a.needed("maximum_indices");
 	auto num_weights = a.integer();
 	auto scale_grad_by_freq = a.boolean();
 	auto mode = a.integer();
@@ -1354,40 +1191,23 @@ void _embedding_bag_dense_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::_embedding_bag_dense_backward::call(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx));
 }
 
-void _embedding_bag_forward_only(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto sparse = a.boolean();
-	auto per_sample_weights = a.opt_tensor();
-	auto include_last_offset = a.boolean();
-	auto padding_idx = a.integer();
-	auto out = at::_ops::_embedding_bag_forward_only::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
 void _embedding_bag_per_sample_weights_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& offset2bag = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& weight = a.needed("weight");
+	const auto& indices = a.needed("indices");
+	const auto& offsets = a.needed("offsets");
+	const auto& offset2bag = a.needed("offset2bag");
 	auto mode = a.integer();
 	auto padding_idx = a.integer();
 	r.tensor(at::_ops::_embedding_bag_per_sample_weights_backward::call(grad, weight, indices, offsets, offset2bag, mode, padding_idx));
 }
 
 void _embedding_bag_sparse_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& offset2bag = a.tensor();
-	const auto& bag_size = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	const auto& offsets = a.needed("offsets");
+	const auto& offset2bag = a.needed("offset2bag");
+	const auto& bag_size = a.needed("bag_size");
 	auto num_weights = a.integer();
 	auto scale_grad_by_freq = a.boolean();
 	auto mode = a.integer();
@@ -1410,8 +1230,8 @@ void _empty_affine_quantized(Args& a, Results& r) {
 
 void _empty_per_channel_affine_quantized(Args& a, Results& r) {
 	auto size = a.symints();
-	const auto& scales = a.tensor();
-	const auto& zero_points = a.tensor();
+	const auto& scales = a.needed("scales");
+	const auto& zero_points = a.needed("zero_points");
 	auto axis = a.integer();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
@@ -1422,15 +1242,15 @@ void _empty_per_channel_affine_quantized(Args& a, Results& r) {
 }
 
 void _euclidean_dist(Args& a, Results& r) {
-	const auto& x1 = a.tensor();
-	const auto& x2 = a.tensor();
+	const auto& x1 = a.needed("x1");
+	const auto& x2 = a.needed("x2");
 	r.tensor(at::_ops::_euclidean_dist::call(x1, x2));
 }
 
 void _fake_quantize_learnable_per_channel_affine(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto axis = a.integer();
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
@@ -1439,10 +1259,10 @@ void _fake_quantize_learnable_per_channel_affine(Args& a, Results& r) {
 }
 
 void _fake_quantize_learnable_per_channel_affine_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto axis = a.integer();
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
@@ -1454,9 +1274,9 @@ void _fake_quantize_learnable_per_channel_affine_backward(Args& a, Results& r) {
 }
 
 void _fake_quantize_learnable_per_tensor_affine(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
 	auto grad_factor = a.number();
@@ -1464,10 +1284,10 @@ void _fake_quantize_learnable_per_tensor_affine(Args& a, Results& r) {
 }
 
 void _fake_quantize_learnable_per_tensor_affine_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
 	auto grad_factor = a.number();
@@ -1478,10 +1298,10 @@ void _fake_quantize_learnable_per_tensor_affine_backward(Args& a, Results& r) {
 }
 
 void _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
-	const auto& fake_quant_enabled = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	const auto& fake_quant_enabled = a.needed("fake_quant_enabled");
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
 	auto out = at::_ops::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams::call(self, scale, zero_point, fake_quant_enabled, quant_min, quant_max);
@@ -1490,7 +1310,7 @@ void _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Args& a, Results&
 }
 
 void _fft_c2c(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.symints();
 	auto normalization = a.integer();
 	auto forward = a.boolean();
@@ -1498,7 +1318,7 @@ void _fft_c2c(Args& a, Results& r) {
 }
 
 void _fft_c2r(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.ints();
 	auto normalization = a.integer();
 	auto last_dim_size = a.integer();
@@ -1506,7 +1326,7 @@ void _fft_c2r(Args& a, Results& r) {
 }
 
 void _fft_r2c(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.ints();
 	auto normalization = a.integer();
 	auto onesided = a.boolean();
@@ -1514,7 +1334,7 @@ void _fft_r2c(Args& a, Results& r) {
 }
 
 void _fill_mem_eff_dropout_mask_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dropout_p = a.number();
 	auto seed = a.integer();
 	auto offset = a.integer();
@@ -1522,20 +1342,20 @@ void _fill_mem_eff_dropout_mask_(Args& a, Results& r) {
 }
 
 void _flash_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
 	auto max_q = a.integer();
 	auto max_k = a.integer();
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
-	const auto& rng_state = a.tensor();
-	const auto& unused = a.tensor();
+	const auto& rng_state = a.needed("rng_state");
+	const auto& unused = a.needed("unused");
 	auto scale = a.opt_number();
 	auto window_size_left = a.opt_symint();
 	auto window_size_right = a.opt_symint();
@@ -1547,9 +1367,9 @@ void _flash_attention_backward(Args& a, Results& r) {
 
 void _flash_attention_forward(Args& a, Results& r) {
 #if TG_TORCH_VERSION < 21200
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto cum_seq_q = a.opt_tensor();
 	auto cum_seq_k = a.opt_tensor();
 	auto max_q = a.integer();
@@ -1574,9 +1394,9 @@ void _flash_attention_forward(Args& a, Results& r) {
 }
 
 void _flash_attention_forward_quantized(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto cum_seq_q = a.opt_tensor();
 	auto cum_seq_k = a.opt_tensor();
 	auto max_q = a.integer();
@@ -1641,7 +1461,7 @@ void _foreach_add_ScalarList(Args& a, Results& r) {
 
 void _foreach_add_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	const auto& other = a.tensor();
+	const auto& other = a.needed("other");
 	auto alpha = a.scalar();
 	r.tensors(at::_ops::_foreach_add_Tensor::call(self, other, alpha));
 }
@@ -1667,7 +1487,7 @@ void _foreach_add__ScalarList(Args& a, Results& r) {
 
 void _foreach_add__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	const auto& other = a.tensor();
+	const auto& other = a.needed("other");
 	auto alpha = a.scalar();
 	at::_ops::_foreach_add__Tensor::call(self, other, alpha);
 }
@@ -1692,7 +1512,7 @@ void _foreach_addcdiv_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto tensor1 = a.tensors();
 	auto tensor2 = a.tensors();
-	const auto& scalars = a.tensor();
+	const auto& scalars = a.needed("scalars");
 	r.tensors(at::_ops::_foreach_addcdiv_Tensor::call(self, tensor1, tensor2, scalars));
 }
 
@@ -1716,7 +1536,7 @@ void _foreach_addcdiv__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto tensor1 = a.tensors();
 	auto tensor2 = a.tensors();
-	const auto& scalars = a.tensor();
+	const auto& scalars = a.needed("scalars");
 	at::_ops::_foreach_addcdiv__Tensor::call(self, tensor1, tensor2, scalars);
 }
 
@@ -1740,7 +1560,7 @@ void _foreach_addcmul_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto tensor1 = a.tensors();
 	auto tensor2 = a.tensors();
-	const auto& scalars = a.tensor();
+	const auto& scalars = a.needed("scalars");
 	r.tensors(at::_ops::_foreach_addcmul_Tensor::call(self, tensor1, tensor2, scalars));
 }
 
@@ -1764,7 +1584,7 @@ void _foreach_addcmul__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto tensor1 = a.tensors();
 	auto tensor2 = a.tensors();
-	const auto& scalars = a.tensor();
+	const auto& scalars = a.needed("scalars");
 	at::_ops::_foreach_addcmul__Tensor::call(self, tensor1, tensor2, scalars);
 }
 
@@ -1924,7 +1744,7 @@ void _foreach_div_ScalarList(Args& a, Results& r) {
 
 void _foreach_div_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	const auto& other = a.tensor();
+	const auto& other = a.needed("other");
 	r.tensors(at::_ops::_foreach_div_Tensor::call(self, other));
 }
 
@@ -1948,7 +1768,7 @@ void _foreach_div__ScalarList(Args& a, Results& r) {
 
 void _foreach_div__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	const auto& other = a.tensor();
+	const auto& other = a.needed("other");
 	at::_ops::_foreach_div__Tensor::call(self, other);
 }
 
@@ -2201,7 +2021,7 @@ void _foreach_mul_ScalarList(Args& a, Results& r) {
 
 void _foreach_mul_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	const auto& other = a.tensor();
+	const auto& other = a.needed("other");
 	r.tensors(at::_ops::_foreach_mul_Tensor::call(self, other));
 }
 
@@ -2225,7 +2045,7 @@ void _foreach_mul__ScalarList(Args& a, Results& r) {
 
 void _foreach_mul__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
-	const auto& other = a.tensor();
+	const auto& other = a.needed("other");
 	at::_ops::_foreach_mul__Tensor::call(self, other);
 }
 
@@ -2449,16 +2269,16 @@ void _foreach_zero_(Args& a, Results& r) {
 }
 
 void _functional_assert_async_msg(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto assert_msg = a.string();
-	const auto& dep_token = a.tensor();
+	const auto& dep_token = a.needed("dep_token");
 	r.tensor(at::_ops::_functional_assert_async_msg::call(self, assert_msg, dep_token));
 }
 
 void _functional_assert_scalar(Args& a, Results& r) {
 	auto self = a.scalar();
 	auto assert_msg = a.string();
-	const auto& dep_token = a.tensor();
+	const auto& dep_token = a.needed("dep_token");
 	r.tensor(at::_ops::_functional_assert_scalar::call(self, assert_msg, dep_token));
 }
 
@@ -2466,7 +2286,7 @@ void _functional_sym_constrain_range(Args& a, Results& r) {
 	auto size = a.scalar();
 	auto min = a.opt_integer();
 	auto max = a.opt_integer();
-	const auto& dep_token = a.tensor();
+	const auto& dep_token = a.needed("dep_token");
 	r.tensor(at::_ops::_functional_sym_constrain_range::call(size, min, max, dep_token));
 }
 
@@ -2474,7 +2294,7 @@ void _functional_sym_constrain_range_for_size(Args& a, Results& r) {
 	auto size = a.scalar();
 	auto min = a.opt_integer();
 	auto max = a.opt_integer();
-	const auto& dep_token = a.tensor();
+	const auto& dep_token = a.needed("dep_token");
 	r.tensor(at::_ops::_functional_sym_constrain_range_for_size::call(size, min, max, dep_token));
 }
 
@@ -2498,7 +2318,7 @@ void _fused_adagrad__tensor_lr(Args& a, Results& r) {
 	auto grads = a.tensors();
 	auto state_sums = a.tensors();
 	auto state_steps = a.tensors();
-	const auto& lr = a.tensor();
+	const auto& lr = a.needed("lr");
 	auto lr_decay = a.number();
 	auto weight_decay = a.number();
 	auto eps = a.number();
@@ -2534,7 +2354,7 @@ void _fused_adam__tensor_lr(Args& a, Results& r) {
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
 	auto state_steps = a.tensors();
-	const auto& lr = a.tensor();
+	const auto& lr = a.needed("lr");
 	auto beta1 = a.number();
 	auto beta2 = a.number();
 	auto weight_decay = a.number();
@@ -2572,7 +2392,7 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 	auto exp_avg_sqs = a.tensors();
 	auto max_exp_avg_sqs = a.tensors();
 	auto state_steps = a.tensors();
-	const auto& lr = a.tensor();
+	const auto& lr = a.needed("lr");
 	auto beta1 = a.number();
 	auto beta2 = a.number();
 	auto weight_decay = a.number();
@@ -2585,7 +2405,7 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 }
 
 void _fused_dropout(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto p = a.number();
 	auto generator = a.opt_generator();
 	auto out = at::_ops::_fused_dropout::call(self, p, generator);
@@ -2594,13 +2414,13 @@ void _fused_dropout(Args& a, Results& r) {
 }
 
 void _fused_moving_avg_obs_fq_helper(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& observer_on = a.tensor();
-	const auto& fake_quant_on = a.tensor();
-	auto& running_min = const_cast<at::Tensor&>(a.tensor());
-	auto& running_max = const_cast<at::Tensor&>(a.tensor());
-	auto& scale = const_cast<at::Tensor&>(a.tensor());
-	auto& zero_point = const_cast<at::Tensor&>(a.tensor());
+	const auto& self = a.needed("self");
+	const auto& observer_on = a.needed("observer_on");
+	const auto& fake_quant_on = a.needed("fake_quant_on");
+	auto& running_min = const_cast<at::Tensor&>(a.needed("running_min"));
+	auto& running_max = const_cast<at::Tensor&>(a.needed("running_max"));
+	auto& scale = const_cast<at::Tensor&>(a.needed("scale"));
+	auto& zero_point = const_cast<at::Tensor&>(a.needed("zero_point"));
 	auto averaging_const = a.number();
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
@@ -2613,7 +2433,7 @@ void _fused_moving_avg_obs_fq_helper(Args& a, Results& r) {
 }
 
 void _fused_rms_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto normalized_shape = a.ints();
 	auto weight = a.opt_tensor();
 	auto eps = a.opt_number();
@@ -2623,10 +2443,10 @@ void _fused_rms_norm(Args& a, Results& r) {
 }
 
 void _fused_rms_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
 	auto normalized_shape = a.ints();
-	const auto& rstd = a.tensor();
+	const auto& rstd = a.needed("rstd");
 	auto weight = a.opt_tensor();
 	auto output_mask = a.booleans<2>();
 	auto out = at::_ops::_fused_rms_norm_backward::call(grad_out, input, normalized_shape, rstd, weight, output_mask);
@@ -2635,9 +2455,9 @@ void _fused_rms_norm_backward(Args& a, Results& r) {
 }
 
 void _fused_sdp_choice(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto attn_mask = a.opt_tensor();
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
@@ -2668,7 +2488,7 @@ void _fused_sgd__tensor_lr(Args& a, Results& r) {
 	auto momentum_buffer_list = a.tensors();
 	auto weight_decay = a.number();
 	auto momentum = a.number();
-	const auto& lr = a.tensor();
+	const auto& lr = a.needed("lr");
 	auto dampening = a.number();
 	auto nesterov = a.boolean();
 	auto maximize = a.boolean();
@@ -2679,28 +2499,28 @@ void _fused_sgd__tensor_lr(Args& a, Results& r) {
 }
 
 void _fw_primal(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto level = a.integer();
 	r.tensor(at::_ops::_fw_primal::call(self, level));
 }
 
 void _fw_primal_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto level = a.integer();
 	r.tensor(at::_ops::_fw_primal_copy::call(self, level));
 }
 
 void _gather_sparse_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& grad = a.tensor();
+	const auto& index = a.needed("index");
+	const auto& grad = a.needed("grad");
 	r.tensor(at::_ops::_gather_sparse_backward::call(self, dim, index, grad));
 }
 
 void _grid_sampler_2d_cpu_fallback(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
 	auto interpolation_mode = a.integer();
 	auto padding_mode = a.integer();
 	auto align_corners = a.boolean();
@@ -2708,9 +2528,9 @@ void _grid_sampler_2d_cpu_fallback(Args& a, Results& r) {
 }
 
 void _grid_sampler_2d_cpu_fallback_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
 	auto interpolation_mode = a.integer();
 	auto padding_mode = a.integer();
 	auto align_corners = a.boolean();
@@ -2720,8 +2540,8 @@ void _grid_sampler_2d_cpu_fallback_backward(Args& a, Results& r) {
 }
 
 void _grouped_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
 	auto offs = a.opt_tensor();
 	auto bias = a.opt_tensor();
 	auto out_dtype = a.opt_dtype();
@@ -2729,19 +2549,19 @@ void _grouped_mm(Args& a, Results& r) {
 }
 
 void _has_compatible_shallow_copy_type(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& from = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& from = a.needed("from");
 	r.boolean(at::_ops::_has_compatible_shallow_copy_type::call(self, from));
 }
 
 void _has_same_storage_numel(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	r.boolean(at::_ops::_has_same_storage_numel::call(self, other));
 }
 
 void _histogramdd_bin_edges(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto bins = a.ints();
 	auto range = a.opt_numbers();
 	auto weight = a.opt_tensor();
@@ -2750,7 +2570,7 @@ void _histogramdd_bin_edges(Args& a, Results& r) {
 }
 
 void _histogramdd_from_bin_cts(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto bins = a.ints();
 	auto range = a.opt_numbers();
 	auto weight = a.opt_tensor();
@@ -2759,7 +2579,7 @@ void _histogramdd_from_bin_cts(Args& a, Results& r) {
 }
 
 void _histogramdd_from_bin_tensors(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto bins = a.tensors();
 	auto weight = a.opt_tensor();
 	auto density = a.boolean();
@@ -2767,47 +2587,47 @@ void _histogramdd_from_bin_tensors(Args& a, Results& r) {
 }
 
 void _index_put_impl_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto indices = a.opt_tensors();
-	const auto& values = a.tensor();
+	const auto& values = a.needed("values");
 	auto accumulate = a.boolean();
 	auto unsafe = a.boolean();
 	at::_ops::_index_put_impl_::call(self, indices, values, accumulate, unsafe);
 }
 
 void _indices(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_indices::call(self));
 }
 
 void _indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_indices_copy::call(self));
 }
 
 void _int_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
 	r.tensor(at::_ops::_int_mm::call(self, mat2));
 }
 
 void _is_all_true(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_is_all_true::call(self));
 }
 
 void _is_any_true(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_is_any_true::call(self));
 }
 
 void _is_zerotensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.boolean(at::_ops::_is_zerotensor::call(self));
 }
 
 void _jagged_to_padded_dense_forward(Args& a, Results& r) {
-	const auto& values = a.tensor();
+	const auto& values = a.needed("values");
 	auto offsets = a.tensors();
 	auto max_lengths = a.symints();
 	auto padding_value = a.number();
@@ -2815,41 +2635,27 @@ void _jagged_to_padded_dense_forward(Args& a, Results& r) {
 }
 
 void _lazy_clone(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_lazy_clone::call(self));
 }
 
 void _linalg_check_errors(Args& a, Results& r) {
-	const auto& info = a.tensor();
+	const auto& info = a.needed("info");
 	auto api_name = a.string();
 	auto is_matrix = a.boolean();
 	at::_ops::_linalg_check_errors::call(info, api_name, is_matrix);
 }
 
 void _linalg_det(Args& a, Results& r) {
-	const auto& A = a.tensor();
+	const auto& A = a.needed("A");
 	auto out = at::_ops::_linalg_det::call(A);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void _linalg_eigh(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	auto UPLO = a.string();
-	auto compute_v = a.boolean();
-	auto out = at::_ops::_linalg_eigh::call(A, UPLO, compute_v);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _linalg_eigvals(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_linalg_eigvals::call(self));
-}
-
 void _linalg_slogdet(Args& a, Results& r) {
-	const auto& A = a.tensor();
+	const auto& A = a.needed("A");
 	auto out = at::_ops::_linalg_slogdet::call(A);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -2858,8 +2664,8 @@ void _linalg_slogdet(Args& a, Results& r) {
 }
 
 void _linalg_solve_ex(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	const auto& B = a.tensor();
+	const auto& A = a.needed("A");
+	const auto& B = a.needed("B");
 	auto left = a.boolean();
 	auto check_errors = a.boolean();
 	auto out = at::_ops::_linalg_solve_ex::call(A, B, left, check_errors);
@@ -2870,7 +2676,7 @@ void _linalg_solve_ex(Args& a, Results& r) {
 }
 
 void _linalg_svd(Args& a, Results& r) {
-	const auto& A = a.tensor();
+	const auto& A = a.needed("A");
 	auto full_matrices = a.boolean();
 	auto compute_uv = a.boolean();
 	auto driver = a.opt_string();
@@ -2881,33 +2687,33 @@ void _linalg_svd(Args& a, Results& r) {
 }
 
 void _local_scalar_dense(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.scalar(at::_ops::_local_scalar_dense::call(self));
 }
 
 void _log_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto half_to_float = a.boolean();
 	r.tensor(at::_ops::_log_softmax::call(self, dim, half_to_float));
 }
 
 void _log_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
 	auto dim = a.integer();
 	auto input_dtype = a.dtype();
 	r.tensor(at::_ops::_log_softmax_backward_data::call(grad_output, output, dim, input_dtype));
 }
 
 void _logcumsumexp(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	r.tensor(at::_ops::_logcumsumexp::call(self, dim));
 }
 
 void _lstm_mps(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto hx = a.tensors();
 	auto params = a.tensors();
 	auto has_biases = a.boolean();
@@ -2926,7 +2732,7 @@ void _lstm_mps(Args& a, Results& r) {
 }
 
 void _lu_with_info(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto pivot = a.boolean();
 	auto check_errors = a.boolean();
 	auto out = at::_ops::_lu_with_info::call(self, pivot, check_errors);
@@ -2945,114 +2751,92 @@ void _make_dep_token(Args& a, Results& r) {
 }
 
 void _make_dual(Args& a, Results& r) {
-	const auto& primal = a.tensor();
-	const auto& tangent = a.tensor();
+	const auto& primal = a.needed("primal");
+	const auto& tangent = a.needed("tangent");
 	auto level = a.integer();
 	r.tensor(at::_ops::_make_dual::call(primal, tangent, level));
 }
 
 void _make_dual_copy(Args& a, Results& r) {
-	const auto& primal = a.tensor();
-	const auto& tangent = a.tensor();
+	const auto& primal = a.needed("primal");
+	const auto& tangent = a.needed("tangent");
 	auto level = a.integer();
 	r.tensor(at::_ops::_make_dual_copy::call(primal, tangent, level));
 }
 
 void _make_per_channel_quantized_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto axis = a.integer();
 	r.tensor(at::_ops::_make_per_channel_quantized_tensor::call(self, scale, zero_point, axis));
 }
 
 void _make_per_tensor_quantized_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto scale = a.number();
 	auto zero_point = a.integer();
 	r.tensor(at::_ops::_make_per_tensor_quantized_tensor::call(self, scale, zero_point));
 }
 
 void _masked_scale(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
 	auto scale = a.number();
 	r.tensor(at::_ops::_masked_scale::call(self, mask, scale));
 }
 
 void _masked_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
 	auto dim = a.opt_integer();
 	auto mask_type = a.opt_integer();
 	r.tensor(at::_ops::_masked_softmax::call(self, mask, dim, mask_type));
 }
 
 void _masked_softmax_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
+	const auto& mask = a.needed("mask");
 	auto dim = a.opt_integer();
 	r.tensor(at::_ops::_masked_softmax_backward::call(grad_output, output, mask, dim));
 }
 
 void _mixed_dtypes_linear(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& scale = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& scale = a.needed("scale");
 	auto bias = a.opt_tensor();
 	auto activation = a.opt_string();
 	r.tensor(at::_ops::_mixed_dtypes_linear::call(input, weight, scale, bias, activation));
 }
 
 void _mkldnn_reshape(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto shape = a.ints();
 	r.tensor(at::_ops::_mkldnn_reshape::call(self, shape));
 }
 
 void _mkldnn_transpose(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim0 = a.integer();
 	auto dim1 = a.integer();
 	r.tensor(at::_ops::_mkldnn_transpose::call(self, dim0, dim1));
 }
 
 void _mkldnn_transpose_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dim0 = a.integer();
 	auto dim1 = a.integer();
 	at::_ops::_mkldnn_transpose_::call(self, dim0, dim1);
 }
 
-void _mps_convolution(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::_mps_convolution::call(self, weight, bias, padding, stride, dilation, groups));
-}
-
-void _mps_convolution_transpose(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::_mps_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups));
-}
-
 void _native_batch_norm_legit(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
-	auto& running_mean = const_cast<at::Tensor&>(a.tensor());
-	auto& running_var = const_cast<at::Tensor&>(a.tensor());
+	auto& running_mean = const_cast<at::Tensor&>(a.needed("running_mean"));
+	auto& running_var = const_cast<at::Tensor&>(a.needed("running_var"));
 	auto training = a.boolean();
 	auto momentum = a.number();
 	auto eps = a.number();
@@ -3063,7 +2847,7 @@ void _native_batch_norm_legit(Args& a, Results& r) {
 }
 
 void _native_batch_norm_legit_no_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
 	auto training = a.boolean();
@@ -3076,11 +2860,11 @@ void _native_batch_norm_legit_no_stats(Args& a, Results& r) {
 }
 
 void _native_batch_norm_legit_no_training(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
-	const auto& running_mean = a.tensor();
-	const auto& running_var = a.tensor();
+	const auto& running_mean = a.needed("running_mean");
+	const auto& running_var = a.needed("running_var");
 	auto momentum = a.number();
 	auto eps = a.number();
 	auto out = at::_ops::_native_batch_norm_legit_no_training::call(input, weight, bias, running_mean, running_var, momentum, eps);
@@ -3090,15 +2874,15 @@ void _native_batch_norm_legit_no_training(Args& a, Results& r) {
 }
 
 void _native_multi_head_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto embed_dim = a.integer();
 	auto num_head = a.integer();
-	const auto& qkv_weight = a.tensor();
-	const auto& qkv_bias = a.tensor();
-	const auto& proj_weight = a.tensor();
-	const auto& proj_bias = a.tensor();
+	const auto& qkv_weight = a.needed("qkv_weight");
+	const auto& qkv_bias = a.needed("qkv_bias");
+	const auto& proj_weight = a.needed("proj_weight");
+	const auto& proj_bias = a.needed("proj_bias");
 	auto mask = a.opt_tensor();
 	auto need_weights = a.boolean();
 	auto average_attn_weights = a.boolean();
@@ -3109,39 +2893,39 @@ void _native_multi_head_attention(Args& a, Results& r) {
 }
 
 void _neg_view(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_neg_view::call(self));
 }
 
 void _neg_view_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_neg_view_copy::call(self));
 }
 
 void _nested_compute_contiguous_strides_offsets(Args& a, Results& r) {
-	const auto& nested_size = a.tensor();
+	const auto& nested_size = a.needed("nested_size");
 	auto out = at::_ops::_nested_compute_contiguous_strides_offsets::call(nested_size);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void _nested_from_padded(Args& a, Results& r) {
-	const auto& padded = a.tensor();
-	const auto& cpu_nested_shape_example = a.tensor();
+	const auto& padded = a.needed("padded");
+	const auto& cpu_nested_shape_example = a.needed("cpu_nested_shape_example");
 	auto fuse_transform_0213 = a.boolean();
 	r.tensor(at::_ops::_nested_from_padded::call(padded, cpu_nested_shape_example, fuse_transform_0213));
 }
 
 void _nested_from_padded_and_nested_example(Args& a, Results& r) {
-	const auto& padded = a.tensor();
-	const auto& nt_example = a.tensor();
+	const auto& padded = a.needed("padded");
+	const auto& nt_example = a.needed("nt_example");
 	r.tensor(at::_ops::_nested_from_padded_and_nested_example::call(padded, nt_example));
 }
 
 void _nested_from_padded_tensor(Args& a, Results& r) {
-	const auto& padded = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& dummy = a.tensor();
+	const auto& padded = a.needed("padded");
+	const auto& offsets = a.needed("offsets");
+	const auto& dummy = a.needed("dummy");
 	auto ragged_idx = a.integer();
 	auto min_seqlen = a.opt_tensor();
 	auto max_seqlen = a.opt_tensor();
@@ -3150,71 +2934,71 @@ void _nested_from_padded_tensor(Args& a, Results& r) {
 }
 
 void _nested_get_jagged_dummy(Args& a, Results& r) {
-	const auto& any = a.tensor();
+	const auto& any = a.needed("any");
 	r.tensor(at::_ops::_nested_get_jagged_dummy::call(any));
 }
 
 void _nested_get_lengths(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_get_lengths::call(self));
 }
 
 void _nested_get_max_seqlen(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_get_max_seqlen::call(self));
 }
 
 void _nested_get_min_seqlen(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_get_min_seqlen::call(self));
 }
 
 void _nested_get_offsets(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_get_offsets::call(self));
 }
 
 void _nested_get_ragged_idx(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.integer(at::_ops::_nested_get_ragged_idx::call(self));
 }
 
 void _nested_get_values(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_get_values::call(self));
 }
 
 void _nested_get_values_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_get_values_copy::call(self));
 }
 
 void _nested_select_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto index = a.integer();
 	r.tensor(at::_ops::_nested_select_backward::call(grad_output, self, dim, index));
 }
 
 void _nested_sum_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
 	auto dim = a.opt_ints();
 	auto keepdim = a.boolean();
 	r.tensor(at::_ops::_nested_sum_backward::call(grad, self, dim, keepdim));
 }
 
 void _nested_tensor_from_mask(Args& a, Results& r) {
-	const auto& t = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& t = a.needed("t");
+	const auto& mask = a.needed("mask");
 	auto mask_check = a.boolean();
 	r.tensor(at::_ops::_nested_tensor_from_mask::call(t, mask, mask_check));
 }
 
 void _nested_tensor_from_mask_left_aligned(Args& a, Results& r) {
-	const auto& t = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& t = a.needed("t");
+	const auto& mask = a.needed("mask");
 	r.boolean(at::_ops::_nested_tensor_from_mask_left_aligned::call(t, mask));
 }
 
@@ -3228,46 +3012,46 @@ void _nested_tensor_from_tensor_list(Args& a, Results& r) {
 }
 
 void _nested_tensor_size(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_tensor_size::call(self));
 }
 
 void _nested_tensor_softmax_with_shape(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& query = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& query = a.needed("query");
 	r.tensor(at::_ops::_nested_tensor_softmax_with_shape::call(self, query));
 }
 
 void _nested_tensor_storage_offsets(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_tensor_storage_offsets::call(self));
 }
 
 void _nested_tensor_strides(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_nested_tensor_strides::call(self));
 }
 
 void _nested_view_from_buffer(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& nested_size = a.tensor();
-	const auto& nested_strides = a.tensor();
-	const auto& offsets = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& nested_size = a.needed("nested_size");
+	const auto& nested_strides = a.needed("nested_strides");
+	const auto& offsets = a.needed("offsets");
 	r.tensor(at::_ops::_nested_view_from_buffer::call(self, nested_size, nested_strides, offsets));
 }
 
 void _nested_view_from_buffer_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& nested_size = a.tensor();
-	const auto& nested_strides = a.tensor();
-	const auto& offsets = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& nested_size = a.needed("nested_size");
+	const auto& nested_strides = a.needed("nested_strides");
+	const auto& offsets = a.needed("offsets");
 	r.tensor(at::_ops::_nested_view_from_buffer_copy::call(self, nested_size, nested_strides, offsets));
 }
 
 void _nested_view_from_jagged(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& dummy = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& offsets = a.needed("offsets");
+	const auto& dummy = a.needed("dummy");
 	auto lengths = a.opt_tensor();
 	auto ragged_idx = a.integer();
 	auto min_seqlen = a.opt_tensor();
@@ -3276,9 +3060,9 @@ void _nested_view_from_jagged(Args& a, Results& r) {
 }
 
 void _nested_view_from_jagged_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& offsets = a.tensor();
-	const auto& dummy = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& offsets = a.needed("offsets");
+	const auto& dummy = a.needed("dummy");
 	auto lengths = a.opt_tensor();
 	auto ragged_idx = a.integer();
 	auto min_seqlen = a.opt_tensor();
@@ -3287,8 +3071,8 @@ void _nested_view_from_jagged_copy(Args& a, Results& r) {
 }
 
 void _new_zeros_with_same_feature_meta(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	auto self_num_batch_dims = a.integer();
 	r.tensor(at::_ops::_new_zeros_with_same_feature_meta::call(self, other, self_num_batch_dims));
 }
@@ -3297,23 +3081,14 @@ void _nnpack_available(Args& a, Results& r) {
 	r.boolean(at::_ops::_nnpack_available::call());
 }
 
-void _nnpack_spatial_convolution(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
-}
-
 void _nnz(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.integer(at::_ops::_nnz::call(self));
 }
 
 void _pack_padded_sequence(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& lengths = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& lengths = a.needed("lengths");
 	auto batch_first = a.boolean();
 	auto out = at::_ops::_pack_padded_sequence::call(input, lengths, batch_first);
 	r.tensor(std::move(std::get<0>(out)));
@@ -3321,30 +3096,16 @@ void _pack_padded_sequence(Args& a, Results& r) {
 }
 
 void _pack_padded_sequence_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+	const auto& grad = a.needed("grad");
 	auto input_size = a.symints();
-	const auto& batch_sizes = a.tensor();
+	const auto& batch_sizes = a.needed("batch_sizes");
 	auto batch_first = a.boolean();
 	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
 }
 
-void _pad_circular(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pad = a.symints();
-	r.tensor(at::_ops::_pad_circular::call(self, pad));
-}
-
-void _pad_enum(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pad = a.symints();
-	auto mode = a.integer();
-	auto value = a.opt_number();
-	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
-}
-
 void _pad_packed_sequence(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	const auto& batch_sizes = a.tensor();
+	const auto& data = a.needed("data");
+	const auto& batch_sizes = a.needed("batch_sizes");
 	auto batch_first = a.boolean();
 	auto padding_value = a.scalar();
 	auto total_length = a.integer();
@@ -3354,42 +3115,42 @@ void _pad_packed_sequence(Args& a, Results& r) {
 }
 
 void _padded_dense_to_jagged_forward(Args& a, Results& r) {
-	const auto& dense = a.tensor();
+	const auto& dense = a.needed("dense");
 	auto offsets = a.tensors();
 	auto total_L = a.opt_symint();
 	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
 }
 
 void _pdist_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
 	auto p = a.number();
-	const auto& pdist = a.tensor();
+	const auto& pdist = a.needed("pdist");
 	r.tensor(at::_ops::_pdist_backward::call(grad, self, p, pdist));
 }
 
 void _pdist_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto p = a.number();
 	r.tensor(at::_ops::_pdist_forward::call(self, p));
 }
 
 void _pin_memory(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto device = a.opt_device();
 	r.tensor(at::_ops::_pin_memory::call(self, device));
 }
 
 void _prelu_kernel(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
 	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
 }
 
 void _prelu_kernel_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
 	auto out = at::_ops::_prelu_kernel_backward::call(grad_output, self, weight);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -3401,13 +3162,13 @@ void _print(Args& a, Results& r) {
 }
 
 void _propagate_xla_data(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& output = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& output = a.needed("output");
 	at::_ops::_propagate_xla_data::call(input, output);
 }
 
 void _remove_batch_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto level = a.integer();
 	auto batch_size = a.integer();
 	auto out_dim = a.integer();
@@ -3415,41 +3176,41 @@ void _remove_batch_dim(Args& a, Results& r) {
 }
 
 void _reshape_alias(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.symints();
 	auto stride = a.symints();
 	r.tensor(at::_ops::_reshape_alias::call(self, size, stride));
 }
 
 void _reshape_alias_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.symints();
 	auto stride = a.symints();
 	r.tensor(at::_ops::_reshape_alias_copy::call(self, size, stride));
 }
 
 void _reshape_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.symints();
 	r.tensor(at::_ops::_reshape_copy::call(self, size));
 }
 
 void _reshape_from_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& shape = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& shape = a.needed("shape");
 	r.tensor(at::_ops::_reshape_from_tensor::call(self, shape));
 }
 
 void _resize_output_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto size = a.symints();
 	auto device = a.device();
 	at::_ops::_resize_output_::call(self, size, device);
 }
 
 void _rowwise_prune(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& weight = a.needed("weight");
+	const auto& mask = a.needed("mask");
 	auto compressed_indices_dtype = a.dtype();
 	auto out = at::_ops::_rowwise_prune::call(weight, mask, compressed_indices_dtype);
 	r.tensor(std::move(std::get<0>(out)));
@@ -3457,27 +3218,27 @@ void _rowwise_prune(Args& a, Results& r) {
 }
 
 void _safe_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto dtype = a.opt_dtype();
 	r.tensor(at::_ops::_safe_softmax::call(self, dim, dtype));
 }
 
 void _sample_dirichlet(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto generator = a.opt_generator();
 	r.tensor(at::_ops::_sample_dirichlet::call(self, generator));
 }
 
 void _saturate_weight_to_fp16(Args& a, Results& r) {
-	const auto& weight = a.tensor();
+	const auto& weight = a.needed("weight");
 	r.tensor(at::_ops::_saturate_weight_to_fp16::call(weight));
 }
 
 void _scaled_dot_product_attention_math(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto attn_mask = a.opt_tensor();
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
@@ -3491,9 +3252,9 @@ void _scaled_dot_product_attention_math(Args& a, Results& r) {
 
 void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
 #if TG_TORCH_VERSION < 21200
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto attn_mask = a.opt_tensor();
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
@@ -3508,9 +3269,9 @@ void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_cudnn_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto attn_bias = a.opt_tensor();
 	auto compute_log_sumexp = a.boolean();
 	auto dropout_p = a.number();
@@ -3530,17 +3291,17 @@ void _scaled_dot_product_cudnn_attention(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_cudnn_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
-	const auto& attn_bias = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	const auto& attn_bias = a.needed("attn_bias");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
 	auto max_q = a.integer();
 	auto max_k = a.integer();
 	auto dropout_p = a.number();
@@ -3553,9 +3314,9 @@ void _scaled_dot_product_cudnn_attention_backward(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_efficient_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto attn_bias = a.opt_tensor();
 	auto compute_log_sumexp = a.boolean();
 	auto dropout_p = a.number();
@@ -3569,15 +3330,15 @@ void _scaled_dot_product_efficient_attention(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_efficient_attention_backward(Args& a, Results& r) {
-	const auto& grad_out_ = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& attn_bias = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
+	const auto& grad_out_ = a.needed("grad_out_");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& attn_bias = a.needed("attn_bias");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
 	auto dropout_p = a.number();
 	auto grad_input_mask = a.booleans<4>();
 	auto is_causal = a.boolean();
@@ -3590,9 +3351,9 @@ void _scaled_dot_product_efficient_attention_backward(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_flash_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
 	auto return_debug_mask = a.boolean();
@@ -3610,9 +3371,9 @@ void _scaled_dot_product_flash_attention(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_flash_attention_quantized(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto q_descale = a.opt_tensor();
 	auto k_descale = a.opt_tensor();
 	auto v_descale = a.opt_tensor();
@@ -3633,20 +3394,20 @@ void _scaled_dot_product_flash_attention_quantized(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_flash_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
 	auto max_q = a.integer();
 	auto max_k = a.integer();
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
 	auto scale = a.opt_number();
 	auto out = at::_ops::_scaled_dot_product_flash_attention_backward::call(grad_out, query, key, value, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
 	r.tensor(std::move(std::get<0>(out)));
@@ -3655,9 +3416,9 @@ void _scaled_dot_product_flash_attention_backward(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_flash_attention_for_cpu(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
 	auto attn_mask = a.opt_tensor();
@@ -3668,12 +3429,12 @@ void _scaled_dot_product_flash_attention_for_cpu(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_flash_attention_for_cpu_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
 	auto attn_mask = a.opt_tensor();
@@ -3685,9 +3446,9 @@ void _scaled_dot_product_flash_attention_for_cpu_backward(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_fused_attention_overrideable(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto attn_bias = a.opt_tensor();
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
@@ -3706,22 +3467,22 @@ void _scaled_dot_product_fused_attention_overrideable(Args& a, Results& r) {
 }
 
 void _scaled_dot_product_fused_attention_overrideable_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	const auto& attn_bias = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& attn_bias = a.needed("attn_bias");
 	auto grad_input_mask = a.booleans<4>();
-	const auto& out_ = a.tensor();
-	const auto& logsumexp = a.tensor();
-	const auto& cum_seq_q = a.tensor();
-	const auto& cum_seq_k = a.tensor();
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
 	auto max_q = a.integer();
 	auto max_k = a.integer();
 	auto dropout_p = a.number();
 	auto is_causal = a.boolean();
-	const auto& philox_seed = a.tensor();
-	const auto& philox_offset = a.tensor();
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
 	auto scale = a.opt_number();
 	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable_backward::call(grad_out, query, key, value, attn_bias, grad_input_mask, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
 	r.tensor(std::move(std::get<0>(out)));
@@ -3731,10 +3492,10 @@ void _scaled_dot_product_fused_attention_overrideable_backward(Args& a, Results&
 }
 
 void _scaled_grouped_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	const auto& scale_a = a.tensor();
-	const auto& scale_b = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	const auto& scale_a = a.needed("scale_a");
+	const auto& scale_b = a.needed("scale_b");
 	auto offs = a.opt_tensor();
 	auto bias = a.opt_tensor();
 	auto scale_result = a.opt_tensor();
@@ -3744,8 +3505,8 @@ void _scaled_grouped_mm(Args& a, Results& r) {
 }
 
 void _scaled_grouped_mm_v2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
 	auto scale_a = a.tensors();
 	auto recipe_a = a.ints();
 	auto swizzle_a = a.ints();
@@ -3761,10 +3522,10 @@ void _scaled_grouped_mm_v2(Args& a, Results& r) {
 }
 
 void _scaled_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	const auto& scale_a = a.tensor();
-	const auto& scale_b = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	const auto& scale_a = a.needed("scale_a");
+	const auto& scale_b = a.needed("scale_b");
 	auto bias = a.opt_tensor();
 	auto scale_result = a.opt_tensor();
 	auto out_dtype = a.opt_dtype();
@@ -3773,8 +3534,8 @@ void _scaled_mm(Args& a, Results& r) {
 }
 
 void _scaled_mm_v2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
 	auto scale_a = a.tensors();
 	auto recipe_a = a.ints();
 	auto swizzle_a = a.ints();
@@ -3789,9 +3550,9 @@ void _scaled_mm_v2(Args& a, Results& r) {
 }
 
 void _segment_reduce_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& output = a.tensor();
-	const auto& data = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& output = a.needed("output");
+	const auto& data = a.needed("data");
 	auto reduce = a.string();
 	auto lengths = a.opt_tensor();
 	auto offsets = a.opt_tensor();
@@ -3801,38 +3562,14 @@ void _segment_reduce_backward(Args& a, Results& r) {
 }
 
 void _shape_as_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_shape_as_tensor::call(self));
 }
 
-void _slow_conv2d_backward_output_mask(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::_slow_conv2d_backward_output_mask::call(grad_output, self, weight, kernel_size, stride, padding, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _slow_conv2d_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	r.tensor(at::_ops::_slow_conv2d_forward::call(self, weight, kernel_size, bias, stride, padding));
-}
-
 void _sobol_engine_draw(Args& a, Results& r) {
-	const auto& quasi = a.tensor();
+	const auto& quasi = a.needed("quasi");
 	auto n = a.integer();
-	const auto& sobolstate = a.tensor();
+	const auto& sobolstate = a.needed("sobolstate");
 	auto dimension = a.integer();
 	auto num_generated = a.integer();
 	auto dtype = a.opt_dtype();
@@ -3842,67 +3579,67 @@ void _sobol_engine_draw(Args& a, Results& r) {
 }
 
 void _sobol_engine_ff_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto n = a.integer();
-	const auto& sobolstate = a.tensor();
+	const auto& sobolstate = a.needed("sobolstate");
 	auto dimension = a.integer();
 	auto num_generated = a.integer();
 	at::_ops::_sobol_engine_ff_::call(self, n, sobolstate, dimension, num_generated);
 }
 
 void _sobol_engine_initialize_state_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto dimension = a.integer();
 	at::_ops::_sobol_engine_initialize_state_::call(self, dimension);
 }
 
 void _sobol_engine_scramble_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& ltm = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& ltm = a.needed("ltm");
 	auto dimension = a.integer();
 	at::_ops::_sobol_engine_scramble_::call(self, ltm, dimension);
 }
 
 void _softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto half_to_float = a.boolean();
 	r.tensor(at::_ops::_softmax::call(self, dim, half_to_float));
 }
 
 void _softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
 	auto dim = a.integer();
 	auto input_dtype = a.dtype();
 	r.tensor(at::_ops::_softmax_backward_data::call(grad_output, output, dim, input_dtype));
 }
 
 void _sparse_addmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	r.tensor(at::_ops::_sparse_addmm::call(self, mat1, mat2, beta, alpha));
 }
 
 void _sparse_broadcast_to(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.ints();
 	r.tensor(at::_ops::_sparse_broadcast_to::call(self, size));
 }
 
 void _sparse_broadcast_to_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.ints();
 	r.tensor(at::_ops::_sparse_broadcast_to_copy::call(self, size));
 }
 
 void _sparse_bsc_tensor_unsafe(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
@@ -3912,9 +3649,9 @@ void _sparse_bsc_tensor_unsafe(Args& a, Results& r) {
 }
 
 void _sparse_bsr_tensor_unsafe(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
@@ -3924,9 +3661,9 @@ void _sparse_bsr_tensor_unsafe(Args& a, Results& r) {
 }
 
 void _sparse_compressed_tensor_unsafe(Args& a, Results& r) {
-	const auto& compressed_indices = a.tensor();
-	const auto& plain_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& compressed_indices = a.needed("compressed_indices");
+	const auto& plain_indices = a.needed("plain_indices");
+	const auto& values = a.needed("values");
 	auto size = a.symints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
@@ -3949,8 +3686,8 @@ void _sparse_compressed_tensor_with_dims(Args& a, Results& r) {
 }
 
 void _sparse_coo_tensor_unsafe(Args& a, Results& r) {
-	const auto& indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& indices = a.needed("indices");
+	const auto& values = a.needed("values");
 	auto size = a.symints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
@@ -3975,8 +3712,8 @@ void _sparse_coo_tensor_with_dims_and_tensors(Args& a, Results& r) {
 	auto sparse_dim = a.integer();
 	auto dense_dim = a.integer();
 	auto size = a.symints();
-	const auto& indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& indices = a.needed("indices");
+	const auto& values = a.needed("values");
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
@@ -3986,9 +3723,9 @@ void _sparse_coo_tensor_with_dims_and_tensors(Args& a, Results& r) {
 }
 
 void _sparse_csc_tensor_unsafe(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
@@ -3998,7 +3735,7 @@ void _sparse_csc_tensor_unsafe(Args& a, Results& r) {
 }
 
 void _sparse_csr_prod_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.ints();
 	auto keepdim = a.boolean();
 	auto dtype = a.opt_dtype();
@@ -4006,7 +3743,7 @@ void _sparse_csr_prod_dim_dtype(Args& a, Results& r) {
 }
 
 void _sparse_csr_sum_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.ints();
 	auto keepdim = a.boolean();
 	auto dtype = a.opt_dtype();
@@ -4014,9 +3751,9 @@ void _sparse_csr_sum_dim_dtype(Args& a, Results& r) {
 }
 
 void _sparse_csr_tensor_unsafe(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
@@ -4026,50 +3763,50 @@ void _sparse_csr_tensor_unsafe(Args& a, Results& r) {
 }
 
 void _sparse_log_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto half_to_float = a.boolean();
 	r.tensor(at::_ops::_sparse_log_softmax::call(self, dim, half_to_float));
 }
 
 void _sparse_log_softmax_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto dtype = a.opt_dtype();
 	r.tensor(at::_ops::_sparse_log_softmax_int::call(self, dim, dtype));
 }
 
 void _sparse_log_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
 	auto dim = a.integer();
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_sparse_log_softmax_backward_data::call(grad_output, output, dim, self));
 }
 
 void _sparse_mask_projection(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
 	auto accumulate_matches = a.boolean();
 	r.tensor(at::_ops::_sparse_mask_projection::call(self, mask, accumulate_matches));
 }
 
 void _sparse_mm(Args& a, Results& r) {
-	const auto& sparse = a.tensor();
-	const auto& dense = a.tensor();
+	const auto& sparse = a.needed("sparse");
+	const auto& dense = a.needed("dense");
 	r.tensor(at::_ops::_sparse_mm::call(sparse, dense));
 }
 
 void _sparse_mm_reduce(Args& a, Results& r) {
-	const auto& sparse = a.tensor();
-	const auto& dense = a.tensor();
+	const auto& sparse = a.needed("sparse");
+	const auto& dense = a.needed("dense");
 	auto reduce = a.string();
 	r.tensor(at::_ops::_sparse_mm_reduce::call(sparse, dense, reduce));
 }
 
 void _sparse_mm_reduce_impl(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	auto reduce = a.string();
 	auto out = at::_ops::_sparse_mm_reduce_impl::call(self, other, reduce);
 	r.tensor(std::move(std::get<0>(out)));
@@ -4077,308 +3814,15 @@ void _sparse_mm_reduce_impl(Args& a, Results& r) {
 }
 
 void _sparse_mm_reduce_impl_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad_out = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& weight = a.needed("weight");
 	auto reduce = a.string();
-	const auto& arg_out = a.tensor();
+	const auto& arg_out = a.needed("arg_out");
 	auto output_mask = a.booleans<2>();
 	auto out = at::_ops::_sparse_mm_reduce_impl_backward::call(self, grad_out, weight, reduce, arg_out, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_semi_structured_addmm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat1_meta = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto alpha = a.scalar();
-	auto beta = a.scalar();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
-}
-
-void _sparse_semi_structured_apply(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& thread_masks = a.tensor();
-	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& thread_masks = a.tensor();
-	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
-}
-
-void _sparse_semi_structured_linear(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& meta = a.tensor();
-	auto bias = a.opt_tensor();
-	auto activation = a.opt_string();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
-}
-
-void _sparse_semi_structured_mm(Args& a, Results& r) {
-	const auto& mat1 = a.tensor();
-	const auto& mat1_meta = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
-}
-
-void _sparse_semi_structured_tile(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto algorithm = a.string();
-	auto use_cutlass = a.boolean();
-	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _sparse_softmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto half_to_float = a.boolean();
-	r.tensor(at::_ops::_sparse_softmax::call(self, dim, half_to_float));
-}
-
-void _sparse_softmax_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_softmax_int::call(self, dim, dtype));
-}
-
-void _sparse_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	auto dim = a.integer();
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_sparse_softmax_backward_data::call(grad_output, output, dim, self));
-}
-
-void _sparse_sparse_matmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::_sparse_sparse_matmul::call(self, other));
-}
-
-void _sparse_sum(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::_sparse_sum::call(self));
-}
-
-void _sparse_sum_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	r.tensor(at::_ops::_sparse_sum_dim::call(self, dim));
-}
-
-void _sparse_sum_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::_sparse_sum_dim_dtype::call(self, dim, dtype));
-}
-
-void _sparse_sum_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::_sparse_sum_dtype::call(self, dtype));
-}
-
-void _sparse_sum_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	r.tensor(at::_ops::_sparse_sum_backward::call(grad, self, dim));
-}
-
-void _spdiags(Args& a, Results& r) {
-	const auto& diagonals = a.tensor();
-	const auto& offsets = a.tensor();
-	auto shape = a.ints();
-	auto layout = a.opt_layout();
-	r.tensor(at::_ops::_spdiags::call(diagonals, offsets, shape, layout));
-}
-
-void _spsolve(Args& a, Results& r) {
-	const auto& A = a.tensor();
-	const auto& B = a.tensor();
-	auto left = a.boolean();
-	r.tensor(at::_ops::_spsolve::call(A, B, left));
-}
-
-void _stack(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::_stack::call(tensors, dim));
-}
-
-void _standard_gamma(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::_standard_gamma::call(self, generator));
-}
-
-void _standard_gamma_grad(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& output = a.tensor();
-	r.tensor(at::_ops::_standard_gamma_grad::call(self, output));
-}
-
-void _thnn_differentiable_gru_cell_backward(Args& a, Results& r) {
-	const auto& grad_hy = a.tensor();
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	const auto& hx = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_differentiable_gru_cell_backward::call(grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_differentiable_lstm_cell_backward(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	const auto& cx = a.tensor();
-	const auto& cy = a.tensor();
-	auto out = at::_ops::_thnn_differentiable_lstm_cell_backward::call(grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_gru_cell(Args& a, Results& r) {
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	const auto& hx = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_fused_gru_cell::call(input_gates, hidden_gates, hx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _thnn_fused_gru_cell_backward(Args& a, Results& r) {
-	const auto& grad_hy = a.tensor();
-	const auto& workspace = a.tensor();
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_gru_cell_backward::call(grad_hy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_lstm_cell(Args& a, Results& r) {
-	const auto& input_gates = a.tensor();
-	const auto& hidden_gates = a.tensor();
-	const auto& cx = a.tensor();
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_fused_lstm_cell::call(input_gates, hidden_gates, cx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _thnn_fused_lstm_cell_backward(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& cx = a.tensor();
-	const auto& cy = a.tensor();
-	const auto& workspace = a.tensor();
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_lstm_cell_backward::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_lstm_cell_backward_impl(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& cx = a.tensor();
-	const auto& cy = a.tensor();
-	const auto& workspace = a.tensor();
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_lstm_cell_backward_impl::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _to_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto non_blocking = a.boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
-}
-
-void _to_cpu(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::_to_cpu::call(tensors));
-}
-
-void _to_dense(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto masked_grad = a.opt_boolean();
-	r.tensor(at::_ops::_to_dense::call(self, dtype, masked_grad));
-}
-
-void _to_sparse(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto layout = a.opt_layout();
-	auto blocksize = a.opt_ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse::call(self, layout, blocksize, dense_dim));
-}
-
-void _to_sparse_sparse_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sparse_dim = a.integer();
-	r.tensor(at::_ops::_to_sparse_sparse_dim::call(self, sparse_dim));
-}
-
-void _to_sparse_bsc(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto blocksize = a.ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_bsc::call(self, blocksize, dense_dim));
-}
-
-void _to_sparse_bsr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto blocksize = a.ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_bsr::call(self, blocksize, dense_dim));
 }
 
 }  // namespace tg::op

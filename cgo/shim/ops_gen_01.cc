@@ -2,6 +2,35 @@
 
 #include "ops_gen.h"
 
+#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
+#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
+#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
+#include <ATen/ops/_sparse_softmax_ops.h>
+#include <ATen/ops/_sparse_softmax_backward_data_ops.h>
+#include <ATen/ops/_sparse_sparse_matmul_ops.h>
+#include <ATen/ops/_sparse_sum_ops.h>
+#include <ATen/ops/_sparse_sum_backward_ops.h>
+#include <ATen/ops/_spdiags_ops.h>
+#include <ATen/ops/_spsolve_ops.h>
+#include <ATen/ops/_stack_ops.h>
+#include <ATen/ops/_standard_gamma_ops.h>
+#include <ATen/ops/_standard_gamma_grad_ops.h>
+#include <ATen/ops/_thnn_differentiable_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_differentiable_lstm_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
+#include <ATen/ops/_to_copy_ops.h>
+#include <ATen/ops/_to_cpu_ops.h>
+#include <ATen/ops/_to_dense_ops.h>
+#include <ATen/ops/_to_sparse_ops.h>
+#include <ATen/ops/_to_sparse_bsc_ops.h>
+#include <ATen/ops/_to_sparse_bsr_ops.h>
 #include <ATen/ops/_to_sparse_csc_ops.h>
 #include <ATen/ops/_to_sparse_csr_ops.h>
 #include <ATen/ops/_to_sparse_semi_structured_ops.h>
@@ -19,15 +48,10 @@
 #include <ATen/ops/_unsafe_masked_index_put_accumulate_ops.h>
 #include <ATen/ops/_unsafe_view_ops.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_ops.h>
-#include <ATen/ops/_upsample_bicubic2d_aa_backward_ops.h>
 #include <ATen/ops/_upsample_bilinear2d_aa_ops.h>
-#include <ATen/ops/_upsample_bilinear2d_aa_backward_ops.h>
 #include <ATen/ops/_upsample_nearest_exact1d_ops.h>
-#include <ATen/ops/_upsample_nearest_exact1d_backward_ops.h>
 #include <ATen/ops/_upsample_nearest_exact2d_ops.h>
-#include <ATen/ops/_upsample_nearest_exact2d_backward_ops.h>
 #include <ATen/ops/_upsample_nearest_exact3d_ops.h>
-#include <ATen/ops/_upsample_nearest_exact3d_backward_ops.h>
 #include <ATen/ops/_use_cudnn_ctc_loss_ops.h>
 #include <ATen/ops/_use_cudnn_rnn_flatten_weight_ops.h>
 #include <ATen/ops/_use_miopen_ctc_loss_ops.h>
@@ -55,13 +79,7 @@
 #include <ATen/ops/absolute_ops.h>
 #include <ATen/ops/acos_ops.h>
 #include <ATen/ops/acosh_ops.h>
-#include <ATen/ops/adaptive_avg_pool1d_ops.h>
-#include <ATen/ops/adaptive_avg_pool2d_ops.h>
-#include <ATen/ops/adaptive_avg_pool3d_ops.h>
-#include <ATen/ops/adaptive_max_pool1d_ops.h>
-#include <ATen/ops/adaptive_max_pool2d_ops.h>
 #include <ATen/ops/adaptive_max_pool2d_backward_ops.h>
-#include <ATen/ops/adaptive_max_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_backward_ops.h>
 #include <ATen/ops/add_ops.h>
 #include <ATen/ops/addbmm_ops.h>
@@ -77,9 +95,6 @@
 #include <ATen/ops/alias_copy_ops.h>
 #if __has_include(<ATen/ops/align_as_ops.h>)
 #include <ATen/ops/align_as_ops.h>
-#endif
-#if __has_include(<ATen/ops/align_tensors_ops.h>)
-#include <ATen/ops/align_tensors_ops.h>
 #endif
 #include <ATen/ops/all_ops.h>
 #include <ATen/ops/allclose_ops.h>
@@ -112,11 +127,6 @@
 #include <ATen/ops/atleast_1d_ops.h>
 #include <ATen/ops/atleast_2d_ops.h>
 #include <ATen/ops/atleast_3d_ops.h>
-#include <ATen/ops/avg_pool1d_ops.h>
-#include <ATen/ops/avg_pool2d_ops.h>
-#include <ATen/ops/avg_pool2d_backward_ops.h>
-#include <ATen/ops/avg_pool3d_ops.h>
-#include <ATen/ops/avg_pool3d_backward_ops.h>
 #include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/bartlett_window_ops.h>
 #include <ATen/ops/batch_norm_ops.h>
@@ -134,7 +144,6 @@
 #include <ATen/ops/binary_cross_entropy_backward_ops.h>
 #include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
 #include <ATen/ops/bincount_ops.h>
-#include <ATen/ops/binomial_ops.h>
 #include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_left_shift_ops.h>
 #include <ATen/ops/bitwise_not_ops.h>
@@ -172,7 +181,6 @@
 #include <ATen/ops/clip_ops.h>
 #include <ATen/ops/clone_ops.h>
 #include <ATen/ops/coalesce_ops.h>
-#include <ATen/ops/col2im_ops.h>
 #include <ATen/ops/col_indices_ops.h>
 #include <ATen/ops/col_indices_copy_ops.h>
 #include <ATen/ops/column_stack_ops.h>
@@ -182,21 +190,12 @@
 #include <ATen/ops/concatenate_ops.h>
 #include <ATen/ops/conj_ops.h>
 #include <ATen/ops/conj_physical_ops.h>
-#include <ATen/ops/constant_pad_nd_ops.h>
 #include <ATen/ops/contiguous_ops.h>
 #include <ATen/ops/conv1d_ops.h>
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
-#include <ATen/ops/conv_depthwise3d_ops.h>
 #include <ATen/ops/conv_tbc_ops.h>
 #include <ATen/ops/conv_tbc_backward_ops.h>
-#include <ATen/ops/conv_transpose1d_ops.h>
-#include <ATen/ops/conv_transpose2d_ops.h>
-#include <ATen/ops/conv_transpose3d_ops.h>
-#include <ATen/ops/convolution_ops.h>
-#include <ATen/ops/convolution_backward_ops.h>
-#include <ATen/ops/convolution_backward_overrideable_ops.h>
-#include <ATen/ops/convolution_overrideable_ops.h>
 #include <ATen/ops/copy_ops.h>
 #include <ATen/ops/copy_sparse_to_sparse_ops.h>
 #include <ATen/ops/copysign_ops.h>
@@ -211,15 +210,10 @@
 #include <ATen/ops/cross_entropy_loss_ops.h>
 #include <ATen/ops/crow_indices_ops.h>
 #include <ATen/ops/crow_indices_copy_ops.h>
-#include <ATen/ops/ctc_loss_ops.h>
 #include <ATen/ops/cudnn_affine_grid_generator_ops.h>
 #include <ATen/ops/cudnn_affine_grid_generator_backward_ops.h>
 #include <ATen/ops/cudnn_batch_norm_ops.h>
 #include <ATen/ops/cudnn_batch_norm_backward_ops.h>
-#include <ATen/ops/cudnn_convolution_ops.h>
-#include <ATen/ops/cudnn_convolution_add_relu_ops.h>
-#include <ATen/ops/cudnn_convolution_relu_ops.h>
-#include <ATen/ops/cudnn_convolution_transpose_ops.h>
 #include <ATen/ops/cudnn_grid_sampler_ops.h>
 #include <ATen/ops/cudnn_grid_sampler_backward_ops.h>
 #include <ATen/ops/cudnn_is_acceptable_ops.h>
@@ -258,7 +252,6 @@
 #include <ATen/ops/elu_backward_ops.h>
 #include <ATen/ops/embedding_ops.h>
 #include <ATen/ops/embedding_backward_ops.h>
-#include <ATen/ops/embedding_bag_ops.h>
 #include <ATen/ops/embedding_dense_backward_ops.h>
 #include <ATen/ops/embedding_renorm_ops.h>
 #include <ATen/ops/embedding_sparse_backward_ops.h>
@@ -311,51 +304,324 @@
 #include <ATen/ops/fft_ihfft2_ops.h>
 #include <ATen/ops/fft_ihfftn_ops.h>
 #include <ATen/ops/fft_irfft_ops.h>
-#include <ATen/ops/fft_irfft2_ops.h>
-#include <ATen/ops/fft_irfftn_ops.h>
-#include <ATen/ops/fft_rfft_ops.h>
-#include <ATen/ops/fft_rfft2_ops.h>
-#include <ATen/ops/fft_rfftfreq_ops.h>
-#include <ATen/ops/fft_rfftn_ops.h>
-#include <ATen/ops/fill_ops.h>
-#include <ATen/ops/fill_diagonal_ops.h>
-#include <ATen/ops/fix_ops.h>
-#include <ATen/ops/flatten_ops.h>
-#include <ATen/ops/flatten_dense_tensors_ops.h>
-#include <ATen/ops/flip_ops.h>
-#include <ATen/ops/fliplr_ops.h>
-#include <ATen/ops/flipud_ops.h>
-#include <ATen/ops/float_power_ops.h>
-#include <ATen/ops/floor_ops.h>
-#include <ATen/ops/floor_divide_ops.h>
-#include <ATen/ops/fmax_ops.h>
-#include <ATen/ops/fmin_ops.h>
-#include <ATen/ops/fmod_ops.h>
 
 namespace tg::op {
 
+void _sparse_semi_structured_addmm(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat1_meta = a.needed("mat1_meta");
+	const auto& mat2 = a.needed("mat2");
+	auto alpha = a.scalar();
+	auto beta = a.scalar();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
+}
+
+void _sparse_semi_structured_apply(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& thread_masks = a.needed("thread_masks");
+	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& thread_masks = a.needed("thread_masks");
+	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
+}
+
+void _sparse_semi_structured_linear(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& meta = a.needed("meta");
+	auto bias = a.opt_tensor();
+	auto activation = a.opt_string();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
+}
+
+void _sparse_semi_structured_mm(Args& a, Results& r) {
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat1_meta = a.needed("mat1_meta");
+	const auto& mat2 = a.needed("mat2");
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
+}
+
+void _sparse_semi_structured_tile(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto algorithm = a.string();
+	auto use_cutlass = a.boolean();
+	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _sparse_softmax(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto half_to_float = a.boolean();
+	r.tensor(at::_ops::_sparse_softmax::call(self, dim, half_to_float));
+}
+
+void _sparse_softmax_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_softmax_int::call(self, dim, dtype));
+}
+
+void _sparse_softmax_backward_data(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
+	auto dim = a.integer();
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_sparse_softmax_backward_data::call(grad_output, output, dim, self));
+}
+
+void _sparse_sparse_matmul(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	r.tensor(at::_ops::_sparse_sparse_matmul::call(self, other));
+}
+
+void _sparse_sum(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_sparse_sum::call(self));
+}
+
+void _sparse_sum_dim(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	r.tensor(at::_ops::_sparse_sum_dim::call(self, dim));
+}
+
+void _sparse_sum_dim_dtype(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::_sparse_sum_dim_dtype::call(self, dim, dtype));
+}
+
+void _sparse_sum_dtype(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::_sparse_sum_dtype::call(self, dtype));
+}
+
+void _sparse_sum_backward(Args& a, Results& r) {
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	r.tensor(at::_ops::_sparse_sum_backward::call(grad, self, dim));
+}
+
+void _spdiags(Args& a, Results& r) {
+	const auto& diagonals = a.needed("diagonals");
+	const auto& offsets = a.needed("offsets");
+	auto shape = a.ints();
+	auto layout = a.opt_layout();
+	r.tensor(at::_ops::_spdiags::call(diagonals, offsets, shape, layout));
+}
+
+void _spsolve(Args& a, Results& r) {
+	const auto& A = a.needed("A");
+	const auto& B = a.needed("B");
+	auto left = a.boolean();
+	r.tensor(at::_ops::_spsolve::call(A, B, left));
+}
+
+void _stack(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	auto dim = a.integer();
+	r.tensor(at::_ops::_stack::call(tensors, dim));
+}
+
+void _standard_gamma(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::_standard_gamma::call(self, generator));
+}
+
+void _standard_gamma_grad(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& output = a.needed("output");
+	r.tensor(at::_ops::_standard_gamma_grad::call(self, output));
+}
+
+void _thnn_differentiable_gru_cell_backward(Args& a, Results& r) {
+	const auto& grad_hy = a.needed("grad_hy");
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	const auto& hx = a.needed("hx");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_differentiable_gru_cell_backward::call(grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_differentiable_lstm_cell_backward(Args& a, Results& r) {
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	const auto& cx = a.needed("cx");
+	const auto& cy = a.needed("cy");
+	auto out = at::_ops::_thnn_differentiable_lstm_cell_backward::call(grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_gru_cell(Args& a, Results& r) {
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	const auto& hx = a.needed("hx");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_fused_gru_cell::call(input_gates, hidden_gates, hx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _thnn_fused_gru_cell_backward(Args& a, Results& r) {
+	const auto& grad_hy = a.needed("grad_hy");
+	const auto& workspace = a.needed("workspace");
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_gru_cell_backward::call(grad_hy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_lstm_cell(Args& a, Results& r) {
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	const auto& cx = a.needed("cx");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_fused_lstm_cell::call(input_gates, hidden_gates, cx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _thnn_fused_lstm_cell_backward(Args& a, Results& r) {
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& cx = a.needed("cx");
+	const auto& cy = a.needed("cy");
+	const auto& workspace = a.needed("workspace");
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_lstm_cell_backward::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_lstm_cell_backward_impl(Args& a, Results& r) {
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& cx = a.needed("cx");
+	const auto& cy = a.needed("cy");
+	const auto& workspace = a.needed("workspace");
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_lstm_cell_backward_impl::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _to_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto non_blocking = a.boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
+}
+
+void _to_cpu(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::_to_cpu::call(tensors));
+}
+
+void _to_dense(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto masked_grad = a.opt_boolean();
+	r.tensor(at::_ops::_to_dense::call(self, dtype, masked_grad));
+}
+
+void _to_sparse(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto layout = a.opt_layout();
+	auto blocksize = a.opt_ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse::call(self, layout, blocksize, dense_dim));
+}
+
+void _to_sparse_sparse_dim(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto sparse_dim = a.integer();
+	r.tensor(at::_ops::_to_sparse_sparse_dim::call(self, sparse_dim));
+}
+
+void _to_sparse_bsc(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_bsc::call(self, blocksize, dense_dim));
+}
+
+void _to_sparse_bsr(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_bsr::call(self, blocksize, dense_dim));
+}
+
 void _to_sparse_csc(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dense_dim = a.opt_integer();
 	r.tensor(at::_ops::_to_sparse_csc::call(self, dense_dim));
 }
 
 void _to_sparse_csr(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dense_dim = a.opt_integer();
 	r.tensor(at::_ops::_to_sparse_csr::call(self, dense_dim));
 }
 
 void _to_sparse_semi_structured(Args& a, Results& r) {
-	const auto& dense = a.tensor();
+	const auto& dense = a.needed("dense");
 	auto out = at::_ops::_to_sparse_semi_structured::call(dense);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void _transform_bias_rescale_qkv(Args& a, Results& r) {
-	const auto& qkv = a.tensor();
-	const auto& qkv_bias = a.tensor();
+	const auto& qkv = a.needed("qkv");
+	const auto& qkv_bias = a.needed("qkv_bias");
 	auto num_heads = a.integer();
 	auto out = at::_ops::_transform_bias_rescale_qkv::call(qkv, qkv_bias, num_heads);
 	r.tensor(std::move(std::get<0>(out)));
@@ -364,33 +630,33 @@ void _transform_bias_rescale_qkv(Args& a, Results& r) {
 }
 
 void _transformer_encoder_layer_fwd(Args& a, Results& r) {
-	const auto& src = a.tensor();
+	const auto& src = a.needed("src");
 	auto embed_dim = a.integer();
 	auto num_heads = a.integer();
-	const auto& qkv_weight = a.tensor();
-	const auto& qkv_bias = a.tensor();
-	const auto& proj_weight = a.tensor();
-	const auto& proj_bias = a.tensor();
+	const auto& qkv_weight = a.needed("qkv_weight");
+	const auto& qkv_bias = a.needed("qkv_bias");
+	const auto& proj_weight = a.needed("proj_weight");
+	const auto& proj_bias = a.needed("proj_bias");
 	auto use_gelu = a.boolean();
 	auto norm_first = a.boolean();
 	auto eps = a.number();
-	const auto& norm_weight_1 = a.tensor();
-	const auto& norm_bias_1 = a.tensor();
-	const auto& norm_weight_2 = a.tensor();
-	const auto& norm_bias_2 = a.tensor();
-	const auto& ffn_weight_1 = a.tensor();
-	const auto& ffn_bias_1 = a.tensor();
-	const auto& ffn_weight_2 = a.tensor();
-	const auto& ffn_bias_2 = a.tensor();
+	const auto& norm_weight_1 = a.needed("norm_weight_1");
+	const auto& norm_bias_1 = a.needed("norm_bias_1");
+	const auto& norm_weight_2 = a.needed("norm_weight_2");
+	const auto& norm_bias_2 = a.needed("norm_bias_2");
+	const auto& ffn_weight_1 = a.needed("ffn_weight_1");
+	const auto& ffn_bias_1 = a.needed("ffn_bias_1");
+	const auto& ffn_weight_2 = a.needed("ffn_weight_2");
+	const auto& ffn_bias_2 = a.needed("ffn_bias_2");
 	auto mask = a.opt_tensor();
 	auto mask_type = a.opt_integer();
 	r.tensor(at::_ops::_transformer_encoder_layer_fwd::call(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask, mask_type));
 }
 
 void _trilinear(Args& a, Results& r) {
-	const auto& i1 = a.tensor();
-	const auto& i2 = a.tensor();
-	const auto& i3 = a.tensor();
+	const auto& i1 = a.needed("i1");
+	const auto& i2 = a.needed("i2");
+	const auto& i3 = a.needed("i3");
 	auto expand1 = a.ints();
 	auto expand2 = a.ints();
 	auto expand3 = a.ints();
@@ -400,29 +666,29 @@ void _trilinear(Args& a, Results& r) {
 }
 
 void _triton_multi_head_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
 	auto embed_dim = a.integer();
 	auto num_head = a.integer();
-	const auto& qkv_weight = a.tensor();
-	const auto& qkv_bias = a.tensor();
-	const auto& proj_weight = a.tensor();
-	const auto& proj_bias = a.tensor();
+	const auto& qkv_weight = a.needed("qkv_weight");
+	const auto& qkv_bias = a.needed("qkv_bias");
+	const auto& proj_weight = a.needed("proj_weight");
+	const auto& proj_bias = a.needed("proj_bias");
 	auto mask = a.opt_tensor();
 	r.tensor(at::_ops::_triton_multi_head_attention::call(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask));
 }
 
 void _triton_scaled_dot_attention(Args& a, Results& r) {
-	const auto& q = a.tensor();
-	const auto& k = a.tensor();
-	const auto& v = a.tensor();
+	const auto& q = a.needed("q");
+	const auto& k = a.needed("k");
+	const auto& v = a.needed("v");
 	auto dropout_p = a.number();
 	r.tensor(at::_ops::_triton_scaled_dot_attention::call(q, k, v, dropout_p));
 }
 
 void _unique(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto sorted = a.boolean();
 	auto return_inverse = a.boolean();
 	auto out = at::_ops::_unique::call(self, sorted, return_inverse);
@@ -442,7 +708,7 @@ void _unique2(Args& a, Results& r) {
 }
 
 void _unpack_dual(Args& a, Results& r) {
-	const auto& dual = a.tensor();
+	const auto& dual = a.needed("dual");
 	auto level = a.integer();
 	auto out = at::_ops::_unpack_dual::call(dual, level);
 	r.tensor(std::move(std::get<0>(out)));
@@ -450,170 +716,81 @@ void _unpack_dual(Args& a, Results& r) {
 }
 
 void _unsafe_index_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto indices = a.opt_tensors();
 	r.tensor(at::_ops::_unsafe_index_Tensor::call(self, indices));
 }
 
 void _unsafe_index_put(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto indices = a.opt_tensors();
-	const auto& values = a.tensor();
+	const auto& values = a.needed("values");
 	auto accumulate = a.boolean();
 	r.tensor(at::_ops::_unsafe_index_put::call(self, indices, values, accumulate));
 }
 
 void _unsafe_masked_index(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
 	auto indices = a.opt_tensors();
 	auto fill = a.scalar();
 	r.tensor(at::_ops::_unsafe_masked_index::call(self, mask, indices, fill));
 }
 
 void _unsafe_masked_index_put_accumulate(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
 	auto indices = a.opt_tensors();
-	const auto& values = a.tensor();
+	const auto& values = a.needed("values");
 	r.tensor(at::_ops::_unsafe_masked_index_put_accumulate::call(self, mask, indices, values));
 }
 
 void _unsafe_view(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.symints();
 	r.tensor(at::_ops::_unsafe_view::call(self, size));
 }
 
-void _upsample_bicubic2d_aa(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_bicubic2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
-}
-
 void _upsample_bicubic2d_aa_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto output_size = a.opt_symints();
 	auto align_corners = a.boolean();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::_upsample_bicubic2d_aa_vec::call(input, output_size, align_corners, scale_factors));
 }
 
-void _upsample_bicubic2d_aa_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_bicubic2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
-}
-
-void _upsample_bilinear2d_aa(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_bilinear2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
-}
-
 void _upsample_bilinear2d_aa_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto output_size = a.opt_symints();
 	auto align_corners = a.boolean();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::_upsample_bilinear2d_aa_vec::call(input, output_size, align_corners, scale_factors));
 }
 
-void _upsample_bilinear2d_aa_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_bilinear2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
-}
-
-void _upsample_nearest_exact1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto scales = a.opt_number();
-	r.tensor(at::_ops::_upsample_nearest_exact1d::call(self, output_size, scales));
-}
-
 void _upsample_nearest_exact1d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto output_size = a.opt_symints();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::_upsample_nearest_exact1d_vec::call(input, output_size, scale_factors));
 }
 
-void _upsample_nearest_exact1d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto scales = a.opt_number();
-	r.tensor(at::_ops::_upsample_nearest_exact1d_backward::call(grad_output, output_size, input_size, scales));
-}
-
-void _upsample_nearest_exact2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_nearest_exact2d::call(self, output_size, scales_h, scales_w));
-}
-
 void _upsample_nearest_exact2d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto output_size = a.opt_symints();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::_upsample_nearest_exact2d_vec::call(input, output_size, scale_factors));
 }
 
-void _upsample_nearest_exact2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_nearest_exact2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
-}
-
-void _upsample_nearest_exact3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto scales_d = a.opt_number();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_nearest_exact3d::call(self, output_size, scales_d, scales_h, scales_w));
-}
-
 void _upsample_nearest_exact3d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto output_size = a.opt_symints();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::_upsample_nearest_exact3d_vec::call(input, output_size, scale_factors));
 }
 
-void _upsample_nearest_exact3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto scales_d = a.opt_number();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::_upsample_nearest_exact3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
-}
-
 void _use_cudnn_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
 	auto input_lengths = a.ints();
 	auto target_lengths = a.ints();
 	auto blank = a.integer();
@@ -621,10 +798,10 @@ void _use_cudnn_ctc_loss(Args& a, Results& r) {
 }
 
 void _use_cudnn_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
 	auto blank = a.integer();
 	r.boolean(at::_ops::_use_cudnn_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank));
 }
@@ -634,8 +811,8 @@ void _use_cudnn_rnn_flatten_weight(Args& a, Results& r) {
 }
 
 void _use_miopen_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
 	auto input_lengths = a.ints();
 	auto target_lengths = a.ints();
 	auto blank = a.integer();
@@ -643,18 +820,18 @@ void _use_miopen_ctc_loss(Args& a, Results& r) {
 }
 
 void _use_miopen_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
 	auto blank = a.integer();
 	r.boolean(at::_ops::_use_miopen_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank));
 }
 
 void _validate_compressed_sparse_indices(Args& a, Results& r) {
 	auto is_crow = a.boolean();
-	const auto& compressed_idx = a.tensor();
-	const auto& plain_idx = a.tensor();
+	const auto& compressed_idx = a.needed("compressed_idx");
+	const auto& plain_idx = a.needed("plain_idx");
 	auto cdim = a.integer();
 	auto dim = a.integer();
 	auto nnz = a.integer();
@@ -662,27 +839,27 @@ void _validate_compressed_sparse_indices(Args& a, Results& r) {
 }
 
 void _validate_sparse_bsc_tensor_args(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto check_pinning = a.opt_boolean();
 	at::_ops::_validate_sparse_bsc_tensor_args::call(ccol_indices, row_indices, values, size, check_pinning);
 }
 
 void _validate_sparse_bsr_tensor_args(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto check_pinning = a.opt_boolean();
 	at::_ops::_validate_sparse_bsr_tensor_args::call(crow_indices, col_indices, values, size, check_pinning);
 }
 
 void _validate_sparse_compressed_tensor_args(Args& a, Results& r) {
-	const auto& compressed_indices = a.tensor();
-	const auto& plain_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& compressed_indices = a.needed("compressed_indices");
+	const auto& plain_indices = a.needed("plain_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto layout = a.layout();
 	auto check_pinning = a.opt_boolean();
@@ -690,8 +867,8 @@ void _validate_sparse_compressed_tensor_args(Args& a, Results& r) {
 }
 
 void _validate_sparse_coo_tensor_args(Args& a, Results& r) {
-	const auto& indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& indices = a.needed("indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto is_coalesced = a.opt_boolean();
 	auto check_pinning = a.opt_boolean();
@@ -699,30 +876,30 @@ void _validate_sparse_coo_tensor_args(Args& a, Results& r) {
 }
 
 void _validate_sparse_csc_tensor_args(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto check_pinning = a.opt_boolean();
 	at::_ops::_validate_sparse_csc_tensor_args::call(ccol_indices, row_indices, values, size, check_pinning);
 }
 
 void _validate_sparse_csr_tensor_args(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
 	auto size = a.ints();
 	auto check_pinning = a.opt_boolean();
 	at::_ops::_validate_sparse_csr_tensor_args::call(crow_indices, col_indices, values, size, check_pinning);
 }
 
 void _values(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_values::call(self));
 }
 
 void _values_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_values_copy::call(self));
 }
 
@@ -732,49 +909,49 @@ void _version(Args& a, Results& r) {
 }
 
 void _weight_int4pack_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
 	auto qGroupSize = a.integer();
-	const auto& qScaleAndZeros = a.tensor();
+	const auto& qScaleAndZeros = a.needed("qScaleAndZeros");
 	r.tensor(at::_ops::_weight_int4pack_mm::call(self, mat2, qGroupSize, qScaleAndZeros));
 }
 
 void _weight_int4pack_mm_for_cpu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
 	auto qGroupSize = a.integer();
-	const auto& qScaleAndZeros = a.tensor();
+	const auto& qScaleAndZeros = a.needed("qScaleAndZeros");
 	r.tensor(at::_ops::_weight_int4pack_mm_for_cpu::call(self, mat2, qGroupSize, qScaleAndZeros));
 }
 
 void _weight_int4pack_mm_with_scales_and_zeros(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
 	auto qGroupSize = a.integer();
-	const auto& qScale = a.tensor();
-	const auto& qZeros = a.tensor();
+	const auto& qScale = a.needed("qScale");
+	const auto& qZeros = a.needed("qZeros");
 	r.tensor(at::_ops::_weight_int4pack_mm_with_scales_and_zeros::call(self, mat2, qGroupSize, qScale, qZeros));
 }
 
 void _weight_int8pack_mm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat2 = a.tensor();
-	const auto& scales = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	const auto& scales = a.needed("scales");
 	r.tensor(at::_ops::_weight_int8pack_mm::call(self, mat2, scales));
 }
 
 void _weight_norm(Args& a, Results& r) {
-	const auto& v = a.tensor();
-	const auto& g = a.tensor();
+	const auto& v = a.needed("v");
+	const auto& g = a.needed("g");
 	auto dim = a.integer();
 	r.tensor(at::_ops::_weight_norm::call(v, g, dim));
 }
 
 void _weight_norm_differentiable_backward(Args& a, Results& r) {
-	const auto& grad_w = a.tensor();
-	const auto& saved_v = a.tensor();
-	const auto& saved_g = a.tensor();
-	const auto& saved_norms = a.tensor();
+	const auto& grad_w = a.needed("grad_w");
+	const auto& saved_v = a.needed("saved_v");
+	const auto& saved_g = a.needed("saved_g");
+	const auto& saved_norms = a.needed("saved_norms");
 	auto dim = a.integer();
 	auto out = at::_ops::_weight_norm_differentiable_backward::call(grad_w, saved_v, saved_g, saved_norms, dim);
 	r.tensor(std::move(std::get<0>(out)));
@@ -782,8 +959,8 @@ void _weight_norm_differentiable_backward(Args& a, Results& r) {
 }
 
 void _weight_norm_interface(Args& a, Results& r) {
-	const auto& v = a.tensor();
-	const auto& g = a.tensor();
+	const auto& v = a.needed("v");
+	const auto& g = a.needed("g");
 	auto dim = a.integer();
 	auto out = at::_ops::_weight_norm_interface::call(v, g, dim);
 	r.tensor(std::move(std::get<0>(out)));
@@ -791,10 +968,10 @@ void _weight_norm_interface(Args& a, Results& r) {
 }
 
 void _weight_norm_interface_backward(Args& a, Results& r) {
-	const auto& grad_w = a.tensor();
-	const auto& saved_v = a.tensor();
-	const auto& saved_g = a.tensor();
-	const auto& saved_norms = a.tensor();
+	const auto& grad_w = a.needed("grad_w");
+	const auto& saved_v = a.needed("saved_v");
+	const auto& saved_g = a.needed("saved_g");
+	const auto& saved_norms = a.needed("saved_norms");
 	auto dim = a.integer();
 	auto out = at::_ops::_weight_norm_interface_backward::call(grad_w, saved_v, saved_g, saved_norms, dim);
 	r.tensor(std::move(std::get<0>(out)));
@@ -802,20 +979,20 @@ void _weight_norm_interface_backward(Args& a, Results& r) {
 }
 
 void _wrapped_linear_prepack(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& weight_scale = a.tensor();
-	const auto& weight_zero_point = a.tensor();
-	const auto& bias = a.tensor();
+	const auto& weight = a.needed("weight");
+	const auto& weight_scale = a.needed("weight_scale");
+	const auto& weight_zero_point = a.needed("weight_zero_point");
+	const auto& bias = a.needed("bias");
 	r.tensor(at::_ops::_wrapped_linear_prepack::call(weight, weight_scale, weight_zero_point, bias));
 }
 
 void _wrapped_quantized_linear_prepacked(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& input_scale = a.tensor();
-	const auto& input_zero_point = a.tensor();
-	const auto& packed_weight = a.tensor();
-	const auto& output_scale = a.tensor();
-	const auto& output_zero_point = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& input_scale = a.needed("input_scale");
+	const auto& input_zero_point = a.needed("input_zero_point");
+	const auto& packed_weight = a.needed("packed_weight");
+	const auto& output_scale = a.needed("output_scale");
+	const auto& output_zero_point = a.needed("output_zero_point");
 	auto out_channel = a.integer();
 	r.tensor(at::_ops::_wrapped_quantized_linear_prepacked::call(input, input_scale, input_zero_point, packed_weight, output_scale, output_zero_point, out_channel));
 }
@@ -860,59 +1037,17 @@ void acosh_(Args& a, Results& r) {
 	at::_ops::acosh_::call(self);
 }
 
-void adaptive_avg_pool1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.ints();
-	r.tensor(at::_ops::adaptive_avg_pool1d::call(self, output_size));
-}
-
-void adaptive_avg_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	r.tensor(at::_ops::adaptive_avg_pool2d::call(self, output_size));
-}
-
-void adaptive_avg_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	r.tensor(at::_ops::adaptive_avg_pool3d::call(self, output_size));
-}
-
-void adaptive_max_pool1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.ints();
-	auto out = at::_ops::adaptive_max_pool1d::call(self, output_size);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void adaptive_max_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.ints();
-	auto out = at::_ops::adaptive_max_pool2d::call(self, output_size);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
 void adaptive_max_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& indices = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& indices = a.needed("indices");
 	r.tensor(at::_ops::adaptive_max_pool2d_backward::call(grad_output, self, indices));
 }
 
-void adaptive_max_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.ints();
-	auto out = at::_ops::adaptive_max_pool3d::call(self, output_size);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
 void adaptive_max_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& indices = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& indices = a.needed("indices");
 	r.tensor(at::_ops::adaptive_max_pool3d_backward::call(grad_output, self, indices));
 }
 
@@ -1071,19 +1206,19 @@ void affine_grid_generator(Args& a, Results& r) {
 }
 
 void affine_grid_generator_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+	const auto& grad = a.needed("grad");
 	auto size = a.symints();
 	auto align_corners = a.boolean();
 	r.tensor(at::_ops::affine_grid_generator_backward::call(grad, size, align_corners));
 }
 
 void alias(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::alias::call(self));
 }
 
 void alias_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::alias_copy::call(self));
 }
 
@@ -1092,15 +1227,6 @@ void align_as(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::align_as::call(self, other));
-#else
-	missing(a, r);
-#endif
-}
-
-void align_tensors(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21300
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::align_tensors::call(tensors));
 #else
 	missing(a, r);
 #endif
@@ -1348,7 +1474,7 @@ void as_strided_(Args& a, Results& r) {
 }
 
 void as_strided_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.symints();
 	auto stride = a.symints();
 	auto storage_offset = a.opt_symint();
@@ -1446,62 +1572,6 @@ void atleast_3d_Sequence(Args& a, Results& r) {
 	r.tensors(at::_ops::atleast_3d_Sequence::call(tensors));
 }
 
-void avg_pool1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	r.tensor(at::_ops::avg_pool1d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad));
-}
-
-void avg_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool2d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
-void avg_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
-void avg_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool3d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
-void avg_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto ceil_mode = a.boolean();
-	auto count_include_pad = a.boolean();
-	auto divisor_override = a.opt_integer();
-	r.tensor(at::_ops::avg_pool3d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
-}
-
 void baddbmm(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& batch1 = a.tensor();
@@ -1563,9 +1633,9 @@ void batch_norm(Args& a, Results& r) {
 }
 
 void batch_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
 	auto save_mean = a.opt_tensor();
@@ -1573,7 +1643,7 @@ void batch_norm_backward(Args& a, Results& r) {
 	auto update = a.boolean();
 	auto eps = a.number();
 	auto output_mask = a.booleans<3>();
-	const auto& reserve = a.tensor();
+	const auto& reserve = a.needed("reserve");
 	auto out = at::_ops::batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -1581,22 +1651,22 @@ void batch_norm_backward(Args& a, Results& r) {
 }
 
 void batch_norm_backward_elemt(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
 	auto weight = a.opt_tensor();
-	const auto& sum_dy = a.tensor();
-	const auto& sum_dy_xmu = a.tensor();
-	const auto& count = a.tensor();
+	const auto& sum_dy = a.needed("sum_dy");
+	const auto& sum_dy_xmu = a.needed("sum_dy_xmu");
+	const auto& count = a.needed("count");
 	r.tensor(at::_ops::batch_norm_backward_elemt::call(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count));
 }
 
 void batch_norm_backward_reduce(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
 	auto weight = a.opt_tensor();
 	auto input_g = a.boolean();
 	auto weight_g = a.boolean();
@@ -1609,19 +1679,19 @@ void batch_norm_backward_reduce(Args& a, Results& r) {
 }
 
 void batch_norm_elemt(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
 	auto eps = a.number();
 	r.tensor(at::_ops::batch_norm_elemt::call(input, weight, bias, mean, invstd, eps));
 }
 
 void batch_norm_gather_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
 	auto momentum = a.number();
@@ -1633,21 +1703,21 @@ void batch_norm_gather_stats(Args& a, Results& r) {
 }
 
 void batch_norm_gather_stats_with_counts(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& invstd = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
 	auto momentum = a.number();
 	auto eps = a.number();
-	const auto& counts = a.tensor();
+	const auto& counts = a.needed("counts");
 	auto out = at::_ops::batch_norm_gather_stats_with_counts::call(input, mean, invstd, running_mean, running_var, momentum, eps, counts);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void batch_norm_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto eps = a.number();
 	auto out = at::_ops::batch_norm_stats::call(input, eps);
 	r.tensor(std::move(std::get<0>(out)));
@@ -1655,7 +1725,7 @@ void batch_norm_stats(Args& a, Results& r) {
 }
 
 void batch_norm_update_stats(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
 	auto momentum = a.number();
@@ -1708,9 +1778,9 @@ void binary_cross_entropy(Args& a, Results& r) {
 }
 
 void binary_cross_entropy_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto weight = a.opt_tensor();
 	auto reduction = a.integer();
 	r.tensor(at::_ops::binary_cross_entropy_backward::call(grad_output, self, target, weight, reduction));
@@ -1730,13 +1800,6 @@ void bincount(Args& a, Results& r) {
 	auto weights = a.opt_tensor();
 	auto minlength = a.integer();
 	r.tensor(at::_ops::bincount::call(self, weights, minlength));
-}
-
-void binomial(Args& a, Results& r) {
-	const auto& count = a.tensor();
-	const auto& prob = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::binomial::call(count, prob, generator));
 }
 
 void bitwise_and_Scalar(Args& a, Results& r) {
@@ -1994,7 +2057,7 @@ void ccol_indices(Args& a, Results& r) {
 }
 
 void ccol_indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::ccol_indices_copy::call(self));
 }
 
@@ -2069,7 +2132,7 @@ void cholesky_solve(Args& a, Results& r) {
 }
 
 void choose_qparams_optimized(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto numel = a.integer();
 	auto n_bins = a.integer();
 	auto ratio = a.number();
@@ -2201,23 +2264,13 @@ void coalesce(Args& a, Results& r) {
 	r.tensor(at::_ops::coalesce::call(self));
 }
 
-void col2im(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto kernel_size = a.ints();
-	auto dilation = a.ints();
-	auto padding = a.ints();
-	auto stride = a.ints();
-	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
-}
-
 void col_indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::col_indices::call(self));
 }
 
 void col_indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::col_indices_copy::call(self));
 }
 
@@ -2266,28 +2319,10 @@ void conj_physical_(Args& a, Results& r) {
 	at::_ops::conj_physical_::call(self);
 }
 
-void constant_pad_nd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pad = a.symints();
-	auto value = a.scalar();
-	r.tensor(at::_ops::constant_pad_nd::call(self, pad, value));
-}
-
 void contiguous(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto memory_format = a.format();
 	r.tensor(at::_ops::contiguous::call(self, memory_format));
-}
-
-void conv1d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv1d::call(input, weight, bias, stride, padding, dilation, groups));
 }
 
 void conv1d_padding(Args& a, Results& r) {
@@ -2301,17 +2336,6 @@ void conv1d_padding(Args& a, Results& r) {
 	r.tensor(at::_ops::conv1d_padding::call(input, weight, bias, stride, padding, dilation, groups));
 }
 
-void conv2d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv2d::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
 void conv2d_padding(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& weight = a.tensor();
@@ -2321,17 +2345,6 @@ void conv2d_padding(Args& a, Results& r) {
 	auto dilation = a.symints();
 	auto groups = a.integer();
 	r.tensor(at::_ops::conv2d_padding::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void conv3d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::conv3d::call(input, weight, bias, stride, padding, dilation, groups));
 }
 
 void conv3d_padding(Args& a, Results& r) {
@@ -2345,17 +2358,6 @@ void conv3d_padding(Args& a, Results& r) {
 	r.tensor(at::_ops::conv3d_padding::call(input, weight, bias, stride, padding, dilation, groups));
 }
 
-void conv_depthwise3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
-
 void conv_tbc(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& weight = a.tensor();
@@ -2365,10 +2367,10 @@ void conv_tbc(Args& a, Results& r) {
 }
 
 void conv_tbc_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& bias = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& bias = a.needed("bias");
 	auto pad = a.integer();
 	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
 	r.tensor(std::move(std::get<0>(out)));
@@ -2376,106 +2378,9 @@ void conv_tbc_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void conv_transpose1d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_transpose1d::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void conv_transpose2d_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_transpose2d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void conv_transpose3d_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::conv_transpose3d_input::call(input, weight, bias, stride, padding, output_padding, groups, dilation));
-}
-
-void convolution(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
-}
-
-void convolution_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias_sizes = a.opt_symints();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::convolution_backward::call(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void convolution_backward_overrideable(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::convolution_backward_overrideable::call(grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void convolution_overrideable(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto transposed = a.boolean();
-	auto output_padding = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::convolution_overrideable::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
-}
-
 void copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& src = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& src = a.needed("src");
 	auto non_blocking = a.boolean();
 	r.tensor(at::_ops::copy::call(self, src, non_blocking));
 }
@@ -2488,8 +2393,8 @@ void copy_(Args& a, Results& r) {
 }
 
 void copy_sparse_to_sparse_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& src = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& src = a.needed("src");
 	auto non_blocking = a.boolean();
 	at::_ops::copy_sparse_to_sparse_::call(self, src, non_blocking);
 }
@@ -2603,34 +2508,12 @@ void crow_indices(Args& a, Results& r) {
 }
 
 void crow_indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::crow_indices_copy::call(self));
 }
 
-void ctc_loss_IntList(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	auto blank = a.integer();
-	auto reduction = a.integer();
-	auto zero_infinity = a.boolean();
-	r.tensor(at::_ops::ctc_loss_IntList::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
-}
-
-void ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
-	auto blank = a.integer();
-	auto reduction = a.integer();
-	auto zero_infinity = a.boolean();
-	r.tensor(at::_ops::ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
-}
-
 void cudnn_affine_grid_generator(Args& a, Results& r) {
-	const auto& theta = a.tensor();
+	const auto& theta = a.needed("theta");
 	auto N = a.integer();
 	auto C = a.integer();
 	auto H = a.integer();
@@ -2639,7 +2522,7 @@ void cudnn_affine_grid_generator(Args& a, Results& r) {
 }
 
 void cudnn_affine_grid_generator_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+	const auto& grad = a.needed("grad");
 	auto N = a.integer();
 	auto C = a.integer();
 	auto H = a.integer();
@@ -2648,8 +2531,8 @@ void cudnn_affine_grid_generator_backward(Args& a, Results& r) {
 }
 
 void cudnn_batch_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
@@ -2664,89 +2547,38 @@ void cudnn_batch_norm(Args& a, Results& r) {
 }
 
 void cudnn_batch_norm_backward(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
 	auto save_mean = a.opt_tensor();
 	auto save_var = a.opt_tensor();
 	auto epsilon = a.number();
-	const auto& reserveSpace = a.tensor();
+	const auto& reserveSpace = a.needed("reserveSpace");
 	auto out = at::_ops::cudnn_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon, reserveSpace);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void cudnn_convolution(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto benchmark = a.boolean();
-	auto deterministic = a.boolean();
-	auto allow_tf32 = a.boolean();
-	r.tensor(at::_ops::cudnn_convolution::call(self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32));
-}
-
-void cudnn_convolution_add_relu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& z = a.tensor();
-	auto alpha = a.opt_scalar();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::cudnn_convolution_add_relu::call(self, weight, z, alpha, bias, stride, padding, dilation, groups));
-}
-
-void cudnn_convolution_relu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::cudnn_convolution_relu::call(self, weight, bias, stride, padding, dilation, groups));
-}
-
-void cudnn_convolution_transpose(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto benchmark = a.boolean();
-	auto deterministic = a.boolean();
-	auto allow_tf32 = a.boolean();
-	r.tensor(at::_ops::cudnn_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32));
-}
-
 void cudnn_grid_sampler(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grid = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& grid = a.needed("grid");
 	r.tensor(at::_ops::cudnn_grid_sampler::call(self, grid));
 }
 
 void cudnn_grid_sampler_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grid = a.tensor();
-	const auto& grad_output = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& grid = a.needed("grid");
+	const auto& grad_output = a.needed("grad_output");
 	auto out = at::_ops::cudnn_grid_sampler_backward::call(self, grid, grad_output);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void cudnn_is_acceptable(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.boolean(at::_ops::cudnn_is_acceptable::call(self));
 }
 
@@ -2759,9 +2591,9 @@ void cummax(Args& a, Results& r) {
 }
 
 void cummaxmin_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& input = a.tensor();
-	const auto& indices = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
+	const auto& indices = a.needed("indices");
 	auto dim = a.integer();
 	r.tensor(at::_ops::cummaxmin_backward::call(grad, input, indices, dim));
 }
@@ -2789,10 +2621,10 @@ void cumprod_(Args& a, Results& r) {
 }
 
 void cumprod_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& input = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
 	auto dim = a.integer();
-	const auto& output = a.tensor();
+	const auto& output = a.needed("output");
 	r.tensor(at::_ops::cumprod_backward::call(grad, input, dim, output));
 }
 
@@ -2845,7 +2677,7 @@ void dense_dim(Args& a, Results& r) {
 }
 
 void dequantize_self(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::dequantize_self::call(self));
 }
 
@@ -2870,7 +2702,7 @@ void detach_(Args& a, Results& r) {
 }
 
 void detach_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::detach_copy::call(self));
 }
 
@@ -2903,7 +2735,7 @@ void diagonal(Args& a, Results& r) {
 }
 
 void diagonal_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
 	auto input_sizes = a.symints();
 	auto offset = a.integer();
 	auto dim1 = a.integer();
@@ -2912,7 +2744,7 @@ void diagonal_backward(Args& a, Results& r) {
 }
 
 void diagonal_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto offset = a.integer();
 	auto dim1 = a.integer();
 	auto dim2 = a.integer();
@@ -2960,24 +2792,10 @@ void div_Scalar(Args& a, Results& r) {
 	r.tensor(at::_ops::div_Scalar::call(self, other));
 }
 
-void div_Scalar_mode(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::div_Scalar_mode::call(self, other, rounding_mode));
-}
-
 void div_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::div_Tensor::call(self, other));
-}
-
-void div_Tensor_mode(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::div_Tensor_mode::call(self, other, rounding_mode));
 }
 
 void div__Scalar(Args& a, Results& r) {
@@ -2986,24 +2804,10 @@ void div__Scalar(Args& a, Results& r) {
 	at::_ops::div__Scalar::call(self, other);
 }
 
-void div__Scalar_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	at::_ops::div__Scalar_mode::call(self, other, rounding_mode);
-}
-
 void div__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();
 	at::_ops::div__Tensor::call(self, other);
-}
-
-void div__Tensor_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	at::_ops::div__Tensor_mode::call(self, other, rounding_mode);
 }
 
 void divide_Scalar(Args& a, Results& r) {
@@ -3012,24 +2816,10 @@ void divide_Scalar(Args& a, Results& r) {
 	r.tensor(at::_ops::divide_Scalar::call(self, other));
 }
 
-void divide_Scalar_mode(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::divide_Scalar_mode::call(self, other, rounding_mode));
-}
-
 void divide_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::divide_Tensor::call(self, other));
-}
-
-void divide_Tensor_mode(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	r.tensor(at::_ops::divide_Tensor_mode::call(self, other, rounding_mode));
 }
 
 void divide__Scalar(Args& a, Results& r) {
@@ -3038,24 +2828,10 @@ void divide__Scalar(Args& a, Results& r) {
 	at::_ops::divide__Scalar::call(self, other);
 }
 
-void divide__Scalar_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	auto rounding_mode = a.opt_string();
-	at::_ops::divide__Scalar_mode::call(self, other, rounding_mode);
-}
-
 void divide__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();
 	at::_ops::divide__Tensor::call(self, other);
-}
-
-void divide__Tensor_mode(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	auto rounding_mode = a.opt_string();
-	at::_ops::divide__Tensor_mode::call(self, other, rounding_mode);
 }
 
 void dot(Args& a, Results& r) {
@@ -3119,12 +2895,12 @@ void elu_(Args& a, Results& r) {
 }
 
 void elu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
 	auto alpha = a.scalar();
 	auto scale = a.scalar();
 	auto input_scale = a.scalar();
 	auto is_result = a.boolean();
-	const auto& self_or_result = a.tensor();
+	const auto& self_or_result = a.needed("self_or_result");
 	r.tensor(at::_ops::elu_backward::call(grad_output, alpha, scale, input_scale, is_result, self_or_result));
 }
 
@@ -3138,8 +2914,8 @@ void embedding(Args& a, Results& r) {
 }
 
 void embedding_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& indices = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
 	auto num_weights = a.integer();
 	auto padding_idx = a.integer();
 	auto scale_grad_by_freq = a.boolean();
@@ -3147,42 +2923,9 @@ void embedding_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::embedding_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse));
 }
 
-void embedding_bag(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto sparse = a.boolean();
-	auto per_sample_weights = a.opt_tensor();
-	auto include_last_offset = a.boolean();
-	auto out = at::_ops::embedding_bag::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void embedding_bag_padding_idx(Args& a, Results& r) {
-	const auto& weight = a.tensor();
-	const auto& indices = a.tensor();
-	const auto& offsets = a.tensor();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto sparse = a.boolean();
-	auto per_sample_weights = a.opt_tensor();
-	auto include_last_offset = a.boolean();
-	auto padding_idx = a.opt_integer();
-	auto out = at::_ops::embedding_bag_padding_idx::call(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
 void embedding_dense_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& indices = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& indices = a.needed("indices");
 	auto num_weights = a.integer();
 	auto padding_idx = a.integer();
 	auto scale_grad_by_freq = a.boolean();
@@ -3198,8 +2941,8 @@ void embedding_renorm_(Args& a, Results& r) {
 }
 
 void embedding_sparse_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& indices = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
 	auto num_weights = a.integer();
 	auto padding_idx = a.integer();
 	auto scale_grad_by_freq = a.boolean();
@@ -3238,7 +2981,7 @@ void empty_permuted(Args& a, Results& r) {
 
 void empty_quantized(Args& a, Results& r) {
 	auto size = a.ints();
-	const auto& qtensor = a.tensor();
+	const auto& qtensor = a.needed("qtensor");
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
@@ -3351,7 +3094,7 @@ void expand_as(Args& a, Results& r) {
 }
 
 void expand_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.symints();
 	auto implicit = a.boolean();
 	r.tensor(at::_ops::expand_copy::call(self, size, implicit));
@@ -3394,9 +3137,9 @@ void eye_m(Args& a, Results& r) {
 }
 
 void fake_quantize_per_channel_affine(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto axis = a.integer();
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
@@ -3404,9 +3147,9 @@ void fake_quantize_per_channel_affine(Args& a, Results& r) {
 }
 
 void fake_quantize_per_channel_affine_cachemask(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto axis = a.integer();
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
@@ -3416,13 +3159,13 @@ void fake_quantize_per_channel_affine_cachemask(Args& a, Results& r) {
 }
 
 void fake_quantize_per_channel_affine_cachemask_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& mask = a.needed("mask");
 	r.tensor(at::_ops::fake_quantize_per_channel_affine_cachemask_backward::call(grad, mask));
 }
 
 void fake_quantize_per_tensor_affine(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto scale = a.number();
 	auto zero_point = a.integer();
 	auto quant_min = a.integer();
@@ -3431,16 +3174,16 @@ void fake_quantize_per_tensor_affine(Args& a, Results& r) {
 }
 
 void fake_quantize_per_tensor_affine_tensor_qparams(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
 	r.tensor(at::_ops::fake_quantize_per_tensor_affine_tensor_qparams::call(self, scale, zero_point, quant_min, quant_max));
 }
 
 void fake_quantize_per_tensor_affine_cachemask(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto scale = a.number();
 	auto zero_point = a.integer();
 	auto quant_min = a.integer();
@@ -3451,49 +3194,49 @@ void fake_quantize_per_tensor_affine_cachemask(Args& a, Results& r) {
 }
 
 void fake_quantize_per_tensor_affine_cachemask_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& mask = a.needed("mask");
 	r.tensor(at::_ops::fake_quantize_per_tensor_affine_cachemask_backward::call(grad, mask));
 }
 
 void fbgemm_linear_fp16_weight(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
-	const auto& bias = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& packed_weight = a.needed("packed_weight");
+	const auto& bias = a.needed("bias");
 	r.tensor(at::_ops::fbgemm_linear_fp16_weight::call(input, packed_weight, bias));
 }
 
 void fbgemm_linear_fp16_weight_fp32_activation(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& packed_weight = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& packed_weight = a.needed("packed_weight");
 	auto bias = a.opt_tensor();
 	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation::call(input, packed_weight, bias));
 }
 
 void fbgemm_linear_int8_weight(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& packed = a.tensor();
-	const auto& col_offsets = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& packed = a.needed("packed");
+	const auto& col_offsets = a.needed("col_offsets");
 	auto weight_scale = a.scalar();
 	auto weight_zero_point = a.scalar();
-	const auto& bias = a.tensor();
+	const auto& bias = a.needed("bias");
 	r.tensor(at::_ops::fbgemm_linear_int8_weight::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
 }
 
 void fbgemm_linear_int8_weight_fp32_activation(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& packed = a.tensor();
-	const auto& col_offsets = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& packed = a.needed("packed");
+	const auto& col_offsets = a.needed("col_offsets");
 	auto weight_scale = a.scalar();
 	auto weight_zero_point = a.scalar();
-	const auto& bias = a.tensor();
+	const auto& bias = a.needed("bias");
 	r.tensor(at::_ops::fbgemm_linear_int8_weight_fp32_activation::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
 }
 
 void fbgemm_linear_quantize_weight(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto out = at::_ops::fbgemm_linear_quantize_weight::call(input);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -3502,17 +3245,17 @@ void fbgemm_linear_quantize_weight(Args& a, Results& r) {
 }
 
 void fbgemm_pack_gemm_matrix_fp16(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	r.tensor(at::_ops::fbgemm_pack_gemm_matrix_fp16::call(input));
 }
 
 void fbgemm_pack_quantized_matrix(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	r.tensor(at::_ops::fbgemm_pack_quantized_matrix::call(input));
 }
 
 void fbgemm_pack_quantized_matrix_KN(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto K = a.integer();
 	auto N = a.integer();
 	r.tensor(at::_ops::fbgemm_pack_quantized_matrix_KN::call(input, K, N));
@@ -3670,219 +3413,6 @@ void fft_irfft(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto norm = a.opt_string();
 	r.tensor(at::_ops::fft_irfft::call(self, n, dim, norm));
-}
-
-void fft_irfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_irfft2::call(self, s, dim, norm));
-}
-
-void fft_irfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_irfftn::call(self, s, dim, norm));
-}
-
-void fft_rfft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfft::call(self, n, dim, norm));
-}
-
-void fft_rfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfft2::call(self, s, dim, norm));
-}
-
-void fft_rfftfreq(Args& a, Results& r) {
-	auto n = a.integer();
-	auto d = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::fft_rfftfreq::call(n, d, dtype, layout, device, pin_memory));
-}
-
-void fft_rfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfftn::call(self, s, dim, norm));
-}
-
-void fill_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::fill_Scalar::call(self, value));
-}
-
-void fill_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& value = a.tensor();
-	r.tensor(at::_ops::fill_Tensor::call(self, value));
-}
-
-void fill__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto value = a.scalar();
-	at::_ops::fill__Scalar::call(self, value);
-}
-
-void fill__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& value = a.tensor();
-	at::_ops::fill__Tensor::call(self, value);
-}
-
-void fill_diagonal_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto fill_value = a.scalar();
-	auto wrap = a.boolean();
-	at::_ops::fill_diagonal_::call(self, fill_value, wrap);
-}
-
-void fix(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::fix::call(self));
-}
-
-void fix_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::fix_::call(self);
-}
-
-void flatten_using_ints(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto start_dim = a.integer();
-	auto end_dim = a.integer();
-	r.tensor(at::_ops::flatten_using_ints::call(self, start_dim, end_dim));
-}
-
-void flatten_dense_tensors(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::flatten_dense_tensors::call(tensors));
-}
-
-void flip(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dims = a.ints();
-	r.tensor(at::_ops::flip::call(self, dims));
-}
-
-void fliplr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::fliplr::call(self));
-}
-
-void flipud(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::flipud::call(self));
-}
-
-void float_power_Scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::float_power_Scalar::call(self, exponent));
-}
-
-void float_power_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto exponent = a.scalar();
-	r.tensor(at::_ops::float_power_Tensor_Scalar::call(self, exponent));
-}
-
-void float_power_Tensor_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::float_power_Tensor_Tensor::call(self, exponent));
-}
-
-void float_power__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto exponent = a.scalar();
-	at::_ops::float_power__Scalar::call(self, exponent);
-}
-
-void float_power__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& exponent = a.tensor();
-	at::_ops::float_power__Tensor::call(self, exponent);
-}
-
-void floor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::floor::call(self));
-}
-
-void floor_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::floor_::call(self);
-}
-
-void floor_divide(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::floor_divide::call(self, other));
-}
-
-void floor_divide_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
-}
-
-void floor_divide__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::floor_divide__Scalar::call(self, other);
-}
-
-void floor_divide__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::floor_divide__Tensor::call(self, other);
-}
-
-void fmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmax::call(self, other));
-}
-
-void fmin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmin::call(self, other));
-}
-
-void fmod_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::fmod_Scalar::call(self, other));
-}
-
-void fmod_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmod_Tensor::call(self, other));
-}
-
-void fmod__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::fmod__Scalar::call(self, other);
 }
 
 }  // namespace tg::op

@@ -2,12 +2,27 @@
 
 #include "ops_gen.h"
 
+#include <ATen/ops/fft_irfft2_ops.h>
+#include <ATen/ops/fft_irfftn_ops.h>
+#include <ATen/ops/fft_rfft_ops.h>
+#include <ATen/ops/fft_rfft2_ops.h>
+#include <ATen/ops/fft_rfftfreq_ops.h>
+#include <ATen/ops/fft_rfftn_ops.h>
+#include <ATen/ops/fill_ops.h>
+#include <ATen/ops/fill_diagonal_ops.h>
+#include <ATen/ops/fix_ops.h>
+#include <ATen/ops/flatten_ops.h>
+#include <ATen/ops/flatten_dense_tensors_ops.h>
+#include <ATen/ops/flip_ops.h>
+#include <ATen/ops/fliplr_ops.h>
+#include <ATen/ops/flipud_ops.h>
+#include <ATen/ops/float_power_ops.h>
+#include <ATen/ops/floor_ops.h>
+#include <ATen/ops/floor_divide_ops.h>
+#include <ATen/ops/fmax_ops.h>
+#include <ATen/ops/fmin_ops.h>
 #include <ATen/ops/fmod_ops.h>
 #include <ATen/ops/frac_ops.h>
-#include <ATen/ops/fractional_max_pool2d_ops.h>
-#include <ATen/ops/fractional_max_pool2d_backward_ops.h>
-#include <ATen/ops/fractional_max_pool3d_ops.h>
-#include <ATen/ops/fractional_max_pool3d_backward_ops.h>
 #include <ATen/ops/frexp_ops.h>
 #include <ATen/ops/frobenius_norm_ops.h>
 #include <ATen/ops/from_file_ops.h>
@@ -36,7 +51,6 @@
 #include <ATen/ops/grid_sampler_3d_ops.h>
 #include <ATen/ops/grid_sampler_3d_backward_ops.h>
 #include <ATen/ops/group_norm_ops.h>
-#include <ATen/ops/gru_ops.h>
 #include <ATen/ops/gru_cell_ops.h>
 #include <ATen/ops/gt_ops.h>
 #include <ATen/ops/hamming_window_ops.h>
@@ -64,7 +78,6 @@
 #include <ATen/ops/i0_ops.h>
 #include <ATen/ops/igamma_ops.h>
 #include <ATen/ops/igammac_ops.h>
-#include <ATen/ops/im2col_ops.h>
 #include <ATen/ops/imag_ops.h>
 #include <ATen/ops/index_ops.h>
 #include <ATen/ops/index_add_ops.h>
@@ -131,15 +144,11 @@
 #include <ATen/ops/linalg_det_ops.h>
 #include <ATen/ops/linalg_diagonal_ops.h>
 #include <ATen/ops/linalg_eig_ops.h>
-#include <ATen/ops/linalg_eigh_ops.h>
-#include <ATen/ops/linalg_eigvals_ops.h>
-#include <ATen/ops/linalg_eigvalsh_ops.h>
 #include <ATen/ops/linalg_householder_product_ops.h>
 #include <ATen/ops/linalg_inv_ops.h>
 #include <ATen/ops/linalg_inv_ex_ops.h>
 #include <ATen/ops/linalg_ldl_factor_ops.h>
 #include <ATen/ops/linalg_ldl_factor_ex_ops.h>
-#include <ATen/ops/linalg_ldl_solve_ops.h>
 #include <ATen/ops/linalg_lstsq_ops.h>
 #include <ATen/ops/linalg_lu_ops.h>
 #include <ATen/ops/linalg_lu_factor_ops.h>
@@ -148,11 +157,8 @@
 #include <ATen/ops/linalg_matmul_ops.h>
 #include <ATen/ops/linalg_matrix_exp_ops.h>
 #include <ATen/ops/linalg_matrix_norm_ops.h>
-#include <ATen/ops/linalg_matrix_power_ops.h>
-#include <ATen/ops/linalg_matrix_rank_ops.h>
 #include <ATen/ops/linalg_multi_dot_ops.h>
 #include <ATen/ops/linalg_norm_ops.h>
-#include <ATen/ops/linalg_pinv_ops.h>
 #include <ATen/ops/linalg_qr_ops.h>
 #include <ATen/ops/linalg_slogdet_ops.h>
 #include <ATen/ops/linalg_solve_ops.h>
@@ -189,7 +195,6 @@
 #include <ATen/ops/logit_backward_ops.h>
 #include <ATen/ops/logspace_ops.h>
 #include <ATen/ops/logsumexp_ops.h>
-#include <ATen/ops/lstm_ops.h>
 #include <ATen/ops/lstm_cell_ops.h>
 #include <ATen/ops/lt_ops.h>
 #include <ATen/ops/lu_solve_ops.h>
@@ -207,19 +212,7 @@
 #include <ATen/ops/matrix_H_ops.h>
 #include <ATen/ops/matrix_exp_ops.h>
 #include <ATen/ops/matrix_exp_backward_ops.h>
-#include <ATen/ops/matrix_power_ops.h>
 #include <ATen/ops/max_ops.h>
-#include <ATen/ops/max_pool1d_ops.h>
-#include <ATen/ops/max_pool1d_with_indices_ops.h>
-#include <ATen/ops/max_pool2d_ops.h>
-#include <ATen/ops/max_pool2d_backward_ops.h>
-#include <ATen/ops/max_pool2d_with_indices_ops.h>
-#include <ATen/ops/max_pool2d_with_indices_backward_ops.h>
-#include <ATen/ops/max_pool3d_ops.h>
-#include <ATen/ops/max_pool3d_with_indices_ops.h>
-#include <ATen/ops/max_pool3d_with_indices_backward_ops.h>
-#include <ATen/ops/max_unpool2d_ops.h>
-#include <ATen/ops/max_unpool3d_ops.h>
 #include <ATen/ops/maximum_ops.h>
 #include <ATen/ops/mean_ops.h>
 #include <ATen/ops/median_ops.h>
@@ -228,37 +221,22 @@
 #include <ATen/ops/minimum_ops.h>
 #include <ATen/ops/miopen_batch_norm_ops.h>
 #include <ATen/ops/miopen_batch_norm_backward_ops.h>
-#include <ATen/ops/miopen_convolution_ops.h>
-#include <ATen/ops/miopen_convolution_add_relu_ops.h>
-#include <ATen/ops/miopen_convolution_relu_ops.h>
-#include <ATen/ops/miopen_convolution_transpose_ops.h>
 #include <ATen/ops/miopen_ctc_loss_ops.h>
-#include <ATen/ops/miopen_depthwise_convolution_ops.h>
 #include <ATen/ops/miopen_rnn_ops.h>
 #include <ATen/ops/miopen_rnn_backward_ops.h>
 #include <ATen/ops/mish_ops.h>
 #include <ATen/ops/mish_backward_ops.h>
-#include <ATen/ops/mkldnn_adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/mkldnn_adaptive_avg_pool2d_backward_ops.h>
-#include <ATen/ops/mkldnn_convolution_ops.h>
 #include <ATen/ops/mkldnn_linear_ops.h>
 #include <ATen/ops/mkldnn_linear_backward_ops.h>
 #include <ATen/ops/mkldnn_linear_backward_input_ops.h>
 #include <ATen/ops/mkldnn_linear_backward_weights_ops.h>
-#include <ATen/ops/mkldnn_max_pool2d_ops.h>
-#include <ATen/ops/mkldnn_max_pool2d_backward_ops.h>
-#include <ATen/ops/mkldnn_max_pool3d_ops.h>
-#include <ATen/ops/mkldnn_max_pool3d_backward_ops.h>
-#include <ATen/ops/mkldnn_reorder_conv2d_weight_ops.h>
-#include <ATen/ops/mkldnn_reorder_conv3d_weight_ops.h>
 #include <ATen/ops/mkldnn_rnn_layer_ops.h>
 #include <ATen/ops/mkldnn_rnn_layer_backward_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/mode_ops.h>
 #include <ATen/ops/moveaxis_ops.h>
 #include <ATen/ops/movedim_ops.h>
-#include <ATen/ops/mps_convolution_backward_ops.h>
-#include <ATen/ops/mps_convolution_transpose_backward_ops.h>
 #include <ATen/ops/mse_loss_ops.h>
 #include <ATen/ops/mse_loss_backward_ops.h>
 #include <ATen/ops/msort_ops.h>
@@ -279,7 +257,6 @@
 #include <ATen/ops/nansum_ops.h>
 #include <ATen/ops/narrow_ops.h>
 #include <ATen/ops/narrow_copy_ops.h>
-#include <ATen/ops/native_batch_norm_ops.h>
 #include <ATen/ops/native_batch_norm_backward_ops.h>
 #include <ATen/ops/native_channel_shuffle_ops.h>
 #include <ATen/ops/native_dropout_ops.h>
@@ -312,34 +289,221 @@
 #include <ATen/ops/norm_ops.h>
 #include <ATen/ops/norm_except_dim_ops.h>
 #include <ATen/ops/normal_ops.h>
-#include <ATen/ops/not_equal_ops.h>
-#include <ATen/ops/nuclear_norm_ops.h>
-#include <ATen/ops/numpy_T_ops.h>
-#include <ATen/ops/one_hot_ops.h>
-#include <ATen/ops/ones_ops.h>
-#include <ATen/ops/ones_like_ops.h>
-#include <ATen/ops/orgqr_ops.h>
-#include <ATen/ops/ormqr_ops.h>
-#include <ATen/ops/outer_ops.h>
-#include <ATen/ops/output_nr_ops.h>
-#include <ATen/ops/pad_ops.h>
-#include <ATen/ops/pad_sequence_ops.h>
-#include <ATen/ops/pairwise_distance_ops.h>
-#include <ATen/ops/pdist_ops.h>
-#include <ATen/ops/permute_ops.h>
-#include <ATen/ops/permute_copy_ops.h>
-#include <ATen/ops/pin_memory_ops.h>
-#include <ATen/ops/pinverse_ops.h>
-#include <ATen/ops/pixel_shuffle_ops.h>
-#include <ATen/ops/pixel_unshuffle_ops.h>
-#include <ATen/ops/poisson_ops.h>
-#include <ATen/ops/poisson_nll_loss_ops.h>
-#include <ATen/ops/polar_ops.h>
-#include <ATen/ops/polygamma_ops.h>
-#include <ATen/ops/positive_ops.h>
-#include <ATen/ops/pow_ops.h>
 
 namespace tg::op {
+
+void fft_irfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_irfft2::call(self, s, dim, norm));
+}
+
+void fft_irfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_irfftn::call(self, s, dim, norm));
+}
+
+void fft_rfft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfft::call(self, n, dim, norm));
+}
+
+void fft_rfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfft2::call(self, s, dim, norm));
+}
+
+void fft_rfftfreq(Args& a, Results& r) {
+	auto n = a.integer();
+	auto d = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::fft_rfftfreq::call(n, d, dtype, layout, device, pin_memory));
+}
+
+void fft_rfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfftn::call(self, s, dim, norm));
+}
+
+void fill_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::fill_Scalar::call(self, value));
+}
+
+void fill_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& value = a.tensor();
+	r.tensor(at::_ops::fill_Tensor::call(self, value));
+}
+
+void fill__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto value = a.scalar();
+	at::_ops::fill__Scalar::call(self, value);
+}
+
+void fill__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& value = a.tensor();
+	at::_ops::fill__Tensor::call(self, value);
+}
+
+void fill_diagonal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto fill_value = a.scalar();
+	auto wrap = a.boolean();
+	at::_ops::fill_diagonal_::call(self, fill_value, wrap);
+}
+
+void fix(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::fix::call(self));
+}
+
+void fix_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::fix_::call(self);
+}
+
+void flatten_using_ints(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto start_dim = a.integer();
+	auto end_dim = a.integer();
+	r.tensor(at::_ops::flatten_using_ints::call(self, start_dim, end_dim));
+}
+
+void flatten_dense_tensors(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::flatten_dense_tensors::call(tensors));
+}
+
+void flip(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dims = a.ints();
+	r.tensor(at::_ops::flip::call(self, dims));
+}
+
+void fliplr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::fliplr::call(self));
+}
+
+void flipud(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::flipud::call(self));
+}
+
+void float_power_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::float_power_Scalar::call(self, exponent));
+}
+
+void float_power_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto exponent = a.scalar();
+	r.tensor(at::_ops::float_power_Tensor_Scalar::call(self, exponent));
+}
+
+void float_power_Tensor_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::float_power_Tensor_Tensor::call(self, exponent));
+}
+
+void float_power__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto exponent = a.scalar();
+	at::_ops::float_power__Scalar::call(self, exponent);
+}
+
+void float_power__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& exponent = a.tensor();
+	at::_ops::float_power__Tensor::call(self, exponent);
+}
+
+void floor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::floor::call(self));
+}
+
+void floor_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::floor_::call(self);
+}
+
+void floor_divide(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::floor_divide::call(self, other));
+}
+
+void floor_divide_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
+}
+
+void floor_divide__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::floor_divide__Scalar::call(self, other);
+}
+
+void floor_divide__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::floor_divide__Tensor::call(self, other);
+}
+
+void fmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmax::call(self, other));
+}
+
+void fmin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmin::call(self, other));
+}
+
+void fmod_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::fmod_Scalar::call(self, other));
+}
+
+void fmod_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmod_Tensor::call(self, other));
+}
+
+void fmod__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::fmod__Scalar::call(self, other);
+}
 
 void fmod__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
@@ -355,44 +519,6 @@ void frac(Args& a, Results& r) {
 void frac_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	at::_ops::frac_::call(self);
-}
-
-void fractional_max_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& random_samples = a.tensor();
-	auto out = at::_ops::fractional_max_pool2d::call(self, kernel_size, output_size, random_samples);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void fractional_max_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& indices = a.tensor();
-	r.tensor(at::_ops::fractional_max_pool2d_backward::call(grad_output, self, kernel_size, output_size, indices));
-}
-
-void fractional_max_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& random_samples = a.tensor();
-	auto out = at::_ops::fractional_max_pool3d::call(self, kernel_size, output_size, random_samples);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void fractional_max_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto output_size = a.ints();
-	const auto& indices = a.tensor();
-	r.tensor(at::_ops::fractional_max_pool3d_backward::call(grad_output, self, kernel_size, output_size, indices));
 }
 
 void frexp_Tensor(Args& a, Results& r) {
@@ -442,13 +568,13 @@ void full_like(Args& a, Results& r) {
 }
 
 void fused_moving_avg_obs_fake_quant(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& observer_on = a.tensor();
-	const auto& fake_quant_on = a.tensor();
-	auto& running_min = const_cast<at::Tensor&>(a.tensor());
-	auto& running_max = const_cast<at::Tensor&>(a.tensor());
-	auto& scale = const_cast<at::Tensor&>(a.tensor());
-	auto& zero_point = const_cast<at::Tensor&>(a.tensor());
+	const auto& self = a.needed("self");
+	const auto& observer_on = a.needed("observer_on");
+	const auto& fake_quant_on = a.needed("fake_quant_on");
+	auto& running_min = const_cast<at::Tensor&>(a.needed("running_min"));
+	auto& running_max = const_cast<at::Tensor&>(a.needed("running_max"));
+	auto& scale = const_cast<at::Tensor&>(a.needed("scale"));
+	auto& zero_point = const_cast<at::Tensor&>(a.needed("zero_point"));
 	auto averaging_const = a.number();
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
@@ -467,10 +593,10 @@ void gather(Args& a, Results& r) {
 }
 
 void gather_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
-	const auto& index = a.tensor();
+	const auto& index = a.needed("index");
 	auto sparse_grad = a.boolean();
 	r.tensor(at::_ops::gather_backward::call(grad, self, dim, index, sparse_grad));
 }
@@ -524,8 +650,8 @@ void gelu_(Args& a, Results& r) {
 }
 
 void gelu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto approximate = a.string();
 	r.tensor(at::_ops::gelu_backward::call(grad_output, self, approximate));
 }
@@ -557,26 +683,26 @@ void glu(Args& a, Results& r) {
 }
 
 void glu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	r.tensor(at::_ops::glu_backward::call(grad_output, self, dim));
 }
 
 void glu_backward_jvp(Args& a, Results& r) {
-	const auto& grad_x = a.tensor();
-	const auto& grad_glu = a.tensor();
-	const auto& x = a.tensor();
-	const auto& dgrad_glu = a.tensor();
-	const auto& dx = a.tensor();
+	const auto& grad_x = a.needed("grad_x");
+	const auto& grad_glu = a.needed("grad_glu");
+	const auto& x = a.needed("x");
+	const auto& dgrad_glu = a.needed("dgrad_glu");
+	const auto& dx = a.needed("dx");
 	auto dim = a.integer();
 	r.tensor(at::_ops::glu_backward_jvp::call(grad_x, grad_glu, x, dgrad_glu, dx, dim));
 }
 
 void glu_jvp(Args& a, Results& r) {
-	const auto& glu = a.tensor();
-	const auto& x = a.tensor();
-	const auto& dx = a.tensor();
+	const auto& glu = a.needed("glu");
+	const auto& x = a.needed("x");
+	const auto& dx = a.needed("dx");
 	auto dim = a.integer();
 	r.tensor(at::_ops::glu_jvp::call(glu, x, dx, dim));
 }
@@ -703,9 +829,9 @@ void grid_sampler_2d(Args& a, Results& r) {
 }
 
 void grid_sampler_2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
 	auto interpolation_mode = a.integer();
 	auto padding_mode = a.integer();
 	auto align_corners = a.boolean();
@@ -725,9 +851,9 @@ void grid_sampler_3d(Args& a, Results& r) {
 }
 
 void grid_sampler_3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
 	auto interpolation_mode = a.integer();
 	auto padding_mode = a.integer();
 	auto align_corners = a.boolean();
@@ -745,36 +871,6 @@ void group_norm(Args& a, Results& r) {
 	auto eps = a.number();
 	auto cudnn_enabled = a.boolean();
 	r.tensor(at::_ops::group_norm::call(input, num_groups, weight, bias, eps, cudnn_enabled));
-}
-
-void gru_data(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	const auto& batch_sizes = a.tensor();
-	const auto& hx = a.tensor();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto out = at::_ops::gru_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void gru_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& hx = a.tensor();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::gru_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
 }
 
 void gru_cell(Args& a, Results& r) {
@@ -879,8 +975,8 @@ void hardshrink(Args& a, Results& r) {
 }
 
 void hardshrink_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& self = a.needed("self");
 	auto lambd = a.scalar();
 	r.tensor(at::_ops::hardshrink_backward::call(grad_out, self, lambd));
 }
@@ -896,8 +992,8 @@ void hardsigmoid_(Args& a, Results& r) {
 }
 
 void hardsigmoid_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::hardsigmoid_backward::call(grad_output, self));
 }
 
@@ -912,8 +1008,8 @@ void hardswish_(Args& a, Results& r) {
 }
 
 void hardswish_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::hardswish_backward::call(grad_output, self));
 }
 
@@ -932,8 +1028,8 @@ void hardtanh_(Args& a, Results& r) {
 }
 
 void hardtanh_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto min_val = a.scalar();
 	auto max_val = a.scalar();
 	r.tensor(at::_ops::hardtanh_backward::call(grad_output, self, min_val, max_val));
@@ -1042,8 +1138,8 @@ void hsplit_int(Args& a, Results& r) {
 }
 
 void hspmm(Args& a, Results& r) {
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
 	r.tensor(at::_ops::hspmm::call(mat1, mat2));
 }
 
@@ -1061,9 +1157,9 @@ void huber_loss(Args& a, Results& r) {
 }
 
 void huber_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	auto delta = a.number();
 	r.tensor(at::_ops::huber_loss_backward::call(grad_output, self, target, reduction, delta));
@@ -1113,15 +1209,6 @@ void igammac_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();
 	at::_ops::igammac_::call(self, other);
-}
-
-void im2col(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto dilation = a.ints();
-	auto padding = a.ints();
-	auto stride = a.ints();
-	r.tensor(at::_ops::im2col::call(self, kernel_size, dilation, padding, stride));
 }
 
 void imag(Args& a, Results& r) {
@@ -1245,10 +1332,10 @@ void index_select(Args& a, Results& r) {
 }
 
 void index_select_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+	const auto& grad = a.needed("grad");
 	auto self_sizes = a.symints();
 	auto dim = a.integer();
-	const auto& index = a.tensor();
+	const auto& index = a.needed("index");
 	r.tensor(at::_ops::index_select_backward::call(grad, self_sizes, dim, index));
 }
 
@@ -1258,13 +1345,13 @@ void indices(Args& a, Results& r) {
 }
 
 void indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::indices_copy::call(self));
 }
 
 void infinitely_differentiable_gelu_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::infinitely_differentiable_gelu_backward::call(grad, self));
 }
 
@@ -1288,7 +1375,7 @@ void instance_norm(Args& a, Results& r) {
 }
 
 void int_repr(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::int_repr::call(self));
 }
 
@@ -1583,8 +1670,8 @@ void leaky_relu_(Args& a, Results& r) {
 }
 
 void leaky_relu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto negative_slope = a.scalar();
 	auto self_is_result = a.boolean();
 	r.tensor(at::_ops::leaky_relu_backward::call(grad_output, self, negative_slope, self_is_result));
@@ -1677,22 +1764,22 @@ void lgamma_(Args& a, Results& r) {
 }
 
 void lift(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::lift::call(self));
 }
 
 void lift_fresh(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::lift_fresh::call(self));
 }
 
 void lift_fresh_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::lift_fresh_copy::call(self));
 }
 
 void linalg__powsum(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto ord = a.scalar();
 	auto dim = a.opt_ints();
 	auto keepdim = a.boolean();
@@ -1754,25 +1841,6 @@ void linalg_eig(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void linalg_eigh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto UPLO = a.string();
-	auto out = at::_ops::linalg_eigh::call(self, UPLO);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void linalg_eigvals(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::linalg_eigvals::call(self));
-}
-
-void linalg_eigvalsh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto UPLO = a.string();
-	r.tensor(at::_ops::linalg_eigvalsh::call(self, UPLO));
-}
-
 void linalg_householder_product(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& tau = a.tensor();
@@ -1808,14 +1876,6 @@ void linalg_ldl_factor_ex(Args& a, Results& r) {
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
-}
-
-void linalg_ldl_solve(Args& a, Results& r) {
-	const auto& LD = a.tensor();
-	const auto& pivots = a.tensor();
-	const auto& B = a.tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_ldl_solve::call(LD, pivots, B, hermitian));
 }
 
 void linalg_lstsq(Args& a, Results& r) {
@@ -1895,42 +1955,6 @@ void linalg_matrix_norm_str_ord(Args& a, Results& r) {
 	r.tensor(at::_ops::linalg_matrix_norm_str_ord::call(self, ord, dim, keepdim, dtype));
 }
 
-void linalg_matrix_power(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.integer();
-	r.tensor(at::_ops::linalg_matrix_power::call(self, n));
-}
-
-void linalg_matrix_rank(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto tol = a.number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank::call(self, tol, hermitian));
-}
-
-void linalg_matrix_rank_atol_rtol_float(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto atol = a.opt_number();
-	auto rtol = a.opt_number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_float::call(self, atol, rtol, hermitian));
-}
-
-void linalg_matrix_rank_atol_rtol_tensor(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto atol = a.opt_tensor();
-	auto rtol = a.opt_tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank_atol_rtol_tensor::call(input, atol, rtol, hermitian));
-}
-
-void linalg_matrix_rank_tol_tensor(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& tol = a.tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_matrix_rank_tol_tensor::call(input, tol, hermitian));
-}
-
 void linalg_multi_dot(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::linalg_multi_dot::call(tensors));
@@ -1952,36 +1976,6 @@ void linalg_norm_ord_str(Args& a, Results& r) {
 	auto keepdim = a.boolean();
 	auto dtype = a.opt_dtype();
 	r.tensor(at::_ops::linalg_norm_ord_str::call(self, ord, dim, keepdim, dtype));
-}
-
-void linalg_pinv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto rcond = a.number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv::call(self, rcond, hermitian));
-}
-
-void linalg_pinv_atol_rtol_float(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto atol = a.opt_number();
-	auto rtol = a.opt_number();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv_atol_rtol_float::call(self, atol, rtol, hermitian));
-}
-
-void linalg_pinv_atol_rtol_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto atol = a.opt_tensor();
-	auto rtol = a.opt_tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv_atol_rtol_tensor::call(self, atol, rtol, hermitian));
-}
-
-void linalg_pinv_rcond_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& rcond = a.tensor();
-	auto hermitian = a.boolean();
-	r.tensor(at::_ops::linalg_pinv_rcond_tensor::call(self, rcond, hermitian));
 }
 
 void linalg_qr(Args& a, Results& r) {
@@ -2084,9 +2078,9 @@ void linear(Args& a, Results& r) {
 }
 
 void linear_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
 	auto output_mask = a.booleans<3>();
 	auto out = at::_ops::linear_backward::call(self, grad_output, weight, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
@@ -2192,14 +2186,14 @@ void log_sigmoid(Args& a, Results& r) {
 }
 
 void log_sigmoid_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& buffer = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& buffer = a.needed("buffer");
 	r.tensor(at::_ops::log_sigmoid_backward::call(grad_output, self, buffer));
 }
 
 void log_sigmoid_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto out = at::_ops::log_sigmoid_forward::call(self);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -2294,8 +2288,8 @@ void logit_(Args& a, Results& r) {
 }
 
 void logit_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto eps = a.opt_number();
 	r.tensor(at::_ops::logit_backward::call(grad_output, self, eps));
 }
@@ -2353,38 +2347,6 @@ void logsumexp(Args& a, Results& r) {
 	auto dim = a.ints();
 	auto keepdim = a.boolean();
 	r.tensor(at::_ops::logsumexp::call(self, dim, keepdim));
-}
-
-void lstm_data(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	const auto& batch_sizes = a.tensor();
-	auto hx = a.tensors();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto out = at::_ops::lstm_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void lstm_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto hx = a.tensors();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::lstm_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
 }
 
 void lstm_cell(Args& a, Results& r) {
@@ -2503,8 +2465,8 @@ void masked_scatter_(Args& a, Results& r) {
 }
 
 void masked_scatter_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& mask = a.needed("mask");
 	auto sizes = a.symints();
 	r.tensor(at::_ops::masked_scatter_backward::call(grad_output, mask, sizes));
 }
@@ -2516,9 +2478,9 @@ void masked_select(Args& a, Results& r) {
 }
 
 void masked_select_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& input = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
+	const auto& mask = a.needed("mask");
 	r.tensor(at::_ops::masked_select_backward::call(grad, input, mask));
 }
 
@@ -2529,9 +2491,9 @@ void matmul(Args& a, Results& r) {
 }
 
 void matmul_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
 	auto mask = a.booleans<2>();
 	auto out = at::_ops::matmul_backward::call(grad, self, other, mask);
 	r.tensor(std::move(std::get<0>(out)));
@@ -2549,15 +2511,9 @@ void matrix_exp(Args& a, Results& r) {
 }
 
 void matrix_exp_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& grad = a.needed("grad");
 	r.tensor(at::_ops::matrix_exp_backward::call(self, grad));
-}
-
-void matrix_power(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.integer();
-	r.tensor(at::_ops::matrix_power::call(self, n));
 }
 
 void max(Args& a, Results& r) {
@@ -2578,123 +2534,6 @@ void max_other(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::max_other::call(self, other));
-}
-
-void max_pool1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void max_pool1d_with_indices(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	auto out = at::_ops::max_pool1d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void max_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void max_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::max_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void max_pool2d_with_indices(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	auto out = at::_ops::max_pool2d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void max_pool2d_with_indices_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	const auto& indices = a.tensor();
-	r.tensor(at::_ops::max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
-}
-
-void max_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void max_pool3d_with_indices(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	auto out = at::_ops::max_pool3d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void max_pool3d_with_indices_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	const auto& indices = a.tensor();
-	r.tensor(at::_ops::max_pool3d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices));
-}
-
-void max_unpool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& indices = a.tensor();
-	auto output_size = a.symints();
-	r.tensor(at::_ops::max_unpool2d::call(self, indices, output_size));
-}
-
-void max_unpool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& indices = a.tensor();
-	auto output_size = a.symints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	r.tensor(at::_ops::max_unpool3d::call(self, indices, output_size, stride, padding));
 }
 
 void maximum(Args& a, Results& r) {
@@ -2769,8 +2608,8 @@ void minimum(Args& a, Results& r) {
 }
 
 void miopen_batch_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
@@ -2784,9 +2623,9 @@ void miopen_batch_norm(Args& a, Results& r) {
 }
 
 void miopen_batch_norm_backward(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
 	auto save_mean = a.opt_tensor();
@@ -2798,60 +2637,9 @@ void miopen_batch_norm_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void miopen_convolution(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto benchmark = a.boolean();
-	auto deterministic = a.boolean();
-	r.tensor(at::_ops::miopen_convolution::call(self, weight, bias, padding, stride, dilation, groups, benchmark, deterministic));
-}
-
-void miopen_convolution_add_relu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	const auto& z = a.tensor();
-	auto alpha = a.opt_scalar();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::miopen_convolution_add_relu::call(self, weight, z, alpha, bias, stride, padding, dilation, groups));
-}
-
-void miopen_convolution_relu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::miopen_convolution_relu::call(self, weight, bias, stride, padding, dilation, groups));
-}
-
-void miopen_convolution_transpose(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto benchmark = a.boolean();
-	auto deterministic = a.boolean();
-	r.tensor(at::_ops::miopen_convolution_transpose::call(self, weight, bias, padding, output_padding, stride, dilation, groups, benchmark, deterministic));
-}
-
 void miopen_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
 	auto input_lengths = a.ints();
 	auto target_lengths = a.ints();
 	auto blank = a.integer();
@@ -2863,10 +2651,10 @@ void miopen_ctc_loss(Args& a, Results& r) {
 }
 
 void miopen_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.tensor();
-	const auto& targets = a.tensor();
-	const auto& input_lengths = a.tensor();
-	const auto& target_lengths = a.tensor();
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
 	auto blank = a.integer();
 	auto deterministic = a.boolean();
 	auto zero_infinity = a.boolean();
@@ -2875,24 +2663,11 @@ void miopen_ctc_loss_Tensor(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void miopen_depthwise_convolution(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto benchmark = a.boolean();
-	auto deterministic = a.boolean();
-	r.tensor(at::_ops::miopen_depthwise_convolution::call(self, weight, bias, padding, stride, dilation, groups, benchmark, deterministic));
-}
-
 void miopen_rnn(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.tensors();
 	auto weight_stride0 = a.integer();
-	const auto& hx = a.tensor();
+	const auto& hx = a.needed("hx");
 	auto cx = a.opt_tensor();
 	auto mode = a.integer();
 	auto hidden_size = a.integer();
@@ -2912,13 +2687,13 @@ void miopen_rnn(Args& a, Results& r) {
 }
 
 void miopen_rnn_backward(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.tensors();
 	auto weight_stride0 = a.integer();
-	const auto& weight_buf = a.tensor();
-	const auto& hx = a.tensor();
+	const auto& weight_buf = a.needed("weight_buf");
+	const auto& hx = a.needed("hx");
 	auto cx = a.opt_tensor();
-	const auto& output = a.tensor();
+	const auto& output = a.needed("output");
 	auto grad_output = a.opt_tensor();
 	auto grad_hy = a.opt_tensor();
 	auto grad_cy = a.opt_tensor();
@@ -2931,7 +2706,7 @@ void miopen_rnn_backward(Args& a, Results& r) {
 	auto bidirectional = a.boolean();
 	auto batch_sizes = a.ints();
 	auto dropout_state = a.opt_tensor();
-	const auto& reserve = a.tensor();
+	const auto& reserve = a.needed("reserve");
 	auto output_mask = a.booleans<4>();
 	auto out = at::_ops::miopen_rnn_backward::call(input, weight, weight_stride0, weight_buf, hx, cx, output, grad_output, grad_hy, grad_cy, mode, hidden_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state, reserve, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
@@ -2951,45 +2726,28 @@ void mish_(Args& a, Results& r) {
 }
 
 void mish_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::mish_backward::call(grad_output, self));
 }
 
-void mkldnn_adaptive_avg_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.ints();
-	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d::call(self, output_size));
-}
-
 void mkldnn_adaptive_avg_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d_backward::call(grad_output, self));
 }
 
-void mkldnn_convolution(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::mkldnn_convolution::call(self, weight, bias, padding, stride, dilation, groups));
-}
-
 void mkldnn_linear(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
 	r.tensor(at::_ops::mkldnn_linear::call(self, weight, bias));
 }
 
 void mkldnn_linear_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
 	auto output_mask = a.booleans<3>();
 	auto out = at::_ops::mkldnn_linear_backward::call(self, grad_output, weight, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
@@ -2999,93 +2757,29 @@ void mkldnn_linear_backward(Args& a, Results& r) {
 
 void mkldnn_linear_backward_input(Args& a, Results& r) {
 	auto input_size = a.ints();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
 	r.tensor(at::_ops::mkldnn_linear_backward_input::call(input_size, grad_output, weight));
 }
 
 void mkldnn_linear_backward_weights(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& input = a.tensor();
-	const auto& weight = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
 	auto bias_defined = a.boolean();
 	auto out = at::_ops::mkldnn_linear_backward_weights::call(grad_output, input, weight, bias_defined);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void mkldnn_max_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::mkldnn_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void mkldnn_max_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	const auto& input = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::mkldnn_max_pool2d_backward::call(grad_output, output, input, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void mkldnn_max_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::mkldnn_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void mkldnn_max_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
-	const auto& input = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::mkldnn_max_pool3d_backward::call(grad_output, output, input, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void mkldnn_reorder_conv2d_weight(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto input_size = a.opt_symints();
-	r.tensor(at::_ops::mkldnn_reorder_conv2d_weight::call(self, padding, stride, dilation, groups, input_size));
-}
-
-void mkldnn_reorder_conv3d_weight(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto input_size = a.opt_symints();
-	r.tensor(at::_ops::mkldnn_reorder_conv3d_weight::call(self, padding, stride, dilation, groups, input_size));
-}
-
 void mkldnn_rnn_layer(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight0 = a.tensor();
-	const auto& weight1 = a.tensor();
-	const auto& weight2 = a.tensor();
-	const auto& weight3 = a.tensor();
-	const auto& hx_ = a.tensor();
-	const auto& cx_ = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight0 = a.needed("weight0");
+	const auto& weight1 = a.needed("weight1");
+	const auto& weight2 = a.needed("weight2");
+	const auto& weight3 = a.needed("weight3");
+	const auto& hx_ = a.needed("hx_");
+	const auto& cx_ = a.needed("cx_");
 	auto reverse = a.boolean();
 	auto batch_sizes = a.ints();
 	auto mode = a.integer();
@@ -3103,16 +2797,16 @@ void mkldnn_rnn_layer(Args& a, Results& r) {
 }
 
 void mkldnn_rnn_layer_backward(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& weight1 = a.tensor();
-	const auto& weight2 = a.tensor();
-	const auto& weight3 = a.tensor();
-	const auto& weight4 = a.tensor();
-	const auto& hx_ = a.tensor();
-	const auto& cx_tmp = a.tensor();
-	const auto& output = a.tensor();
-	const auto& hy_ = a.tensor();
-	const auto& cy_ = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& weight1 = a.needed("weight1");
+	const auto& weight2 = a.needed("weight2");
+	const auto& weight3 = a.needed("weight3");
+	const auto& weight4 = a.needed("weight4");
+	const auto& hx_ = a.needed("hx_");
+	const auto& cx_tmp = a.needed("cx_tmp");
+	const auto& output = a.needed("output");
+	const auto& hy_ = a.needed("hy_");
+	const auto& cy_ = a.needed("cy_");
 	auto grad_output = a.opt_tensor();
 	auto grad_hy = a.opt_tensor();
 	auto grad_cy = a.opt_tensor();
@@ -3125,7 +2819,7 @@ void mkldnn_rnn_layer_backward(Args& a, Results& r) {
 	auto bidirectional = a.boolean();
 	auto batch_sizes = a.ints();
 	auto batch_first = a.boolean();
-	const auto& workspace = a.tensor();
+	const auto& workspace = a.needed("workspace");
 	auto out = at::_ops::mkldnn_rnn_layer_backward::call(input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -3186,36 +2880,6 @@ void movedim_intlist(Args& a, Results& r) {
 	r.tensor(at::_ops::movedim_intlist::call(self, source, destination));
 }
 
-void mps_convolution_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
-	auto padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::mps_convolution_backward::call(self, grad_output, weight, padding, stride, dilation, groups, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void mps_convolution_transpose_backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& grad_output = a.tensor();
-	const auto& weight = a.tensor();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto stride = a.symints();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::mps_convolution_transpose_backward::call(self, grad_output, weight, padding, output_padding, stride, dilation, groups, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
 void mse_loss(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& target = a.tensor();
@@ -3224,9 +2888,9 @@ void mse_loss(Args& a, Results& r) {
 }
 
 void mse_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	r.tensor(at::_ops::mse_loss_backward::call(grad_output, self, target, reduction));
 }
@@ -3271,9 +2935,9 @@ void multi_margin_loss(Args& a, Results& r) {
 }
 
 void multi_margin_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto p = a.scalar();
 	auto margin = a.scalar();
 	auto weight = a.opt_tensor();
@@ -3289,17 +2953,17 @@ void multilabel_margin_loss(Args& a, Results& r) {
 }
 
 void multilabel_margin_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto reduction = a.integer();
-	const auto& is_target = a.tensor();
+	const auto& is_target = a.needed("is_target");
 	r.tensor(at::_ops::multilabel_margin_loss_backward::call(grad_output, self, target, reduction, is_target));
 }
 
 void multilabel_margin_loss_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	auto out = at::_ops::multilabel_margin_loss_forward::call(self, target, reduction);
 	r.tensor(std::move(std::get<0>(out)));
@@ -3444,24 +3108,9 @@ void narrow_copy(Args& a, Results& r) {
 	r.tensor(at::_ops::narrow_copy::call(self, dim, start, length));
 }
 
-void native_batch_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto training = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::native_batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
 void native_batch_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto running_mean = a.opt_tensor();
 	auto running_var = a.opt_tensor();
@@ -3477,7 +3126,7 @@ void native_batch_norm_backward(Args& a, Results& r) {
 }
 
 void native_channel_shuffle(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto groups = a.integer();
 	r.tensor(at::_ops::native_channel_shuffle::call(self, groups));
 }
@@ -3492,8 +3141,8 @@ void native_dropout(Args& a, Results& r) {
 }
 
 void native_dropout_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& mask = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& mask = a.needed("mask");
 	auto scale = a.number();
 	r.tensor(at::_ops::native_dropout_backward::call(grad_output, mask, scale));
 }
@@ -3514,10 +3163,10 @@ void native_group_norm(Args& a, Results& r) {
 }
 
 void native_group_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
-	const auto& mean = a.tensor();
-	const auto& rstd = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& rstd = a.needed("rstd");
 	auto weight = a.opt_tensor();
 	auto N = a.integer();
 	auto C = a.integer();
@@ -3543,11 +3192,11 @@ void native_layer_norm(Args& a, Results& r) {
 }
 
 void native_layer_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.tensor();
-	const auto& input = a.tensor();
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
 	auto normalized_shape = a.symints();
-	const auto& mean = a.tensor();
-	const auto& rstd = a.tensor();
+	const auto& mean = a.needed("mean");
+	const auto& rstd = a.needed("rstd");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
 	auto output_mask = a.booleans<3>();
@@ -3558,13 +3207,13 @@ void native_layer_norm_backward(Args& a, Results& r) {
 }
 
 void native_norm(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto p = a.scalar();
 	r.tensor(at::_ops::native_norm::call(self, p));
 }
 
 void native_norm_ScalarOpt_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto p = a.opt_scalar();
 	auto dim = a.ints();
 	auto keepdim = a.boolean();
@@ -3706,19 +3355,19 @@ void nll_loss2d(Args& a, Results& r) {
 }
 
 void nll_loss2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto weight = a.opt_tensor();
 	auto reduction = a.integer();
 	auto ignore_index = a.integer();
-	const auto& total_weight = a.tensor();
+	const auto& total_weight = a.needed("total_weight");
 	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
 }
 
 void nll_loss2d_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto weight = a.opt_tensor();
 	auto reduction = a.integer();
 	auto ignore_index = a.integer();
@@ -3728,19 +3377,19 @@ void nll_loss2d_forward(Args& a, Results& r) {
 }
 
 void nll_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto weight = a.opt_tensor();
 	auto reduction = a.integer();
 	auto ignore_index = a.integer();
-	const auto& total_weight = a.tensor();
+	const auto& total_weight = a.needed("total_weight");
 	r.tensor(at::_ops::nll_loss_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
 }
 
 void nll_loss_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto weight = a.opt_tensor();
 	auto reduction = a.integer();
 	auto ignore_index = a.integer();
@@ -3806,7 +3455,7 @@ void norm_ScalarOpt_dtype(Args& a, Results& r) {
 }
 
 void norm_except_dim(Args& a, Results& r) {
-	const auto& v = a.tensor();
+	const auto& v = a.needed("v");
 	auto pow = a.integer();
 	auto dim = a.integer();
 	r.tensor(at::_ops::norm_except_dim::call(v, pow, dim));
@@ -3817,259 +3466,6 @@ void normal_Tensor_Tensor(Args& a, Results& r) {
 	const auto& std = a.tensor();
 	auto generator = a.opt_generator();
 	r.tensor(at::_ops::normal_Tensor_Tensor::call(mean, std, generator));
-}
-
-void normal_Tensor_float(Args& a, Results& r) {
-	const auto& mean = a.tensor();
-	auto std = a.number();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::normal_Tensor_float::call(mean, std, generator));
-}
-
-void normal_float_Tensor(Args& a, Results& r) {
-	auto mean = a.number();
-	const auto& std = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::normal_float_Tensor::call(mean, std, generator));
-}
-
-void normal_float_float(Args& a, Results& r) {
-	auto mean = a.number();
-	auto std = a.number();
-	auto size = a.symints();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::normal_float_float::call(mean, std, size, generator, dtype, layout, device, pin_memory));
-}
-
-void normal_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto mean = a.number();
-	auto std = a.number();
-	auto generator = a.opt_generator();
-	at::_ops::normal_::call(self, mean, std, generator);
-}
-
-void normal_functional(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto mean = a.number();
-	auto std = a.number();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::normal_functional::call(self, mean, std, generator));
-}
-
-void not_equal_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::not_equal_Scalar::call(self, other));
-}
-
-void not_equal_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::not_equal_Tensor::call(self, other));
-}
-
-void not_equal__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::not_equal__Scalar::call(self, other);
-}
-
-void not_equal__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::not_equal__Tensor::call(self, other);
-}
-
-void nuclear_norm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::nuclear_norm::call(self, keepdim));
-}
-
-void nuclear_norm_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::nuclear_norm_dim::call(self, dim, keepdim));
-}
-
-void numpy_T(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::numpy_T::call(self));
-}
-
-void one_hot(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto num_classes = a.integer();
-	r.tensor(at::_ops::one_hot::call(self, num_classes));
-}
-
-void ones(Args& a, Results& r) {
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::ones::call(size, dtype, layout, device, pin_memory));
-}
-
-void ones_like(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::ones_like::call(self, dtype, layout, device, pin_memory, memory_format));
-}
-
-void orgqr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& input2 = a.tensor();
-	r.tensor(at::_ops::orgqr::call(self, input2));
-}
-
-void ormqr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& input2 = a.tensor();
-	const auto& input3 = a.tensor();
-	auto left = a.boolean();
-	auto transpose = a.boolean();
-	r.tensor(at::_ops::ormqr::call(self, input2, input3, left, transpose));
-}
-
-void outer(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& vec2 = a.tensor();
-	r.tensor(at::_ops::outer::call(self, vec2));
-}
-
-void output_nr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.integer(at::_ops::output_nr::call(self));
-}
-
-void pad(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto pad = a.symints();
-	auto mode = a.string();
-	auto value = a.opt_number();
-	r.tensor(at::_ops::pad::call(self, pad, mode, value));
-}
-
-void pad_sequence(Args& a, Results& r) {
-	auto sequences = a.tensors();
-	auto batch_first = a.boolean();
-	auto padding_value = a.number();
-	auto padding_side = a.string();
-	r.tensor(at::_ops::pad_sequence::call(sequences, batch_first, padding_value, padding_side));
-}
-
-void pairwise_distance(Args& a, Results& r) {
-	const auto& x1 = a.tensor();
-	const auto& x2 = a.tensor();
-	auto p = a.number();
-	auto eps = a.number();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::pairwise_distance::call(x1, x2, p, eps, keepdim));
-}
-
-void pdist(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto p = a.number();
-	r.tensor(at::_ops::pdist::call(self, p));
-}
-
-void permute(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dims = a.ints();
-	r.tensor(at::_ops::permute::call(self, dims));
-}
-
-void permute_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dims = a.ints();
-	r.tensor(at::_ops::permute_copy::call(self, dims));
-}
-
-void pin_memory(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto device = a.opt_device();
-	r.tensor(at::_ops::pin_memory::call(self, device));
-}
-
-void pinverse(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto rcond = a.number();
-	r.tensor(at::_ops::pinverse::call(self, rcond));
-}
-
-void pixel_shuffle(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto upscale_factor = a.integer();
-	r.tensor(at::_ops::pixel_shuffle::call(self, upscale_factor));
-}
-
-void pixel_unshuffle(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto downscale_factor = a.integer();
-	r.tensor(at::_ops::pixel_unshuffle::call(self, downscale_factor));
-}
-
-void poisson(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::poisson::call(self, generator));
-}
-
-void poisson_nll_loss(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& target = a.tensor();
-	auto log_input = a.boolean();
-	auto full = a.boolean();
-	auto eps = a.number();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::poisson_nll_loss::call(input, target, log_input, full, eps, reduction));
-}
-
-void polar(Args& a, Results& r) {
-	const auto& abs = a.tensor();
-	const auto& angle = a.tensor();
-	r.tensor(at::_ops::polar::call(abs, angle));
-}
-
-void polygamma(Args& a, Results& r) {
-	auto n = a.integer();
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::polygamma::call(n, self));
-}
-
-void polygamma_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto n = a.integer();
-	at::_ops::polygamma_::call(self, n);
-}
-
-void positive(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::positive::call(self));
-}
-
-void pow_Scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::pow_Scalar::call(self, exponent));
-}
-
-void pow_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto exponent = a.scalar();
-	r.tensor(at::_ops::pow_Tensor_Scalar::call(self, exponent));
 }
 
 }  // namespace tg::op

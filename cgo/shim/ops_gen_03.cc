@@ -2,6 +2,31 @@
 
 #include "ops_gen.h"
 
+#include <ATen/ops/normal_ops.h>
+#include <ATen/ops/not_equal_ops.h>
+#include <ATen/ops/nuclear_norm_ops.h>
+#include <ATen/ops/numpy_T_ops.h>
+#include <ATen/ops/one_hot_ops.h>
+#include <ATen/ops/ones_ops.h>
+#include <ATen/ops/ones_like_ops.h>
+#include <ATen/ops/orgqr_ops.h>
+#include <ATen/ops/ormqr_ops.h>
+#include <ATen/ops/outer_ops.h>
+#include <ATen/ops/output_nr_ops.h>
+#include <ATen/ops/pad_sequence_ops.h>
+#include <ATen/ops/pairwise_distance_ops.h>
+#include <ATen/ops/pdist_ops.h>
+#include <ATen/ops/permute_ops.h>
+#include <ATen/ops/permute_copy_ops.h>
+#include <ATen/ops/pin_memory_ops.h>
+#include <ATen/ops/pinverse_ops.h>
+#include <ATen/ops/pixel_shuffle_ops.h>
+#include <ATen/ops/pixel_unshuffle_ops.h>
+#include <ATen/ops/poisson_ops.h>
+#include <ATen/ops/poisson_nll_loss_ops.h>
+#include <ATen/ops/polar_ops.h>
+#include <ATen/ops/polygamma_ops.h>
+#include <ATen/ops/positive_ops.h>
 #include <ATen/ops/pow_ops.h>
 #include <ATen/ops/prelu_ops.h>
 #include <ATen/ops/prod_ops.h>
@@ -22,9 +47,6 @@
 #include <ATen/ops/quantized_batch_norm_ops.h>
 #include <ATen/ops/quantized_gru_cell_ops.h>
 #include <ATen/ops/quantized_lstm_cell_ops.h>
-#include <ATen/ops/quantized_max_pool1d_ops.h>
-#include <ATen/ops/quantized_max_pool2d_ops.h>
-#include <ATen/ops/quantized_max_pool3d_ops.h>
 #include <ATen/ops/quantized_rnn_relu_cell_ops.h>
 #include <ATen/ops/quantized_rnn_tanh_cell_ops.h>
 #include <ATen/ops/rad2deg_ops.h>
@@ -40,24 +62,12 @@
 #include <ATen/ops/ravel_ops.h>
 #include <ATen/ops/real_ops.h>
 #include <ATen/ops/reciprocal_ops.h>
-#include <ATen/ops/reflection_pad1d_ops.h>
-#include <ATen/ops/reflection_pad1d_backward_ops.h>
-#include <ATen/ops/reflection_pad2d_ops.h>
-#include <ATen/ops/reflection_pad2d_backward_ops.h>
-#include <ATen/ops/reflection_pad3d_ops.h>
-#include <ATen/ops/reflection_pad3d_backward_ops.h>
 #include <ATen/ops/relu_ops.h>
 #include <ATen/ops/relu6_ops.h>
 #include <ATen/ops/remainder_ops.h>
 #include <ATen/ops/renorm_ops.h>
 #include <ATen/ops/repeat_ops.h>
 #include <ATen/ops/repeat_interleave_ops.h>
-#include <ATen/ops/replication_pad1d_ops.h>
-#include <ATen/ops/replication_pad1d_backward_ops.h>
-#include <ATen/ops/replication_pad2d_ops.h>
-#include <ATen/ops/replication_pad2d_backward_ops.h>
-#include <ATen/ops/replication_pad3d_ops.h>
-#include <ATen/ops/replication_pad3d_backward_ops.h>
 #include <ATen/ops/requires_grad_ops.h>
 #include <ATen/ops/reshape_ops.h>
 #include <ATen/ops/reshape_as_ops.h>
@@ -70,9 +80,7 @@
 #include <ATen/ops/retain_grad_ops.h>
 #include <ATen/ops/retains_grad_ops.h>
 #include <ATen/ops/rms_norm_ops.h>
-#include <ATen/ops/rnn_relu_ops.h>
 #include <ATen/ops/rnn_relu_cell_ops.h>
-#include <ATen/ops/rnn_tanh_ops.h>
 #include <ATen/ops/rnn_tanh_cell_ops.h>
 #include <ATen/ops/roll_ops.h>
 #include <ATen/ops/rot90_ops.h>
@@ -86,12 +94,10 @@
 #include <ATen/ops/rsqrt_ops.h>
 #include <ATen/ops/rsub_ops.h>
 #include <ATen/ops/scalar_tensor_ops.h>
-#include <ATen/ops/scaled_dot_product_attention_ops.h>
 #include <ATen/ops/scatter_ops.h>
 #include <ATen/ops/scatter_add_ops.h>
 #include <ATen/ops/scatter_reduce_ops.h>
 #include <ATen/ops/searchsorted_ops.h>
-#include <ATen/ops/segment_reduce_ops.h>
 #include <ATen/ops/select_ops.h>
 #include <ATen/ops/select_backward_ops.h>
 #include <ATen/ops/select_copy_ops.h>
@@ -116,12 +122,6 @@
 #include <ATen/ops/slice_inverse_ops.h>
 #include <ATen/ops/slice_scatter_ops.h>
 #include <ATen/ops/slogdet_ops.h>
-#include <ATen/ops/slow_conv3d_ops.h>
-#include <ATen/ops/slow_conv3d_forward_ops.h>
-#include <ATen/ops/slow_conv_dilated2d_ops.h>
-#include <ATen/ops/slow_conv_dilated3d_ops.h>
-#include <ATen/ops/slow_conv_transpose2d_ops.h>
-#include <ATen/ops/slow_conv_transpose3d_ops.h>
 #include <ATen/ops/smm_ops.h>
 #include <ATen/ops/smooth_l1_loss_ops.h>
 #include <ATen/ops/smooth_l1_loss_backward_ops.h>
@@ -133,12 +133,7 @@
 #include <ATen/ops/softshrink_ops.h>
 #include <ATen/ops/softshrink_backward_ops.h>
 #include <ATen/ops/sort_ops.h>
-#include <ATen/ops/sparse_bsc_tensor_ops.h>
-#include <ATen/ops/sparse_bsr_tensor_ops.h>
-#include <ATen/ops/sparse_compressed_tensor_ops.h>
 #include <ATen/ops/sparse_coo_tensor_ops.h>
-#include <ATen/ops/sparse_csc_tensor_ops.h>
-#include <ATen/ops/sparse_csr_tensor_ops.h>
 #include <ATen/ops/sparse_dim_ops.h>
 #include <ATen/ops/sparse_mask_ops.h>
 #include <ATen/ops/sparse_resize_ops.h>
@@ -149,10 +144,6 @@
 #include <ATen/ops/special_bessel_j1_ops.h>
 #include <ATen/ops/special_bessel_y0_ops.h>
 #include <ATen/ops/special_bessel_y1_ops.h>
-#include <ATen/ops/special_chebyshev_polynomial_t_ops.h>
-#include <ATen/ops/special_chebyshev_polynomial_u_ops.h>
-#include <ATen/ops/special_chebyshev_polynomial_v_ops.h>
-#include <ATen/ops/special_chebyshev_polynomial_w_ops.h>
 #include <ATen/ops/special_digamma_ops.h>
 #include <ATen/ops/special_entr_ops.h>
 #include <ATen/ops/special_erf_ops.h>
@@ -165,14 +156,10 @@
 #include <ATen/ops/special_gammainc_ops.h>
 #include <ATen/ops/special_gammaincc_ops.h>
 #include <ATen/ops/special_gammaln_ops.h>
-#include <ATen/ops/special_hermite_polynomial_h_ops.h>
-#include <ATen/ops/special_hermite_polynomial_he_ops.h>
 #include <ATen/ops/special_i0_ops.h>
 #include <ATen/ops/special_i0e_ops.h>
 #include <ATen/ops/special_i1_ops.h>
 #include <ATen/ops/special_i1e_ops.h>
-#include <ATen/ops/special_laguerre_polynomial_l_ops.h>
-#include <ATen/ops/special_legendre_polynomial_p_ops.h>
 #include <ATen/ops/special_log1p_ops.h>
 #include <ATen/ops/special_log_ndtr_ops.h>
 #include <ATen/ops/special_log_softmax_ops.h>
@@ -190,10 +177,6 @@
 #include <ATen/ops/special_round_ops.h>
 #include <ATen/ops/special_scaled_modified_bessel_k0_ops.h>
 #include <ATen/ops/special_scaled_modified_bessel_k1_ops.h>
-#include <ATen/ops/special_shifted_chebyshev_polynomial_t_ops.h>
-#include <ATen/ops/special_shifted_chebyshev_polynomial_u_ops.h>
-#include <ATen/ops/special_shifted_chebyshev_polynomial_v_ops.h>
-#include <ATen/ops/special_shifted_chebyshev_polynomial_w_ops.h>
 #include <ATen/ops/special_sinc_ops.h>
 #include <ATen/ops/special_softmax_ops.h>
 #include <ATen/ops/special_spherical_bessel_j0_ops.h>
@@ -230,7 +213,6 @@
 #include <ATen/ops/tanh_backward_ops.h>
 #include <ATen/ops/tensor_split_ops.h>
 #include <ATen/ops/tensordot_ops.h>
-#include <ATen/ops/thnn_conv2d_ops.h>
 #include <ATen/ops/threshold_ops.h>
 #include <ATen/ops/threshold_backward_ops.h>
 #include <ATen/ops/tile_ops.h>
@@ -278,19 +260,12 @@
 #include <ATen/ops/unsqueeze_ops.h>
 #include <ATen/ops/unsqueeze_copy_ops.h>
 #include <ATen/ops/upsample_bicubic2d_ops.h>
-#include <ATen/ops/upsample_bicubic2d_backward_ops.h>
 #include <ATen/ops/upsample_bilinear2d_ops.h>
-#include <ATen/ops/upsample_bilinear2d_backward_ops.h>
 #include <ATen/ops/upsample_linear1d_ops.h>
-#include <ATen/ops/upsample_linear1d_backward_ops.h>
 #include <ATen/ops/upsample_nearest1d_ops.h>
-#include <ATen/ops/upsample_nearest1d_backward_ops.h>
 #include <ATen/ops/upsample_nearest2d_ops.h>
-#include <ATen/ops/upsample_nearest2d_backward_ops.h>
 #include <ATen/ops/upsample_nearest3d_ops.h>
-#include <ATen/ops/upsample_nearest3d_backward_ops.h>
 #include <ATen/ops/upsample_trilinear3d_ops.h>
-#include <ATen/ops/upsample_trilinear3d_backward_ops.h>
 #include <ATen/ops/value_selecting_reduction_backward_ops.h>
 #include <ATen/ops/values_ops.h>
 #include <ATen/ops/values_copy_ops.h>
@@ -314,6 +289,251 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
+
+void normal_Tensor_float(Args& a, Results& r) {
+	const auto& mean = a.tensor();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_Tensor_float::call(mean, std, generator));
+}
+
+void normal_float_Tensor(Args& a, Results& r) {
+	auto mean = a.number();
+	const auto& std = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_float_Tensor::call(mean, std, generator));
+}
+
+void normal_float_float(Args& a, Results& r) {
+	auto mean = a.number();
+	auto std = a.number();
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::normal_float_float::call(mean, std, size, generator, dtype, layout, device, pin_memory));
+}
+
+void normal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto mean = a.number();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::normal_::call(self, mean, std, generator);
+}
+
+void normal_functional(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto mean = a.number();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_functional::call(self, mean, std, generator));
+}
+
+void not_equal_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::not_equal_Scalar::call(self, other));
+}
+
+void not_equal_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::not_equal_Tensor::call(self, other));
+}
+
+void not_equal__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::not_equal__Scalar::call(self, other);
+}
+
+void not_equal__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::not_equal__Tensor::call(self, other);
+}
+
+void nuclear_norm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::nuclear_norm::call(self, keepdim));
+}
+
+void nuclear_norm_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::nuclear_norm_dim::call(self, dim, keepdim));
+}
+
+void numpy_T(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::numpy_T::call(self));
+}
+
+void one_hot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto num_classes = a.integer();
+	r.tensor(at::_ops::one_hot::call(self, num_classes));
+}
+
+void ones(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::ones::call(size, dtype, layout, device, pin_memory));
+}
+
+void ones_like(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::ones_like::call(self, dtype, layout, device, pin_memory, memory_format));
+}
+
+void orgqr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input2 = a.tensor();
+	r.tensor(at::_ops::orgqr::call(self, input2));
+}
+
+void ormqr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input2 = a.tensor();
+	const auto& input3 = a.tensor();
+	auto left = a.boolean();
+	auto transpose = a.boolean();
+	r.tensor(at::_ops::ormqr::call(self, input2, input3, left, transpose));
+}
+
+void outer(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& vec2 = a.tensor();
+	r.tensor(at::_ops::outer::call(self, vec2));
+}
+
+void output_nr(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::output_nr::call(self));
+}
+
+void pad_sequence(Args& a, Results& r) {
+	auto sequences = a.tensors();
+	auto batch_first = a.boolean();
+	auto padding_value = a.number();
+	auto padding_side = a.string();
+	r.tensor(at::_ops::pad_sequence::call(sequences, batch_first, padding_value, padding_side));
+}
+
+void pairwise_distance(Args& a, Results& r) {
+	const auto& x1 = a.tensor();
+	const auto& x2 = a.tensor();
+	auto p = a.number();
+	auto eps = a.number();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::pairwise_distance::call(x1, x2, p, eps, keepdim));
+}
+
+void pdist(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.number();
+	r.tensor(at::_ops::pdist::call(self, p));
+}
+
+void permute(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dims = a.ints();
+	r.tensor(at::_ops::permute::call(self, dims));
+}
+
+void permute_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dims = a.ints();
+	r.tensor(at::_ops::permute_copy::call(self, dims));
+}
+
+void pin_memory(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto device = a.opt_device();
+	r.tensor(at::_ops::pin_memory::call(self, device));
+}
+
+void pinverse(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto rcond = a.number();
+	r.tensor(at::_ops::pinverse::call(self, rcond));
+}
+
+void pixel_shuffle(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto upscale_factor = a.integer();
+	r.tensor(at::_ops::pixel_shuffle::call(self, upscale_factor));
+}
+
+void pixel_unshuffle(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto downscale_factor = a.integer();
+	r.tensor(at::_ops::pixel_unshuffle::call(self, downscale_factor));
+}
+
+void poisson(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::poisson::call(self, generator));
+}
+
+void poisson_nll_loss(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& target = a.tensor();
+	auto log_input = a.boolean();
+	auto full = a.boolean();
+	auto eps = a.number();
+	auto reduction = a.integer();
+	r.tensor(at::_ops::poisson_nll_loss::call(input, target, log_input, full, eps, reduction));
+}
+
+void polar(Args& a, Results& r) {
+	const auto& abs = a.tensor();
+	const auto& angle = a.tensor();
+	r.tensor(at::_ops::polar::call(abs, angle));
+}
+
+void polygamma(Args& a, Results& r) {
+	auto n = a.integer();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::polygamma::call(n, self));
+}
+
+void polygamma_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto n = a.integer();
+	at::_ops::polygamma_::call(self, n);
+}
+
+void positive(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::positive::call(self));
+}
+
+void pow_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::pow_Scalar::call(self, exponent));
+}
+
+void pow_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto exponent = a.scalar();
+	r.tensor(at::_ops::pow_Tensor_Scalar::call(self, exponent));
+}
 
 void pow_Tensor_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -376,27 +596,27 @@ void put_(Args& a, Results& r) {
 }
 
 void q_per_channel_axis(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.integer(at::_ops::q_per_channel_axis::call(self));
 }
 
 void q_per_channel_scales(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::q_per_channel_scales::call(self));
 }
 
 void q_per_channel_zero_points(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
 }
 
 void q_scale(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.number(at::_ops::q_scale::call(self));
 }
 
 void q_zero_point(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.integer(at::_ops::q_zero_point::call(self));
 }
 
@@ -431,16 +651,16 @@ void quantile_scalar(Args& a, Results& r) {
 }
 
 void quantize_per_channel(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scales = a.tensor();
-	const auto& zero_points = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scales = a.needed("scales");
+	const auto& zero_points = a.needed("zero_points");
 	auto axis = a.integer();
 	auto dtype = a.dtype();
 	r.tensor(at::_ops::quantize_per_channel::call(self, scales, zero_points, axis, dtype));
 }
 
 void quantize_per_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto scale = a.number();
 	auto zero_point = a.integer();
 	auto dtype = a.dtype();
@@ -448,34 +668,34 @@ void quantize_per_tensor(Args& a, Results& r) {
 }
 
 void quantize_per_tensor_tensor_qparams(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& scale = a.tensor();
-	const auto& zero_point = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
 	auto dtype = a.dtype();
 	r.tensor(at::_ops::quantize_per_tensor_tensor_qparams::call(self, scale, zero_point, dtype));
 }
 
 void quantize_per_tensor_tensors(Args& a, Results& r) {
 	auto tensors = a.tensors();
-	const auto& scales = a.tensor();
-	const auto& zero_points = a.tensor();
+	const auto& scales = a.needed("scales");
+	const auto& zero_points = a.needed("zero_points");
 	auto dtype = a.dtype();
 	r.tensors(at::_ops::quantize_per_tensor_tensors::call(tensors, scales, zero_points, dtype));
 }
 
 void quantize_per_tensor_dynamic(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dtype = a.dtype();
 	auto reduce_range = a.boolean();
 	r.tensor(at::_ops::quantize_per_tensor_dynamic::call(self, dtype, reduce_range));
 }
 
 void quantized_batch_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
 	auto bias = a.opt_tensor();
-	const auto& mean = a.tensor();
-	const auto& var = a.tensor();
+	const auto& mean = a.needed("mean");
+	const auto& var = a.needed("var");
 	auto eps = a.number();
 	auto output_scale = a.number();
 	auto output_zero_point = a.integer();
@@ -483,16 +703,16 @@ void quantized_batch_norm(Args& a, Results& r) {
 }
 
 void quantized_gru_cell(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& hx = a.tensor();
-	const auto& w_ih = a.tensor();
-	const auto& w_hh = a.tensor();
-	const auto& b_ih = a.tensor();
-	const auto& b_hh = a.tensor();
-	const auto& packed_ih = a.tensor();
-	const auto& packed_hh = a.tensor();
-	const auto& col_offsets_ih = a.tensor();
-	const auto& col_offsets_hh = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& hx = a.needed("hx");
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
 	auto scale_ih = a.scalar();
 	auto scale_hh = a.scalar();
 	auto zero_point_ih = a.scalar();
@@ -501,16 +721,16 @@ void quantized_gru_cell(Args& a, Results& r) {
 }
 
 void quantized_lstm_cell(Args& a, Results& r) {
-	const auto& input = a.tensor();
+	const auto& input = a.needed("input");
 	auto hx = a.tensors();
-	const auto& w_ih = a.tensor();
-	const auto& w_hh = a.tensor();
-	const auto& b_ih = a.tensor();
-	const auto& b_hh = a.tensor();
-	const auto& packed_ih = a.tensor();
-	const auto& packed_hh = a.tensor();
-	const auto& col_offsets_ih = a.tensor();
-	const auto& col_offsets_hh = a.tensor();
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
 	auto scale_ih = a.scalar();
 	auto scale_hh = a.scalar();
 	auto zero_point_ih = a.scalar();
@@ -520,47 +740,17 @@ void quantized_lstm_cell(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void quantized_max_pool1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::quantized_max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void quantized_max_pool2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::quantized_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
-void quantized_max_pool3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto kernel_size = a.ints();
-	auto stride = a.ints();
-	auto padding = a.ints();
-	auto dilation = a.ints();
-	auto ceil_mode = a.boolean();
-	r.tensor(at::_ops::quantized_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-
 void quantized_rnn_relu_cell(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& hx = a.tensor();
-	const auto& w_ih = a.tensor();
-	const auto& w_hh = a.tensor();
-	const auto& b_ih = a.tensor();
-	const auto& b_hh = a.tensor();
-	const auto& packed_ih = a.tensor();
-	const auto& packed_hh = a.tensor();
-	const auto& col_offsets_ih = a.tensor();
-	const auto& col_offsets_hh = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& hx = a.needed("hx");
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
 	auto scale_ih = a.scalar();
 	auto scale_hh = a.scalar();
 	auto zero_point_ih = a.scalar();
@@ -569,16 +759,16 @@ void quantized_rnn_relu_cell(Args& a, Results& r) {
 }
 
 void quantized_rnn_tanh_cell(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& hx = a.tensor();
-	const auto& w_ih = a.tensor();
-	const auto& w_hh = a.tensor();
-	const auto& b_ih = a.tensor();
-	const auto& b_hh = a.tensor();
-	const auto& packed_ih = a.tensor();
-	const auto& packed_hh = a.tensor();
-	const auto& col_offsets_ih = a.tensor();
-	const auto& col_offsets_hh = a.tensor();
+	const auto& input = a.needed("input");
+	const auto& hx = a.needed("hx");
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
 	auto scale_ih = a.scalar();
 	auto scale_hh = a.scalar();
 	auto zero_point_ih = a.scalar();
@@ -872,45 +1062,6 @@ void reciprocal_(Args& a, Results& r) {
 	at::_ops::reciprocal_::call(self);
 }
 
-void reflection_pad1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::reflection_pad1d::call(self, padding));
-}
-
-void reflection_pad1d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::reflection_pad1d_backward::call(grad_output, self, padding));
-}
-
-void reflection_pad2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::reflection_pad2d::call(self, padding));
-}
-
-void reflection_pad2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::reflection_pad2d_backward::call(grad_output, self, padding));
-}
-
-void reflection_pad3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::reflection_pad3d::call(self, padding));
-}
-
-void reflection_pad3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::reflection_pad3d_backward::call(grad_output, self, padding));
-}
-
 void relu(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::relu::call(self));
@@ -1005,45 +1156,6 @@ void repeat_interleave_self_int(Args& a, Results& r) {
 	r.tensor(at::_ops::repeat_interleave_self_int::call(self, repeats, dim, output_size));
 }
 
-void replication_pad1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::replication_pad1d::call(self, padding));
-}
-
-void replication_pad1d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::replication_pad1d_backward::call(grad_output, self, padding));
-}
-
-void replication_pad2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::replication_pad2d::call(self, padding));
-}
-
-void replication_pad2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::replication_pad2d_backward::call(grad_output, self, padding));
-}
-
-void replication_pad3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::replication_pad3d::call(self, padding));
-}
-
-void replication_pad3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	auto padding = a.symints();
-	r.tensor(at::_ops::replication_pad3d_backward::call(grad_output, self, padding));
-}
-
 void requires_grad_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto requires_grad = a.boolean();
@@ -1077,8 +1189,8 @@ void resize_as_(Args& a, Results& r) {
 }
 
 void resize_as_sparse_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& the_template = a.tensor();
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& the_template = a.needed("the_template");
 	at::_ops::resize_as_sparse_::call(self, the_template);
 }
 
@@ -1134,36 +1246,6 @@ void rms_norm(Args& a, Results& r) {
 	r.tensor(at::_ops::rms_norm::call(input, normalized_shape, weight, eps));
 }
 
-void rnn_relu_data(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	const auto& batch_sizes = a.tensor();
-	const auto& hx = a.tensor();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto out = at::_ops::rnn_relu_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void rnn_relu_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& hx = a.tensor();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::rnn_relu_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
 void rnn_relu_cell(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	const auto& hx = a.tensor();
@@ -1172,36 +1254,6 @@ void rnn_relu_cell(Args& a, Results& r) {
 	auto b_ih = a.opt_tensor();
 	auto b_hh = a.opt_tensor();
 	r.tensor(at::_ops::rnn_relu_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh));
-}
-
-void rnn_tanh_data(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	const auto& batch_sizes = a.tensor();
-	const auto& hx = a.tensor();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto out = at::_ops::rnn_tanh_data::call(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void rnn_tanh_input(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& hx = a.tensor();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::rnn_tanh_input::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
 }
 
 void rnn_tanh_cell(Args& a, Results& r) {
@@ -1256,7 +1308,7 @@ void row_indices(Args& a, Results& r) {
 }
 
 void row_indices_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::row_indices_copy::call(self));
 }
 
@@ -1284,8 +1336,8 @@ void rrelu_(Args& a, Results& r) {
 }
 
 void rrelu_with_noise(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto& noise = const_cast<at::Tensor&>(a.tensor());
+	const auto& self = a.needed("self");
+	auto& noise = const_cast<at::Tensor&>(a.needed("noise"));
 	auto lower = a.scalar();
 	auto upper = a.scalar();
 	auto training = a.boolean();
@@ -1294,8 +1346,8 @@ void rrelu_with_noise(Args& a, Results& r) {
 }
 
 void rrelu_with_noise_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto& noise = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto& noise = const_cast<at::Tensor&>(a.needed("noise"));
 	auto lower = a.scalar();
 	auto upper = a.scalar();
 	auto training = a.boolean();
@@ -1304,9 +1356,9 @@ void rrelu_with_noise_(Args& a, Results& r) {
 }
 
 void rrelu_with_noise_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& noise = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& noise = a.needed("noise");
 	auto lower = a.scalar();
 	auto upper = a.scalar();
 	auto training = a.boolean();
@@ -1345,18 +1397,6 @@ void scalar_tensor(Args& a, Results& r) {
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
 	r.tensor(at::_ops::scalar_tensor::call(s, dtype, layout, device, pin_memory));
-}
-
-void scaled_dot_product_attention(Args& a, Results& r) {
-	const auto& query = a.tensor();
-	const auto& key = a.tensor();
-	const auto& value = a.tensor();
-	auto attn_mask = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto enable_gqa = a.boolean();
-	r.tensor(at::_ops::scaled_dot_product_attention::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
 }
 
 void scatter_reduce(Args& a, Results& r) {
@@ -1483,18 +1523,6 @@ void searchsorted_Tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::searchsorted_Tensor::call(sorted_sequence, self, out_int32, right, side, sorter));
 }
 
-void segment_reduce(Args& a, Results& r) {
-	const auto& data = a.tensor();
-	auto reduce = a.string();
-	auto lengths = a.opt_tensor();
-	auto indices = a.opt_tensor();
-	auto offsets = a.opt_tensor();
-	auto axis = a.integer();
-	auto unsafe = a.boolean();
-	auto initial = a.opt_scalar();
-	r.tensor(at::_ops::segment_reduce::call(data, reduce, lengths, indices, offsets, axis, unsafe, initial));
-}
-
 void select_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.integer();
@@ -1503,7 +1531,7 @@ void select_int(Args& a, Results& r) {
 }
 
 void select_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
 	auto input_sizes = a.symints();
 	auto dim = a.integer();
 	auto index = a.integer();
@@ -1511,7 +1539,7 @@ void select_backward(Args& a, Results& r) {
 }
 
 void select_copy_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto index = a.integer();
 	r.tensor(at::_ops::select_copy_int::call(self, dim, index));
@@ -1582,8 +1610,8 @@ void sigmoid_(Args& a, Results& r) {
 }
 
 void sigmoid_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
 	r.tensor(at::_ops::sigmoid_backward::call(grad_output, output));
 }
 
@@ -1613,8 +1641,8 @@ void silu_(Args& a, Results& r) {
 }
 
 void silu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::silu_backward::call(grad_output, self));
 }
 
@@ -1664,7 +1692,7 @@ void slice_Tensor(Args& a, Results& r) {
 }
 
 void slice_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
 	auto input_sizes = a.symints();
 	auto dim = a.integer();
 	auto start = a.integer();
@@ -1674,7 +1702,7 @@ void slice_backward(Args& a, Results& r) {
 }
 
 void slice_copy_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	auto start = a.opt_symint();
 	auto end = a.opt_symint();
@@ -1683,8 +1711,8 @@ void slice_copy_Tensor(Args& a, Results& r) {
 }
 
 void slice_inverse(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& src = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& src = a.needed("src");
 	auto dim = a.integer();
 	auto start = a.opt_symint();
 	auto end = a.opt_symint();
@@ -1709,72 +1737,6 @@ void slogdet(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void slow_conv3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	r.tensor(at::_ops::slow_conv3d::call(self, weight, kernel_size, bias, stride, padding));
-}
-
-void slow_conv3d_forward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	r.tensor(at::_ops::slow_conv3d_forward::call(self, weight, kernel_size, bias, stride, padding));
-}
-
-void slow_conv_dilated2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::slow_conv_dilated2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
-
-void slow_conv_dilated3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::slow_conv_dilated3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
-}
-
-void slow_conv_transpose2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::slow_conv_transpose2d::call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
-}
-
-void slow_conv_transpose3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	auto output_padding = a.symints();
-	auto dilation = a.symints();
-	r.tensor(at::_ops::slow_conv_transpose3d::call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
-}
-
 void smm(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& mat2 = a.tensor();
@@ -1790,9 +1752,9 @@ void smooth_l1_loss(Args& a, Results& r) {
 }
 
 void smooth_l1_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	auto beta = a.number();
 	r.tensor(at::_ops::smooth_l1_loss_backward::call(grad_output, self, target, reduction, beta));
@@ -1806,9 +1768,9 @@ void soft_margin_loss(Args& a, Results& r) {
 }
 
 void soft_margin_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
 	auto reduction = a.integer();
 	r.tensor(at::_ops::soft_margin_loss_backward::call(grad_output, self, target, reduction));
 }
@@ -1828,8 +1790,8 @@ void softplus(Args& a, Results& r) {
 }
 
 void softplus_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto beta = a.scalar();
 	auto threshold = a.scalar();
 	r.tensor(at::_ops::softplus_backward::call(grad_output, self, beta, threshold));
@@ -1842,8 +1804,8 @@ void softshrink(Args& a, Results& r) {
 }
 
 void softshrink_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto lambd = a.scalar();
 	r.tensor(at::_ops::softshrink_backward::call(grad_output, self, lambd));
 }
@@ -1867,75 +1829,6 @@ void sort_stable(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void sparse_bsc_tensor_ccol_row_value(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_bsc_tensor_ccol_row_value::call(ccol_indices, row_indices, values, dtype, layout, device, pin_memory));
-}
-
-void sparse_bsc_tensor_ccol_row_value_size(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_bsc_tensor_ccol_row_value_size::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void sparse_bsr_tensor_crow_col_value(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_bsr_tensor_crow_col_value::call(crow_indices, col_indices, values, dtype, layout, device, pin_memory));
-}
-
-void sparse_bsr_tensor_crow_col_value_size(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_bsr_tensor_crow_col_value_size::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void sparse_compressed_tensor_comp_plain_value(Args& a, Results& r) {
-	const auto& compressed_indices = a.tensor();
-	const auto& plain_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_compressed_tensor_comp_plain_value::call(compressed_indices, plain_indices, values, dtype, layout, device, pin_memory));
-}
-
-void sparse_compressed_tensor_comp_plain_value_size(Args& a, Results& r) {
-	const auto& compressed_indices = a.tensor();
-	const auto& plain_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_compressed_tensor_comp_plain_value_size::call(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory));
-}
-
 void sparse_coo_tensor_indices(Args& a, Results& r) {
 	const auto& indices = a.tensor();
 	const auto& values = a.tensor();
@@ -1947,18 +1840,6 @@ void sparse_coo_tensor_indices(Args& a, Results& r) {
 	r.tensor(at::_ops::sparse_coo_tensor_indices::call(indices, values, dtype, layout, device, pin_memory, is_coalesced));
 }
 
-void sparse_coo_tensor_indices_size(Args& a, Results& r) {
-	const auto& indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto is_coalesced = a.opt_boolean();
-	r.tensor(at::_ops::sparse_coo_tensor_indices_size::call(indices, values, size, dtype, layout, device, pin_memory, is_coalesced));
-}
-
 void sparse_coo_tensor_size(Args& a, Results& r) {
 	auto size = a.ints();
 	auto dtype = a.opt_dtype();
@@ -1966,52 +1847,6 @@ void sparse_coo_tensor_size(Args& a, Results& r) {
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
 	r.tensor(at::_ops::sparse_coo_tensor_size::call(size, dtype, layout, device, pin_memory));
-}
-
-void sparse_csc_tensor_ccol_row_value(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_csc_tensor_ccol_row_value::call(ccol_indices, row_indices, values, dtype, layout, device, pin_memory));
-}
-
-void sparse_csc_tensor_ccol_row_value_size(Args& a, Results& r) {
-	const auto& ccol_indices = a.tensor();
-	const auto& row_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_csc_tensor_ccol_row_value_size::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void sparse_csr_tensor_crow_col_value(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_csr_tensor_crow_col_value::call(crow_indices, col_indices, values, dtype, layout, device, pin_memory));
-}
-
-void sparse_csr_tensor_crow_col_value_size(Args& a, Results& r) {
-	const auto& crow_indices = a.tensor();
-	const auto& col_indices = a.tensor();
-	const auto& values = a.tensor();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::sparse_csr_tensor_crow_col_value_size::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
 }
 
 void sparse_dim(Args& a, Results& r) {
@@ -2026,7 +1861,7 @@ void sparse_mask(Args& a, Results& r) {
 }
 
 void sparse_resize_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto size = a.ints();
 	auto sparse_dim = a.integer();
 	auto dense_dim = a.integer();
@@ -2034,7 +1869,7 @@ void sparse_resize_(Args& a, Results& r) {
 }
 
 void sparse_resize_and_clear_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
 	auto size = a.ints();
 	auto sparse_dim = a.integer();
 	auto dense_dim = a.integer();
@@ -2073,78 +1908,6 @@ void special_bessel_y0(Args& a, Results& r) {
 void special_bessel_y1(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::special_bessel_y1::call(self));
-}
-
-void special_chebyshev_polynomial_t(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_t::call(x, n));
-}
-
-void special_chebyshev_polynomial_t_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_chebyshev_polynomial_t_n_scalar::call(x, n));
-}
-
-void special_chebyshev_polynomial_t_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_t_x_scalar::call(x, n));
-}
-
-void special_chebyshev_polynomial_u(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_u::call(x, n));
-}
-
-void special_chebyshev_polynomial_u_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_chebyshev_polynomial_u_n_scalar::call(x, n));
-}
-
-void special_chebyshev_polynomial_u_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_u_x_scalar::call(x, n));
-}
-
-void special_chebyshev_polynomial_v(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_v::call(x, n));
-}
-
-void special_chebyshev_polynomial_v_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_chebyshev_polynomial_v_n_scalar::call(x, n));
-}
-
-void special_chebyshev_polynomial_v_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_v_x_scalar::call(x, n));
-}
-
-void special_chebyshev_polynomial_w(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_w::call(x, n));
-}
-
-void special_chebyshev_polynomial_w_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_chebyshev_polynomial_w_n_scalar::call(x, n));
-}
-
-void special_chebyshev_polynomial_w_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_chebyshev_polynomial_w_x_scalar::call(x, n));
 }
 
 void special_digamma(Args& a, Results& r) {
@@ -2209,42 +1972,6 @@ void special_gammaln(Args& a, Results& r) {
 	r.tensor(at::_ops::special_gammaln::call(self));
 }
 
-void special_hermite_polynomial_h(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_hermite_polynomial_h::call(x, n));
-}
-
-void special_hermite_polynomial_h_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_hermite_polynomial_h_n_scalar::call(x, n));
-}
-
-void special_hermite_polynomial_h_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_hermite_polynomial_h_x_scalar::call(x, n));
-}
-
-void special_hermite_polynomial_he(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_hermite_polynomial_he::call(x, n));
-}
-
-void special_hermite_polynomial_he_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_hermite_polynomial_he_n_scalar::call(x, n));
-}
-
-void special_hermite_polynomial_he_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_hermite_polynomial_he_x_scalar::call(x, n));
-}
-
 void special_i0(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::special_i0::call(self));
@@ -2263,42 +1990,6 @@ void special_i1(Args& a, Results& r) {
 void special_i1e(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::special_i1e::call(self));
-}
-
-void special_laguerre_polynomial_l(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_laguerre_polynomial_l::call(x, n));
-}
-
-void special_laguerre_polynomial_l_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_laguerre_polynomial_l_n_scalar::call(x, n));
-}
-
-void special_laguerre_polynomial_l_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_laguerre_polynomial_l_x_scalar::call(x, n));
-}
-
-void special_legendre_polynomial_p(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_legendre_polynomial_p::call(x, n));
-}
-
-void special_legendre_polynomial_p_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_legendre_polynomial_p_n_scalar::call(x, n));
-}
-
-void special_legendre_polynomial_p_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_legendre_polynomial_p_x_scalar::call(x, n));
 }
 
 void special_log1p(Args& a, Results& r) {
@@ -2394,78 +2085,6 @@ void special_scaled_modified_bessel_k1(Args& a, Results& r) {
 	r.tensor(at::_ops::special_scaled_modified_bessel_k1::call(x));
 }
 
-void special_shifted_chebyshev_polynomial_t(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_t::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_t_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_t_n_scalar::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_t_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_t_x_scalar::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_u(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_u::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_u_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_u_n_scalar::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_u_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_u_x_scalar::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_v(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_v::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_v_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_v_n_scalar::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_v_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_v_x_scalar::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_w(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_w::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_w_n_scalar(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto n = a.scalar();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_w_n_scalar::call(x, n));
-}
-
-void special_shifted_chebyshev_polynomial_w_x_scalar(Args& a, Results& r) {
-	auto x = a.scalar();
-	const auto& n = a.tensor();
-	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_w_x_scalar::call(x, n));
-}
-
 void special_sinc(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::special_sinc::call(self));
@@ -2552,7 +2171,7 @@ void split_sizes(Args& a, Results& r) {
 }
 
 void split_copy_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto split_size = a.integer();
 	auto dim = a.integer();
 	r.tensors(at::_ops::split_copy_Tensor::call(self, split_size, dim));
@@ -2566,7 +2185,7 @@ void split_with_sizes(Args& a, Results& r) {
 }
 
 void split_with_sizes_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto split_sizes = a.symints();
 	auto dim = a.integer();
 	r.tensors(at::_ops::split_with_sizes_copy::call(self, split_sizes, dim));
@@ -2627,26 +2246,26 @@ void squeeze__dims(Args& a, Results& r) {
 }
 
 void squeeze_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::squeeze_copy::call(self));
 }
 
 void squeeze_copy_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	r.tensor(at::_ops::squeeze_copy_dim::call(self, dim));
 }
 
 void squeeze_copy_dims(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.ints();
 	r.tensor(at::_ops::squeeze_copy_dims::call(self, dim));
 }
 
 void sspaddmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
+	const auto& self = a.needed("self");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	r.tensor(at::_ops::sspaddmm::call(self, mat1, mat2, beta, alpha));
@@ -2867,7 +2486,7 @@ void t_(Args& a, Results& r) {
 }
 
 void t_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::t_copy::call(self));
 }
 
@@ -2905,8 +2524,8 @@ void tanh_(Args& a, Results& r) {
 }
 
 void tanh_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& output = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
 	r.tensor(at::_ops::tanh_backward::call(grad_output, output));
 }
 
@@ -2939,16 +2558,6 @@ void tensordot(Args& a, Results& r) {
 	r.tensor(at::_ops::tensordot::call(self, other, dims_self, dims_other));
 }
 
-void thnn_conv2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	auto kernel_size = a.symints();
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.symints();
-	r.tensor(at::_ops::thnn_conv2d::call(self, weight, kernel_size, bias, stride, padding));
-}
-
 void threshold(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto threshold = a.scalar();
@@ -2964,8 +2573,8 @@ void threshold_(Args& a, Results& r) {
 }
 
 void threshold_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	const auto& self = a.tensor();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
 	auto threshold = a.scalar();
 	r.tensor(at::_ops::threshold_backward::call(grad_output, self, threshold));
 }
@@ -3024,21 +2633,21 @@ void to_dense(Args& a, Results& r) {
 }
 
 void to_dense_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& input = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
 	auto masked_grad = a.opt_boolean();
 	r.tensor(at::_ops::to_dense_backward::call(grad, input, masked_grad));
 }
 
 void to_mkldnn(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dtype = a.opt_dtype();
 	r.tensor(at::_ops::to_mkldnn::call(self, dtype));
 }
 
 void to_mkldnn_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
-	const auto& input = a.tensor();
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
 	r.tensor(at::_ops::to_mkldnn_backward::call(grad, input));
 }
 
@@ -3106,7 +2715,7 @@ void trace(Args& a, Results& r) {
 }
 
 void trace_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+	const auto& grad = a.needed("grad");
 	auto sizes = a.symints();
 	r.tensor(at::_ops::trace_backward::call(grad, sizes));
 }
@@ -3126,7 +2735,7 @@ void transpose_(Args& a, Results& r) {
 }
 
 void transpose_copy_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim0 = a.integer();
 	auto dim1 = a.integer();
 	r.tensor(at::_ops::transpose_copy_int::call(self, dim0, dim1));
@@ -3276,7 +2885,7 @@ void unbind_int(Args& a, Results& r) {
 }
 
 void unbind_copy_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	r.tensors(at::_ops::unbind_copy_int::call(self, dim));
 }
@@ -3303,7 +2912,7 @@ void unfold(Args& a, Results& r) {
 }
 
 void unfold_backward(Args& a, Results& r) {
-	const auto& grad_in = a.tensor();
+	const auto& grad_in = a.needed("grad_in");
 	auto input_sizes = a.symints();
 	auto dim = a.integer();
 	auto size = a.integer();
@@ -3312,7 +2921,7 @@ void unfold_backward(Args& a, Results& r) {
 }
 
 void unfold_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dimension = a.integer();
 	auto size = a.integer();
 	auto step = a.integer();
@@ -3362,21 +2971,21 @@ void unique_dim_consecutive(Args& a, Results& r) {
 }
 
 void unsafe_chunk(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto chunks = a.integer();
 	auto dim = a.integer();
 	r.tensors(at::_ops::unsafe_chunk::call(self, chunks, dim));
 }
 
 void unsafe_split_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto split_size = a.integer();
 	auto dim = a.integer();
 	r.tensors(at::_ops::unsafe_split_Tensor::call(self, split_size, dim));
 }
 
 void unsafe_split_with_sizes(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto split_sizes = a.symints();
 	auto dim = a.integer();
 	r.tensors(at::_ops::unsafe_split_with_sizes::call(self, split_sizes, dim));
@@ -3395,18 +3004,9 @@ void unsqueeze_(Args& a, Results& r) {
 }
 
 void unsqueeze_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	r.tensor(at::_ops::unsqueeze_copy::call(self, dim));
-}
-
-void upsample_bicubic2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_bicubic2d::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
 void upsample_bicubic2d_vec(Args& a, Results& r) {
@@ -3417,49 +3017,12 @@ void upsample_bicubic2d_vec(Args& a, Results& r) {
 	r.tensor(at::_ops::upsample_bicubic2d_vec::call(input, output_size, align_corners, scale_factors));
 }
 
-void upsample_bicubic2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_bicubic2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
-}
-
-void upsample_bilinear2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_bilinear2d::call(self, output_size, align_corners, scales_h, scales_w));
-}
-
 void upsample_bilinear2d_vec(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto output_size = a.opt_symints();
 	auto align_corners = a.boolean();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::upsample_bilinear2d_vec::call(input, output_size, align_corners, scale_factors));
-}
-
-void upsample_bilinear2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_bilinear2d_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
-}
-
-void upsample_linear1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales = a.opt_number();
-	r.tensor(at::_ops::upsample_linear1d::call(self, output_size, align_corners, scales));
 }
 
 void upsample_linear1d_vec(Args& a, Results& r) {
@@ -3470,43 +3033,11 @@ void upsample_linear1d_vec(Args& a, Results& r) {
 	r.tensor(at::_ops::upsample_linear1d_vec::call(input, output_size, align_corners, scale_factors));
 }
 
-void upsample_linear1d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales = a.opt_number();
-	r.tensor(at::_ops::upsample_linear1d_backward::call(grad_output, output_size, input_size, align_corners, scales));
-}
-
-void upsample_nearest1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto scales = a.opt_number();
-	r.tensor(at::_ops::upsample_nearest1d::call(self, output_size, scales));
-}
-
 void upsample_nearest1d_vec(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto output_size = a.opt_symints();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::upsample_nearest1d_vec::call(input, output_size, scale_factors));
-}
-
-void upsample_nearest1d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto scales = a.opt_number();
-	r.tensor(at::_ops::upsample_nearest1d_backward::call(grad_output, output_size, input_size, scales));
-}
-
-void upsample_nearest2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_nearest2d::call(self, output_size, scales_h, scales_w));
 }
 
 void upsample_nearest2d_vec(Args& a, Results& r) {
@@ -3516,49 +3047,11 @@ void upsample_nearest2d_vec(Args& a, Results& r) {
 	r.tensor(at::_ops::upsample_nearest2d_vec::call(input, output_size, scale_factors));
 }
 
-void upsample_nearest2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_nearest2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
-}
-
-void upsample_nearest3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto scales_d = a.opt_number();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_nearest3d::call(self, output_size, scales_d, scales_h, scales_w));
-}
-
 void upsample_nearest3d_vec(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto output_size = a.opt_symints();
 	auto scale_factors = a.opt_numbers();
 	r.tensor(at::_ops::upsample_nearest3d_vec::call(input, output_size, scale_factors));
-}
-
-void upsample_nearest3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto scales_d = a.opt_number();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_nearest3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
-}
-
-void upsample_trilinear3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto output_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_d = a.opt_number();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_trilinear3d::call(self, output_size, align_corners, scales_d, scales_h, scales_w));
 }
 
 void upsample_trilinear3d_vec(Args& a, Results& r) {
@@ -3569,21 +3062,10 @@ void upsample_trilinear3d_vec(Args& a, Results& r) {
 	r.tensor(at::_ops::upsample_trilinear3d_vec::call(input, output_size, align_corners, scale_factors));
 }
 
-void upsample_trilinear3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.tensor();
-	auto output_size = a.symints();
-	auto input_size = a.symints();
-	auto align_corners = a.boolean();
-	auto scales_d = a.opt_number();
-	auto scales_h = a.opt_number();
-	auto scales_w = a.opt_number();
-	r.tensor(at::_ops::upsample_trilinear3d_backward::call(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w));
-}
-
 void value_selecting_reduction_backward(Args& a, Results& r) {
-	const auto& grad = a.tensor();
+	const auto& grad = a.needed("grad");
 	auto dim = a.integer();
-	const auto& indices = a.tensor();
+	const auto& indices = a.needed("indices");
 	auto sizes = a.symints();
 	auto keepdim = a.boolean();
 	r.tensor(at::_ops::value_selecting_reduction_backward::call(grad, dim, indices, sizes, keepdim));
@@ -3595,7 +3077,7 @@ void values(Args& a, Results& r) {
 }
 
 void values_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::values_copy::call(self));
 }
 
@@ -3686,7 +3168,7 @@ void view_as_complex(Args& a, Results& r) {
 }
 
 void view_as_complex_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::view_as_complex_copy::call(self));
 }
 
@@ -3696,18 +3178,18 @@ void view_as_real(Args& a, Results& r) {
 }
 
 void view_as_real_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	r.tensor(at::_ops::view_as_real_copy::call(self));
 }
 
 void view_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto size = a.symints();
 	r.tensor(at::_ops::view_copy::call(self, size));
 }
 
 void view_copy_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
+	const auto& self = a.needed("self");
 	auto dtype = a.dtype();
 	r.tensor(at::_ops::view_copy_dtype::call(self, dtype));
 }

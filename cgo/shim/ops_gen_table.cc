@@ -1933,6 +1933,7 @@ const Entry ops_table[] = {
 	entry::memory_info,
 	entry::leave,
 	entry::enter_grad,
+	entry::enter_unsafe,
 	entry::enter_inference,
 	entry::enter_autocast,
 	entry::enter_device,
@@ -3974,7 +3975,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2053;
-const uint64_t ops_hash = 0xc741290356b6b0cau;
+const uint32_t ops_count = 2054;
+const uint64_t ops_hash = 0xe7731c0dc5b7b6bcu;
 
 }  // namespace tg

@@ -81,6 +81,11 @@ struct Args {
 	uint64_t next() { return *p++; }
 
 	const at::Tensor& tensor() { return borrow(*p++); }
+	const at::Tensor& needed(const char* name) {
+		const at::Tensor& t = tensor();
+		TORCH_CHECK_TYPE(t.defined(), "argument ", name, " must be a tensor, but got one that is undefined");
+		return t;
+	}
 	std::optional<at::Tensor> opt_tensor() {
 		uint64_t h = *p;
 		const at::Tensor& t = tensor();

@@ -1,0 +1,136 @@
+// Integers: processors trap where a quotient does not fit, and there is no step of 0.
+#include "rules.h"
+
+#include <ATen/native/TypeProperties.h>
+
+namespace tg::rule {
+namespace {
+
+// least_of is the smallest number of an integer type that processors divide in; 0 for others.
+int64_t least_of(at::ScalarType type) {
+	switch (type) {
+		case at::kLong: return std::numeric_limits<int64_t>::min();
+		case at::kInt: return std::numeric_limits<int32_t>::min();
+		default: return 0;
+	}
+}
+
+at::ScalarType result_of(const Tensor& a, const Tensor& b) {
+	at::native::ResultTypeState state;
+	state = at::native::update_result_type_state(a, state);
+	return at::native::result_type(at::native::update_result_type_state(b, state));
+}
+
+bool contains(const Tensor& t, int64_t v) {
+	return with_integers(t, [&](auto zero) {
+		using T = decltype(zero);
+		return static_cast<int64_t>(static_cast<T>(v)) == v && (std::is_signed_v<T> || v >= 0) &&
+		       any<T>(t, [&](T x) { return x == static_cast<T>(v); });
+	});
+}
+
+[[noreturn]] void past(int64_t least, at::ScalarType type) {
+	TORCH_CHECK_VALUE(false, "integer overflow: ", least, " divided by -1 is past the largest ", type == at::kLong ? "int64" : "int32");
+}
+
+// meets tells whether asked is true of elements of x and other that meet where these are
+// broadcast against each other.
+template <class F>
+bool meets(const Tensor& x, const Tensor& other, F&& asked) {
+	bool found = false;
+	with_integers(x, [&](auto a) {
+		with_integers(other, [&](auto b) {
+			each_pair<decltype(a), decltype(b)>(x, other, [&](auto p, auto q) {
+				found = asked(static_cast<int64_t>(p), static_cast<int64_t>(q));
+				return !found;
+			});
+		});
+	});
+	return found;
+}
+
+// pair tells whether two tensors of integers can be held against each other, element by element.
+bool pair(const Tensor& x, const Tensor& other) {
+	return on_host(x) && on_host(other) && integral(x) && integral(other) && x.numel() > 0 && other.numel() > 0 && fit(x, other) && !x.is_neg() && !other.is_neg();
+}
+
+}  // namespace
+
+// Other integers are divided in a wider type, and rounding down is computed otherwise.
+void quotient(const Tensor& x, const Tensor& other, Mode mode) {
+	if (mode != "trunc" || !pair(x, other)) {
+		return;
+	}
+	auto type = result_of(x, other);
+	auto least = least_of(type);
+	if (least == 0 || !contains(other, -1) || !contains(x, least)) {
+		return;
+	}
+	if (meets(x, other, [=](int64_t a, int64_t b) { return a == least && b == -1; })) {
+		past(least, type);
+	}
+}
+
+void quotient(const Tensor& x, const Scalar& other, Mode mode) {
+	if (mode != "trunc" || !on_host(x) || !integral(x) || !other.isIntegral(false) || other.isUnsigned() || other.toLong() != -1) {
+		return;
+	}
+	auto least = least_of(x.scalar_type());
+	if (least != 0 && contains(x, least)) {
+		past(least, x.scalar_type());
+	}
+}
+
+namespace {
+
+// The greatest common divisor as libtorch computes it: negative for some pairs with the least.
+template <class T>
+T divisor(T a, T b) {
+	a = a < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a)) : a;
+	b = b < 0 ? static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(b)) : b;
+	while (a != 0) {
+		T c = a;
+		a = a == -1 ? 0 : b % a;
+		b = c;
+	}
+	return b;
+}
+
+template <class T>
+bool traps(T a, T b) {
+	return a == std::numeric_limits<T>::min() && divisor(a, b) == -1;
+}
+
+}  // namespace
+
+// The least common multiple divides by the greatest common divisor.
+void multiple(const Tensor& x, const Tensor& other) {
+	if (!pair(x, other)) {
+		return;
+	}
+	auto type = result_of(x, other);
+	auto least = least_of(type);
+	if (least == 0 || !contains(x, least)) {
+		return;
+	}
+	bool found = meets(x, other, [&](int64_t a, int64_t b) {
+		return type == at::kLong ? traps(a, b) : traps(static_cast<int32_t>(a), static_cast<int32_t>(b));
+	});
+	TORCH_CHECK_VALUE(!found, "integer overflow: the least common multiple of ", least, " and another number is past the largest ",
+	                  type == at::kLong ? "int64" : "int32");
+}
+
+// In integers a step is cut to an integer, by which libtorch divides.
+void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor& out) {
+	auto type = dtype ? *dtype : out.defined() ? out.scalar_type() : at::ScalarType::Undefined;
+	if (step.isFloatingPoint() && at::isIntegralType(type, true) && std::abs(step.toDouble()) < 1) {
+		TORCH_CHECK(false, "step must be nonzero, but ", step.toDouble(), " is 0 in ", type);
+	}
+}
+
+// One number has no absolute value.
+void exponent(int64_t n) {
+	TORCH_CHECK_VALUE(n != std::numeric_limits<int64_t>::min(), "the exponent ", n, " is too small");
+}
+
+}  // namespace tg::rule

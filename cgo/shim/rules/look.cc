@@ -1,0 +1,63 @@
+#include "look.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/resolve_conj.h>
+#include <ATen/ops/resolve_neg.h>
+#include <c10/core/GradMode.h>
+
+namespace tg::rule {
+
+bool on_host(const at::Tensor& t) {
+	return t.defined() && t.device().is_cpu() && t.layout() == at::kStrided && !t.is_nested() && t.has_storage() &&
+	       (t.numel() == 0 || t.storage().data() != nullptr);
+}
+
+at::Tensor plain(const at::Tensor& t) {
+	if (!t.is_neg() && !t.is_conj()) {
+		return t;
+	}
+	at::AutoDispatchBelowAutograd guard;
+	return t.resolve_conj().resolve_neg();
+}
+
+std::vector<int64_t> values(const at::Tensor& given) {
+	auto t = plain(given);
+	std::vector<int64_t> list;
+	list.reserve(t.numel());
+	if (t.numel() == 0) {
+		return list;
+	}
+	std::vector<int64_t> index(t.dim());
+	with_integers(t, [&](auto zero) {
+		using T = decltype(zero);
+		auto at = static_cast<const T*>(t.const_data_ptr());
+		for (;;) {
+			list.push_back(static_cast<int64_t>(*at));
+			int64_t d = t.dim() - 1;
+			for (; d >= 0; d--) {
+				at += t.stride(d);
+				if (++index[d] < t.size(d)) {
+					break;
+				}
+				at -= t.stride(d) * t.size(d);
+				index[d] = 0;
+			}
+			if (d < 0) {
+				return;
+			}
+		}
+	});
+	return list;
+}
+
+bool fit(const at::Tensor& a, const at::Tensor& b) {
+	for (int64_t i = 1; i <= std::min(a.dim(), b.dim()); i++) {
+		auto m = a.size(-i), n = b.size(-i);
+		if (m != n && m != 1 && n != 1) {
+			return false;
+		}
+	}
+	return true;
+}
+
+}  // namespace tg::rule

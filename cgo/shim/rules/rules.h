@@ -1,0 +1,92 @@
+// What stands between a call and libtorch: functions that refuse arguments over which it
+// would end the process, read outside memory or never come back. The lines "rule" of
+// cgo/gen/names.txt say which operators ask them, typed or by name.
+//
+// A rule throws what libtorch throws for other mistakes, in one sentence: what was wrong, and
+// what was expected. What libtorch itself refuses is left to it.
+#pragma once
+
+#include "look.h"
+
+namespace tg::rule {
+
+using at::IntArrayRef;
+using at::OptionalIntArrayRef;
+using at::Scalar;
+using at::Tensor;
+using at::TensorList;
+using Layout = std::optional<at::Layout>;
+using Mode = std::optional<std::string_view>;
+
+// of is an argument as rules take it.
+template <class T>
+const T& of(const T& v) { return v; }
+inline const Tensor& of(const std::optional<Tensor>& t) { return t ? *t : undefined; }
+inline IntArrayRef of(const c10::SymIntArrayRef& v) { return c10::asIntArrayRefUnchecked(v); }
+inline OptionalIntArrayRef of(const at::OptionalSymIntArrayRef& v) {
+	return v ? OptionalIntArrayRef(c10::asIntArrayRefUnchecked(*v)) : OptionalIntArrayRef();
+}
+inline std::optional<int64_t> of(const std::optional<c10::SymInt>& v) {
+	return v ? std::optional<int64_t>(v->expect_int()) : std::nullopt;
+}
+
+// unsafe.cc
+void refuse_unsafe(const char* op);
+
+// lists.cc
+void some(TensorList tensors);
+void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, const Tensor& scales, bool include_last);
+void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths);
+void labels(const Tensor& log_probs, const Tensor& targets, const Tensor& lengths);
+void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, int64_t axis);
+
+// layers.cc
+void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
+void heads(const Tensor& key, const Tensor& value, bool grouped);
+
+// recurrent.cc
+void lstm(const Tensor& input, TensorList hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
+void gru(const Tensor& input, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
+void rnn(const Tensor& input, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
+void packed_lstm(const Tensor& data, const Tensor& sizes, TensorList hidden, TensorList params, bool biases, int64_t layers, bool bidirectional);
+void packed_gru(const Tensor& data, const Tensor& sizes, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional);
+void packed_rnn(const Tensor& data, const Tensor& sizes, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional);
+
+// sparse.cc
+void coo(const Tensor& indices, const Tensor& values, IntArrayRef size);
+void compressed(const Tensor& compressed, const Tensor& plain, const Tensor& values, IntArrayRef size, Layout layout);
+void csr(const Tensor& compressed, const Tensor& plain, const Tensor& values, IntArrayRef size);
+void csc(const Tensor& compressed, const Tensor& plain, const Tensor& values, IntArrayRef size);
+void bsr(const Tensor& compressed, const Tensor& plain, const Tensor& values, IntArrayRef size);
+void bsc(const Tensor& compressed, const Tensor& plain, const Tensor& values, IntArrayRef size);
+void compressed_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values, Layout layout);
+void csr_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
+void csc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
+void bsr_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
+void bsc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& values);
+
+// integers.cc
+void quotient(const Tensor& x, const Tensor& other, Mode mode);
+void quotient(const Tensor& x, const Scalar& other, Mode mode);
+void multiple(const Tensor& x, const Tensor& other);
+void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor& out);
+void exponent(int64_t n);
+
+// special.cc
+void degree(const Tensor& x, const Tensor& n);
+void degree(const Scalar& x, const Tensor& n);
+void degree(const Tensor& x, const Scalar& n);
+void trials(const Tensor& count);
+
+// linalg.cc
+void finite(const Tensor& x);
+void hermitian(const Tensor& x, bool hermitian);
+void pivots(const Tensor& pivots);
+
+// windows.cc
+void lengths(const char* name, OptionalIntArrayRef list);
+
+}  // namespace tg::rule
+
+// The functions of the lines "instead": operators that are computed another way.
+namespace tg::instead {}
