@@ -115,8 +115,8 @@ class Hooks : public std::enable_shared_from_this<Hooks> {
 		return list_;
 	}
 	// Where the hook of that number is.
-	static Table<Hooks>& homes() {
-		static auto& table = *new Table<Hooks>;
+	static Table<std::weak_ptr<Hooks>>& homes() {
+		static auto& table = *new Table<std::weak_ptr<Hooks>>;
 		return table;
 	}
 

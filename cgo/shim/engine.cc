@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/saved_variable_hooks.h>
 
 #include "callback.h"
+#include "compat.h"
 #include "entries.h"
 #include "guard.h"
 
@@ -48,11 +49,11 @@ struct SavedHooks final : Guard {
 // Where in Go a node was recorded.
 struct Recorded final : AnomalyMetadata {
 	std::vector<uint64_t> stack;
-	std::shared_ptr<Node> parent;  // the node that was running then, if this one was made in a backward pass
+	NodePtr<Node> parent;  // the node that was running then, if this one was made in a backward pass
 
 	void store_stack() override { stack = recorded_stack(); }
 	void print_stack(const std::string&) override {}  // the exception tells: see thread_on_exception
-	void assign_parent(const std::shared_ptr<Node>& node) override { parent = node; }
+	void assign_parent(const NodePtr<Node>& node) override { parent = node; }
 };
 
 // trail_of lists a node and those in whose backward passes it came about.
@@ -81,7 +82,7 @@ class GoEngine final : public Engine {
 	std::unique_ptr<SavedVariableHooks> get_default_saved_variable_hooks() override {
 		return saved_hooks.empty() ? nullptr : std::make_unique<Packed>(saved_hooks.back());
 	}
-	void thread_on_exception(const std::shared_ptr<GraphTask>& task, const std::shared_ptr<Node>& node, std::exception& e) override {
+	void thread_on_exception(const std::shared_ptr<GraphTask>& task, const NodePtr<Node>& node, std::exception& e) override {
 		if (!AnomalyMode::is_enabled() || !node) {
 			Engine::thread_on_exception(task, node, e);
 			return;

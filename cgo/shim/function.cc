@@ -1,12 +1,11 @@
 // Functions with a derivative written in Go: their node in the graph.
-#include <torch/csrc/autograd/custom_function.h>
-#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <unordered_set>
 
 #include "callback.h"
+#include "compat.h"
 #include "entries.h"
 #include "table.h"
 
@@ -15,10 +14,10 @@ namespace {
 
 using namespace torch::autograd;
 
-class GoNode final : public Node {
+class GoNode final : public OwnNode {
  public:
 	GoNode(Loan function, std::string name) : function_(std::move(function)), name_(std::move(name)) {}
-	~GoNode() override { all().erase(function_->id()); }
+	void abandoned() override { all().erase(function_->id()); }
 
 	std::string name() const override { return name_; }
 
@@ -54,7 +53,7 @@ class GoNode final : public Node {
 		TORCH_CHECK(!released_, ERR_BACKWARD_TWICE);
 		std::vector<at::Tensor> list;
 		for (const auto& x : saved_) {
-			list.push_back(x.unpack(shared_from_this()));
+			list.push_back(x.unpack(getptr()));
 		}
 		return list;
 	}
@@ -92,8 +91,8 @@ class GoNode final : public Node {
 	}
 
 	// The nodes by the number of their function.
-	static Table<GoNode>& all() {
-		static auto& table = *new Table<GoNode>;
+	static Table<WeakNodePtr<GoNode>>& all() {
+		static auto& table = *new Table<WeakNodePtr<GoNode>>;
 		return table;
 	}
 
@@ -143,11 +142,11 @@ void apply_function(Args& a, Results& r) {
 		x.unsafeGetTensorImpl()->bump_version();
 	}
 
-	std::shared_ptr<GoNode> node;
+	NodePtr<GoNode> node;
 	if (GradMode::is_enabled() && any_variable_requires_grad(given)) {
 		uint64_t id = function->id();
-		node = std::shared_ptr<GoNode>(new GoNode(std::move(function), std::move(name)), deleteNode);
-		GoNode::all().put(id, node);
+		node = make_node<GoNode>(std::move(function), std::move(name));
+		GoNode::all().put(id, WeakNodePtr<GoNode>(node));
 		node->set_inputs(inputs);
 	}
 	std::vector<std::optional<Variable>> raw;
@@ -155,7 +154,7 @@ void apply_function(Args& a, Results& r) {
 		raw.push_back(y.defined() ? std::optional(y) : std::nullopt);
 	}
 	auto view_as_self = [](const at::Tensor& x) { return x.view_as(x); };
-	auto wrapped = _wrap_outputs(given, impls(fixed), impls(dirty), raw, node, no_forward_mode, {}, view_as_self, false);
+	auto wrapped = wrap_outputs(given, impls(fixed), impls(dirty), raw, node, no_forward_mode, Impls(), view_as_self, false);
 	if (node) {
 		node->set_outputs(wrapped, materialize);
 		node->save(saved);

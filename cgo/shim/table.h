@@ -8,17 +8,18 @@
 
 namespace tg {
 
-template <class T>
+// Weak is a weak pointer.
+template <class Weak>
 class Table {
  public:
-	void put(uint64_t id, std::weak_ptr<T> object) {
+	void put(uint64_t id, Weak object) {
 		std::lock_guard<std::mutex> lock(mutex_);
-		objects_[id] = std::move(object);
+		objects_.insert_or_assign(id, std::move(object));
 	}
-	std::shared_ptr<T> find(uint64_t id) {
+	auto find(uint64_t id) {
 		std::lock_guard<std::mutex> lock(mutex_);
 		auto at = objects_.find(id);
-		return at == objects_.end() ? nullptr : at->second.lock();
+		return at == objects_.end() ? decltype(at->second.lock())() : at->second.lock();
 	}
 	void erase(uint64_t id) {
 		std::lock_guard<std::mutex> lock(mutex_);
@@ -27,7 +28,7 @@ class Table {
 
  private:
 	std::mutex mutex_;
-	std::unordered_map<uint64_t, std::weak_ptr<T>> objects_;
+	std::unordered_map<uint64_t, Weak> objects_;
 };
 
 }  // namespace tg
