@@ -8,6 +8,7 @@ package cgo
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
+#include "shim/dl.h"
 #include "shim/torchgo.h"
 
 static const tg_api* api;
@@ -21,26 +22,26 @@ static void door_back(uint32_t op, uint64_t* words, uint64_t* stack, uint32_t de
 }
 static inline void door_free(uint64_t p) { free((void*)p); }
 
-static const char* library_open(const char* path, int lazy, int global) {
+static char* library_open(const char* path, int lazy, int global) {
 	int flags = (lazy ? RTLD_LAZY : RTLD_NOW) | (global ? RTLD_GLOBAL : RTLD_LOCAL);
-	return dlopen(path, flags) ? NULL : dlerror();
+	return dlopen(path, flags) ? NULL : dl_failure();
 }
 
-static const char* shim_open(const char* path, tg_api* out) {
+static char* shim_open(const char* path, tg_api* out) {
 	void* lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!lib) return dlerror();
+	if (!lib) return dl_failure();
 	tg_open_fn fn = (tg_open_fn)dlsym(lib, "tg_open");
-	if (!fn) return dlerror();
+	if (!fn) return dl_failure();
 	api = fn(torchgoCallback);
 	*out = *api;
 	return NULL;
 }
 
-static const char* cuda_shim_open(const char* path, tg_cuda_api* out) {
+static char* cuda_shim_open(const char* path, tg_cuda_api* out) {
 	void* lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-	if (!lib) return dlerror();
+	if (!lib) return dl_failure();
 	tg_cuda_open_fn fn = (tg_cuda_open_fn)dlsym(lib, "tg_cuda_open");
-	if (!fn) return dlerror();
+	if (!fn) return dl_failure();
 	*out = *fn();
 	return NULL;
 }
@@ -169,11 +170,12 @@ func loadedTorch() int {
 	return int(v>>56)*100 + int(v>>48&0xff)
 }
 
+// loadError takes over what dl_failure returned, or NULL.
 func loadError(text *C.char) error {
 	if text == nil {
 		return nil
 	}
-	return errors.New(C.GoString(text))
+	return errors.New(takeString(uint64(uintptr(unsafe.Pointer(text))), -1))
 }
 
 func flag(b bool) C.int {
@@ -184,6 +186,9 @@ func flag(b bool) C.int {
 }
 
 const abiVersion = C.TG_ABI
+
+// unbuilt says why nothing can be loaded by this program, wherever libtorch is.
+func unbuilt() error { return nil }
 
 // Cos, Log and Pow are those of the C library, which Python uses: Go's own differ from them in
 // the last bit now and then, and a learning rate that differs makes every weight differ.

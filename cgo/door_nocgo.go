@@ -9,7 +9,10 @@ import (
 )
 
 // Built without cgo the package compiles, and [Load] says why nothing works.
-var errNoCgo = errors.New("this program was built with CGO_ENABLED=0; build it with cgo and a C compiler")
+var errNoCgo = errors.New("torch: this program was built without cgo, through which libtorch is called: " +
+	"install a C compiler (Debian, Ubuntu: apt install gcc) and build it with CGO_ENABLED=1")
+
+func unbuilt() error { return errNoCgo }
 
 const abiVersion = 0
 

@@ -49,6 +49,9 @@ func Load() error {
 	if ended.Load() {
 		return ErrShutdown
 	}
+	if err := unbuilt(); err != nil {
+		return err
+	}
 	home, trace := findHome()
 	if home == "" {
 		return notFound(trace)

@@ -2,7 +2,10 @@ package cgo
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,6 +62,43 @@ func TestShimsAreChecked(t *testing.T) {
 	err := s.check("shim", "lib")
 	assert.ErrorContains(t, err, "built for libtorch 2.99 but the libtorch in lib is 2.")
 	assert.ErrorContains(t, err, "$LIBTORCH")
+}
+
+// Built without cgo, a program learns of that and not that libtorch is missing: to install it would not help.
+func TestWithoutCgoTheFirstErrorIsThat(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go to run the program with: ", err)
+	}
+	if _, err := os.Stat(filepath.Join("..", "go.mod")); err != nil {
+		t.Skip("the sources are not here: ", err)
+	}
+	cmd := exec.Command("go", "run", "./testdata/nocgo")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", EnvHome+"="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	const want = "torch: this program was built without cgo, through which libtorch is called: " +
+		"install a C compiler (Debian, Ubuntu: apt install gcc) and build it with CGO_ENABLED=1"
+	require.Equal(t, []string{want, "version: " + want}, strings.Split(strings.TrimSpace(string(out)), "\n"))
+}
+
+// The linker's own words name the file: they are copied before another thread can have them freed.
+func TestWhatCannotBeOpened(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none.so")
+	text := filepath.Join(t.TempDir(), "text.so")
+	require.NoError(t, os.WriteFile(text, []byte("no library"), 0o644))
+	opened := func(path string) error { return openLibrary(path, true, false) }
+	shim := func(path string) error { _, err := openShim(path); return err }
+	second := func(path string) error { _, err := openCUDAShim(path); return err }
+	for name, open := range map[string]func(string) error{"library": opened, "shim": shim, "CUDA shim": second, "NVML": openNVML} {
+		var group sync.WaitGroup
+		for range 50 {
+			group.Go(func() {
+				assert.ErrorContains(t, open(none), none+": cannot open shared object file", name)
+				assert.ErrorContains(t, open(text), text+": file too short", name)
+			})
+		}
+		group.Wait()
+	}
 }
 
 func TestLibrariesOpenedByName(t *testing.T) {

@@ -6,6 +6,7 @@ package cgo
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include "shim/dl.h"
 
 // NVIDIA's management library, as far as we call it. Its interface is stable: these are all the
 // declarations that takes, and nothing is linked.
@@ -22,9 +23,9 @@ static struct {
 	int (*clock)(void* device, int which, unsigned* mhz);
 } nvml;
 
-static const char* nvml_open(const char* path, int* status) {
+static char* nvml_open(const char* path, int* status) {
 	void* lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	if (!lib) return dlerror();
+	if (!lib) return dl_failure();
 	struct { void* at; const char* name; } wanted[] = {
 		{&nvml.init, "nvmlInit_v2"}, {&nvml.text, "nvmlErrorString"}, {&nvml.find, "nvmlDeviceGetHandleByPciBusId_v2"},
 		{&nvml.rates, "nvmlDeviceGetUtilizationRates"}, {&nvml.temperature, "nvmlDeviceGetTemperature"},
@@ -32,7 +33,7 @@ static const char* nvml_open(const char* path, int* status) {
 	};
 	for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
 		void* symbol = dlsym(lib, wanted[i].name);
-		if (!symbol) return dlerror();
+		if (!symbol) return dl_failure();
 		*(void**)wanted[i].at = symbol;
 	}
 	*status = nvml.init();
