@@ -24,7 +24,23 @@ peer() {
 	sitecustomize | replace "$dir/site/sitecustomize.py"
 	wrapper "$torch" | replace "$dir/python"
 	chmod +x "$dir/python"
+	compgen -G "$torch/__pycache__/*.cpython-$tag.pyc" >/dev/null || warm "$dir/python"
 	echo "    ${dir#"$root"/}/python"
+}
+
+# warm imports once what tests import again and again. Wheels come without compiled modules, and
+# tests write none: each of their hundreds of Pythons would compile all of torch anew.
+warm() {
+	env -u PYTHONDONTWRITEBYTECODE "$1" - <<-'EOF'
+		import importlib
+		internal = "torch.testing._internal."
+		for name in ("torch.utils.checkpoint", "torch.profiler", "torchvision", internal + "common_optimizers", internal + "common_modules",
+		             internal + "common_methods_invocations", internal + "autocast_test_lists"):
+		    try:
+		        importlib.import_module(name)
+		    except Exception as e:
+		        print(f"    the peer cannot import {name}: {e!r}")
+	EOF
 }
 
 sitecustomize() {
