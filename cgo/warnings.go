@@ -24,11 +24,16 @@ func deliverWarnings() {
 	c.Begin(OpWarnings)
 	door(c.op, &c.words[0], &c.frame)
 	for text := range strings.SplitSeq(strings.TrimSuffix(c.Text(0), "\x00"), "\x00") {
-		if fn := warningHandler.Load(); fn != nil {
-			(*fn)(text)
-		} else if text != "" && warned.first(text) {
-			slog.Warn("torch: " + text)
-		}
+		Warn(text)
+	}
+}
+
+// Warn hands a warning to whom OnWarning named.
+func Warn(text string) {
+	if fn := warningHandler.Load(); fn != nil {
+		(*fn)(text)
+	} else if text != "" && warned.first(text) {
+		slog.Warn("torch: " + text)
 	}
 }
 

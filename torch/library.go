@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
@@ -28,10 +29,13 @@ func text(op cgo.Op) string {
 	return c.Text(0)
 }
 
-// OnWarning sets who is told of libtorch's warnings. The default logs each text once, by
-// slog; nil restores it. fn may be called from any goroutine, in the midst of an operation:
+// OnWarning sets who is told of warnings: libtorch's, and those of PyTorch's layers, losses and
+// schedules, in PyTorch's words. The default logs each text once, by slog; nil restores it. fn may be called from any goroutine, in the midst of an operation:
 // it may compute, but must not panic.
 func OnWarning(fn func(text string)) { cgo.OnWarning(fn) }
+
+// Warn hands a warning to whom [OnWarning] named: for packages that extend this one.
+func Warn(format string, args ...any) { cgo.Warn(fmt.Sprintf(format, args...)) }
 
 // SetNumThreads sets how many threads one operation on the CPU may use. It holds for all
 // goroutines from their next operation on.

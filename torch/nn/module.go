@@ -2,6 +2,8 @@ package nn
 
 import (
 	"iter"
+	"reflect"
+	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -115,8 +117,25 @@ func NamedBuffers(m any) iter.Seq2[string, torch.Tensor] {
 	return once(m, func(s slot) bool { return s.buffer })
 }
 
-// Parameters are the tensors of m that are trained, each once, in PyTorch's order.
-func Parameters(m any) []torch.Tensor { return values(NamedParameters(m)) }
+// Parameters are the tensors of m that are trained, each once, in PyTorch's order. Those that
+// do not require gradients are among them; [torch.OnWarning] hears of one in a struct of the
+// program's own, where it is easily forgotten.
+func Parameters(m any) []torch.Tensor {
+	return values(once(m, func(s slot) bool {
+		if !s.buffer && !s.tensor.RequiresGrad() && !ours(s.owner) {
+			torch.Warn("nn.Parameters: %s of %v does not require gradients and will not be trained: "+
+				"make it with SetRequiresGrad(true), or, if it is no parameter, give its field the tag `torch:\",buffer\"`", s.name, s.owner)
+		}
+		return !s.buffer
+	}))
+}
+
+// ours tells whether a type is one of this library's.
+func ours(t reflect.Type) bool {
+	module := strings.TrimSuffix(reflect.TypeFor[Linear]().PkgPath(), "torch/nn")
+	path, found := strings.CutPrefix(t.PkgPath(), module)
+	return found && !strings.HasSuffix(path, "_test")
+}
 
 // Buffers are the tensors of m that are kept but not trained, each once.
 func Buffers(m any) []torch.Tensor { return values(NamedBuffers(m)) }

@@ -63,8 +63,13 @@ func (n *InstanceNorm) forward(op string, x torch.Tensor, dims int) torch.Tensor
 	if got != dims && got != dims-1 {
 		torch.Throw(op, torch.KindValue, "expected %dD or %dD input (got %dD input)", dims-1, dims, got)
 	}
-	if at := got - dims + 1; n.Weight.Defined() && x.Size(at) != n.Channels {
-		torch.Throw(op, torch.KindValue, "expected input's size at dim=%d to match num_features (%d), but got: %d.", at, n.Channels, x.Size(at))
+	if at := got - dims + 1; x.Size(at) != n.Channels {
+		if n.Weight.Defined() {
+			torch.Throw(op, torch.KindValue, "expected input's size at dim=%d to match num_features (%d), but got: %d.", at, n.Channels, x.Size(at))
+		}
+		torch.Warn("input's size at dim=%d does not match num_features. "+
+			"You can silence this warning by not passing in num_features, "+
+			"which is not used because affine=False", at)
 	}
 	o := F.InstanceNormOptions{Weight: n.Weight, Bias: n.Bias, RunningMean: n.RunningMean, RunningVar: n.RunningVar,
 		UseRunning: !n.Mode.Training() && n.RunningMean.Defined(), Momentum: &n.Momentum, Eps: &n.Eps}

@@ -130,6 +130,11 @@ func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
 	refuse(o.Layers < 0, "num_layers must be greater than zero")
 	refuse(o.ProjSize < 0, "proj_size should be a positive integer or zero to disable projections")
 	refuse(o.ProjSize >= hidden, "proj_size has to be smaller than hidden_size")
+	if o.Dropout > 0 && o.Layers == 1 {
+		torch.Warn("dropout option adds dropout after all but last "+
+			"recurrent layer, so non-zero dropout expects "+
+			"num_layers greater than 1, but got dropout=%v and num_layers=1", o.Dropout)
+	}
 	refuse(o.ProjSize > 0 && op != "lstm", "proj_size argument is only supported for LSTM, not RNN or GRU")
 	refuse(o.Nonlinearity != "" && op != "rnn", "nonlinearity argument is only supported for RNN, not LSTM or GRU")
 

@@ -184,7 +184,7 @@ func own(m any) (list []slot) {
 	for n := range walk(m) {
 		for p := range n.parts() {
 			if t, ok := asTensor(p.value); ok && t.Defined() {
-				list = append(list, slot{p.name, t, p.tag})
+				list = append(list, slot{p.name, t, n.value.Type(), p.tag})
 			}
 		}
 		break

@@ -18,6 +18,7 @@ import (
 type slot struct {
 	name   string // with the path of the module
 	tensor torch.Tensor
+	owner  reflect.Type // the module's
 	tag
 }
 
@@ -53,9 +54,22 @@ func (n node) isModule() bool {
 
 // walk visits m and all modules in it, each before those within it.
 func walk(m any) iter.Seq[node] {
+	refuseOthers(m)
 	return func(yield func(node) bool) {
 		w := walker{yield: yield, open: map[any]bool{}}
 		w.visit("", reflect.ValueOf(m))
+	}
+}
+
+// refuseOthers refuses what cannot be a module: a loop over its parts would do nothing, and not
+// say so.
+func refuseOthers(m any) {
+	v := reflect.ValueOf(m)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if !v.IsValid() || v.Kind() == reflect.Pointer || !holdsModules(v) || v.Type() == tensorType {
+		torch.Throw("module", torch.KindType, "expected a module, a pointer to a struct or a slice or map of them, got %T", m)
 	}
 }
 
@@ -122,7 +136,7 @@ func slots(m any) iter.Seq[slot] {
 			for _, buffer := range []bool{false, true} {
 				for p := range n.parts() {
 					t, ok := asTensor(p.value)
-					if ok && t.Defined() && p.buffer == buffer && !yield(slot{join(n.path, p.name), t, p.tag}) {
+					if ok && t.Defined() && p.buffer == buffer && !yield(slot{join(n.path, p.name), t, n.value.Type(), p.tag}) {
 						return
 					}
 				}

@@ -123,6 +123,9 @@ func (a *attention) checkDims(query, key, value torch.Tensor) (batched bool) {
 
 // canonicalMasks makes numbers of boolean masks.
 func (a *attention) canonicalMasks(dtype torch.DType) {
+	if a.KeyPaddingMask.Defined() && a.AttnMask.Defined() && a.KeyPaddingMask.DType() != a.AttnMask.DType() {
+		torch.Warn("Support for mismatched key_padding_mask and attn_mask is deprecated. Use same type for both instead.")
+	}
 	a.KeyPaddingMask = a.canonical(a.KeyPaddingMask, "key_padding_mask", dtype)
 	if a.IsCausal && !a.AttnMask.Defined() {
 		a.refuse("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method `generate_square_subsequent_mask` to create this mask.")

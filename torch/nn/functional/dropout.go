@@ -30,13 +30,36 @@ func Dropout1d(x torch.Tensor, p float64, training bool) torch.Tensor {
 // Dropout2d zeroes whole channels of x [N, C, H, W] as [Dropout] zeroes elements. As in
 // PyTorch, an x of three dimensions is [N, C, L]; [Dropout1d] says so more clearly.
 func Dropout2d(x torch.Tensor, p float64, training bool) torch.Tensor {
-	return torch.FeatureDropout(x, probability("dropout2d", p), training)
+	probability("dropout2d", p)
+	warnOfDims("dropout2d", x, 2)
+	if x.Dim() == 3 {
+		torch.Warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise " +
+			"1D dropout behavior is desired - input is interpreted as shape (N, C, L), where C " +
+			"is the channel dim. This behavior will change in a future release to interpret the " +
+			"input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D " +
+			"channel-wise dropout behavior, please switch to using dropout1d instead.")
+	}
+	return torch.FeatureDropout(x, p, training)
 }
 
 // Dropout3d zeroes whole channels of x [N, C, D, H, W] or [C, D, H, W] as [Dropout] zeroes
 // elements.
 func Dropout3d(x torch.Tensor, p float64, training bool) torch.Tensor {
-	return dropChannels(x, probability("dropout3d", p), training, x.Dim() == 5)
+	probability("dropout3d", p)
+	warnOfDims("dropout3d", x, 3)
+	return dropChannels(x, p, training, x.Dim() == 5)
+}
+
+// warnOfDims speaks up where x has not so many spatial dimensions, a channel dimension and
+// perhaps one of the batch.
+func warnOfDims(op string, x torch.Tensor, spatial int) {
+	if got := x.Dim(); got != spatial+1 && got != spatial+2 {
+		torch.Warn("%[1]s: Received a %[2]d-D input to %[1]s, which is deprecated "+
+			"and will result in an error in a future release. To retain the behavior "+
+			"and silence this warning, please use dropout instead. Note that %[1]s "+
+			"exists to provide channel-wise dropout on inputs with %[3]d spatial dimensions, "+
+			"a channel dimension, and an optional batch dimension (i.e. %[4]dD or %[5]dD inputs).", op, got, spatial, spatial+1, spatial+2)
+	}
 }
 
 // FeatureAlphaDropout is [AlphaDropout] of whole channels of x [N, C, ...].

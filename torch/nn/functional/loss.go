@@ -172,6 +172,11 @@ type KLDivOptions struct {
 func KLDiv(x, target torch.Tensor, o *KLDivOptions) torch.Tensor {
 	v := or(o)
 	valid("kl_div", v.Reduction)
+	if v.Reduction == torch.ReductionMean && !v.BatchMean {
+		torch.Warn("reduction: 'mean' divides the total loss by both the batch size and the support size." +
+			"'batchmean' divides only by the batch size, and aligns with the KL div math definition." +
+			"'mean' will be changed to behave the same as 'batchmean' in the next major release.")
+	}
 	if v.BatchMean {
 		v.Reduction = torch.ReductionSum
 	}
@@ -188,6 +193,9 @@ func broadcast(x, target torch.Tensor, fn func(x, target torch.Tensor) torch.Ten
 	if slices.Equal(x.Shape(), target.Shape()) {
 		return fn(x, target)
 	}
+	torch.Warn("Using a target size (%s) that is different to the input size (%s). "+
+		"This will likely lead to incorrect results due to broadcasting. "+
+		"Please ensure they have the same size.", pytext.Size(target.Shape()), pytext.Size(x.Shape()))
 	both := torch.BroadcastTensors(x, target)
 	defer torch.Close(both...)
 	return fn(both[0], both[1])

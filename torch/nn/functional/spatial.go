@@ -121,7 +121,14 @@ func AffineGrid(theta torch.Tensor, size []int, o *AffineGridOptions) torch.Tens
 	if shape := theta.Shape(); len(shape) != 3 || shape[1] != dims || shape[2] != dims+1 {
 		torch.Throw(op, torch.KindValue, "Expected a batch of %dD affine matrices of shape Nx%dx%d for size %s. Got %s.", dims, dims, dims+1, pytext.List(size), pytext.Size(shape))
 	}
-	if slices.Min(size) <= 0 && !(v.AlignCorners && slices.Min(size[2:]) == 1) {
+	unit := v.AlignCorners && slices.Min(size[2:]) == 1
+	if unit {
+		torch.Warn("Since version 1.3.0, affine_grid behavior has changed " +
+			"for unit-size grids when align_corners=True. " +
+			"This is not an intended use case of affine_grid. " +
+			"See the documentation of affine_grid for details.")
+	}
+	if slices.Min(size) <= 0 && !unit {
 		torch.Throw(op, torch.KindValue, "Expected non-zero, positive output size. Got %s", pytext.List(size))
 	}
 	return torch.AffineGridGenerator(theta, size, v.AlignCorners)

@@ -86,10 +86,19 @@ func (o *KaimingOptions) std(t torch.Tensor) (float64, *Options) {
 	return Gain(v.Nonlinearity, v.A) / math.Sqrt(float64(fan)), &Options{v.Generator}
 }
 
+// isEmpty tells, and warns, that there is nothing to draw.
+func isEmpty(t torch.Tensor) bool {
+	empty := slices.Contains(t.Shape(), 0)
+	if empty {
+		torch.Warn("Initializing zero-element tensors is a no-op")
+	}
+	return empty
+}
+
 // KaimingUniform draws a layer's weight uniformly, with a variance that suits the function
 // that follows (He et al. 2015). A tensor without elements is left alone.
 func KaimingUniform(t torch.Tensor, o *KaimingOptions) torch.Tensor {
-	if slices.Contains(t.Shape(), 0) {
+	if isEmpty(t) {
 		return t
 	}
 	std, options := o.std(t)
@@ -101,7 +110,7 @@ func KaimingUniform(t torch.Tensor, o *KaimingOptions) torch.Tensor {
 // suits the function that follows (He et al. 2015). A tensor without elements is left
 // alone.
 func KaimingNormal(t torch.Tensor, o *KaimingOptions) torch.Tensor {
-	if slices.Contains(t.Shape(), 0) {
+	if isEmpty(t) {
 		return t
 	}
 	std, options := o.std(t)

@@ -37,6 +37,9 @@ func Normal(t torch.Tensor, mean, std float64, o *Options) torch.Tensor {
 // TruncNormal draws from the normal distribution, cut off below a and above b. It does so as
 // PyTorch 2.11; later versions of it reject numbers out of bounds and draw others.
 func TruncNormal(t torch.Tensor, mean, std, a, b float64, o *Options) torch.Tensor {
+	if mean < a-2*std || mean > b+2*std {
+		torch.Warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.")
+	}
 	below := func(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 	return fill(t, func() {
 		low, high := below((a-mean)/std), below((b-mean)/std)
