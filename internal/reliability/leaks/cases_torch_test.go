@@ -80,6 +80,7 @@ var torchCases = cases{
 		torch.SetNumThreads(1)
 		torch.NumInteropThreads()
 		torch.OnWarning(func(string) {})
+		torch.Warn("%s", "a warning of an extension")
 	},
 	"modes": func() {
 		torch.NoGrad(func() { torch.IsGradEnabled() })
