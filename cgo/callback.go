@@ -2,9 +2,7 @@ package cgo
 
 import (
 	"fmt"
-	"iter"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -95,7 +93,7 @@ func serve(id, arg uint64, in, out []uint64) uint64 {
 	gate.callbacks.Add(1)
 	defer gate.callbacks.Add(-1)
 	callback := Lent(id).(*Callback)
-	failed := contain(func() {
+	failed := Contain(func() {
 		scope, err := EnterScope()
 		if err != nil {
 			panic(err)
@@ -146,7 +144,7 @@ type CallbackPanic struct {
 	Value   any       // what it panicked with
 	Stack   []byte    // where, as text
 	Callers []uintptr // where, in the form that runtime.CallersFrames takes
-	exit    bool      // by runtime.Goexit instead
+	Exit    bool      // by runtime.Goexit instead
 }
 
 // Error is the callback's name, the value and the program's line.
@@ -162,31 +160,6 @@ func (p *CallbackPanic) Error() string {
 func (p *CallbackPanic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
-}
-
-// contain runs fn and lets neither a panic nor a Goexit get past: behind it are frames of C++,
-// which Go would drop without running their destructors. Nothing but a goroutine's end
-// stops a Goexit, so fn runs in one of its own, a coroutine, which stays on the thread. The
-// call of Go's that led here repeats the Goexit where it was made.
-func contain(fn func()) (failed *CallbackPanic) {
-	next, _ := iter.Pull(func(func(struct{}) bool) {
-		ended := false
-		defer func() {
-			v := recover()
-			switch {
-			case v != nil:
-				failed = &CallbackPanic{Value: v, Stack: debug.Stack(), Callers: frames.Callers(0)}
-			case !ended:
-				failed = &CallbackPanic{Value: "it ended its goroutine", exit: true}
-				panic(failed) // in place of the Goexit that Pull would hand on
-			}
-		}()
-		fn()
-		ended = true
-	})
-	defer func() { _ = recover() }() // that one
-	next()
-	return failed
 }
 
 // detours counts the modes in the process in which any call may enter Go, or has to say
@@ -223,7 +196,7 @@ func (c *Call) runBack() *Error {
 	err := c.attend(nil, nil)
 	c.unpin()
 	if err != nil {
-		if p, ok := err.Cause.(*CallbackPanic); ok && p.exit {
+		if p, ok := err.Cause.(*CallbackPanic); ok && p.Exit {
 			runtime.Goexit()
 		}
 	}

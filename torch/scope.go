@@ -18,7 +18,9 @@ import (
 // What must outlive the scope leaves it by [Tensor.Keep] or [Tensor.MoveOut], or is born
 // outside by [Unscoped]. Scopes nest. The goroutine stays on one OS thread for the
 // duration of fn, which also keeps the order of gradient sums, hence their last bits,
-// the same from run to run. A goroutine started inside is not part of the scope.
+// the same from run to run. A goroutine started inside is not part of the scope. An iterator
+// that [iter.Pull] made outside cannot be asked for more inside, nor the other way round: Go
+// ends a process in which a goroutine that is locked to its thread calls one that is not.
 //
 // Hundreds of scopes at once are hundreds of threads, each with libtorch's helpers:
 // [SetConcurrency] says how many there may be. A server has them in [Lanes].

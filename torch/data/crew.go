@@ -17,7 +17,7 @@ type crew[B any] struct {
 	loader *Loader[B]
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	jobs   []job         // not yet handed out
+	jobs   jobs          // not yet handed out
 	tasks  chan *task[B] // where workers get them
 	places []*task[B]    // handed out and not taken, oldest first
 	gone   chan int      // workers that have ended
@@ -35,9 +35,9 @@ type result[B any] struct {
 }
 
 // hire starts the workers on the jobs.
-func (l *Loader[B]) hire(ctx context.Context, jobs []job) *crew[B] {
-	workers := min(l.options.Workers, len(jobs))
-	ahead := workers * l.options.Prefetch
+func (l *Loader[B]) hire(ctx context.Context, jobs jobs) *crew[B] {
+	workers := min(l.options.Workers, jobs.left())
+	ahead := min(workers*l.options.Prefetch, jobs.left())
 	c := &crew[B]{loader: l, jobs: jobs, tasks: make(chan *task[B], ahead), gone: make(chan int, workers)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	for worker := range workers {
@@ -51,9 +51,9 @@ func (l *Loader[B]) hire(ctx context.Context, jobs []job) *crew[B] {
 
 // hand hands out one more job, if there is one. There is always room in tasks.
 func (c *crew[B]) hand() {
-	if len(c.jobs) > 0 {
-		t := &task[B]{job: &c.jobs[0], result: make(chan result[B], 1)}
-		c.jobs, c.places = c.jobs[1:], append(c.places, t)
+	if c.jobs.left() > 0 {
+		t := &task[B]{job: c.jobs.next(), result: make(chan result[B], 1)}
+		c.places = append(c.places, t)
 		c.tasks <- t
 	}
 }
@@ -71,19 +71,12 @@ func (c *crew[B]) work(worker int) {
 func (c *crew[B]) do(t *task[B], worker int) {
 	t.worker.Store(int32(worker))
 	var r result[B]
-	ended := false
-	defer func() {
-		if !ended {
-			r.err = t.failure(worker, errExit)
-		}
-		t.result <- r
-	}()
 	r.batch, r.err = c.loader.build(c.ctx, t.job, worker)
 	if c.ctx.Err() != nil {
 		discard(r.batch) // the loop may be over, with nobody left to do it
 		r = result[B]{err: context.Cause(c.ctx)}
 	}
-	ended = true
+	t.result <- r
 }
 
 // next waits for the next batch.

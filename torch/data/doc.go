@@ -17,7 +17,8 @@
 //
 // The body of the loop is a [torch.Scope]: the batch and every tensor made in the body
 // are freed when it ends, however it ends. What is to live on leaves by
-// [torch.Tensor.Keep].
+// [torch.Tensor.Keep]. A program that asks for batches one by one rather than in a loop has
+// [Loader.Pull], where a batch lives until the next one.
 //
 // # Where batches come from
 //
@@ -49,6 +50,6 @@
 // data set that waits for something should heed it. One that does not come back
 // within five seconds is left behind and frees what it holds when it does.
 //
-// A failure, including a panic in a data set, arrives as the last item of the loop: an
+// A failure, including a panic or a runtime.Goexit in a data set, arrives as the last item of the loop: an
 // [*Error] that names epoch, batch, sample and worker.
 package data

@@ -3,8 +3,8 @@ package data
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -46,20 +46,52 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// errExit is what becomes of a worker that ends in runtime.Goexit, as a failing test does.
+// errExit is what becomes of a data set that calls runtime.Goexit, as a failing test does.
 var errExit = errors.New("the data set ended its goroutine")
 
-// guard runs fn and turns a panic in it into an error: a *[torch.Error] as it is, all
-// others as a *[PanicError].
+// guard runs fn and turns what ends it into an error: a panic with a *[torch.Error] into that,
+// all others into a *[PanicError], and a Goexit into errExit.
 func guard(fn func() error) (err error) {
-	defer func() {
-		switch value := recover().(type) {
-		case nil:
-		case *torch.Error:
-			err = value
-		default:
-			err = &PanicError{value, debug.Stack()}
-		}
-	}()
-	return fn()
+	failed := cgo.Contain(func() { err = fn() })
+	switch {
+	case failed == nil:
+		return err
+	case failed.Exit:
+		return errExit
+	}
+	if known, ok := failed.Value.(*torch.Error); ok {
+		return known
+	}
+	return &PanicError{failed.Value, failed.Stack}
+}
+
+// atLeast and between refuse a number that an option, a length or a sampler cannot have.
+func atLeast[N ~int | ~int64](name string, n, least N) error {
+	if n < least {
+		return fmt.Errorf("%s is %v, expected at least %v", name, n, least)
+	}
+	return nil
+}
+
+func between(name string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("%s is %d, expected %d to %d", name, n, least, most)
+	}
+	return nil
+}
+
+// need panics with a *[torch.Error] where there is one, in functions that make a sampler.
+func need(op string, err error) {
+	if err != nil {
+		torch.Throw(op, torch.KindValue, "%v", err)
+	}
+}
+
+// afford panics with libtorch's error where the machine has no memory for a list of n indices
+// and what becomes of it: Go would end the process.
+func afford(n int) {
+	const small, copies = 1 << 20, 4
+	if n > small {
+		torch.TensorOptions{DType: torch.Int64}.Empty(n, copies).Close()
+	}
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,9 +9,9 @@ import (
 	"iter"
 	"math/rand/v2"
 	"reflect"
-	"sync/atomic"
 	"time"
 
+	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -25,8 +26,8 @@ type LoaderOptions struct {
 	Sampler      Sampler      // which samples, in what order; instead of Shuffle
 	BatchSampler BatchSampler // which batches; instead of all the above but Seed
 
-	Workers  int           // goroutines that make batches ahead; 0: the loop makes each when it asks for it
-	Prefetch int           // batches a worker makes ahead; default 2
+	Workers  int           // goroutines that make batches ahead, up to 1024; 0: the loop makes each when it asks for it
+	Prefetch int           // batches a worker makes ahead, up to 4096; default 2
 	Timeout  time.Duration // how long the loop waits for a batch of a worker; default: for ever
 
 	// PinMemory puts the tensors of batches into page-locked memory, from which
@@ -45,17 +46,18 @@ type Loader[B any] struct {
 }
 
 // NewLoader makes a loader; nil options are the defaults. It returns an error for options
-// that make no sense, and for a batch type with tensors in fields that are not exported,
-// which the loader could not free.
+// that make no sense, for a source or a sampler that cannot tell its length, and for a batch
+// type with tensors in fields that are not exported, which the loader could not free.
 func NewLoader[B any](source Source[B], options *LoaderOptions) (*Loader[B], error) {
 	l := &Loader[B]{source: source, grace: 5 * time.Second, after: time.After}
 	if options != nil {
 		l.options = *options
 	}
 	o := &l.options
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("data: a loader's %w", err)
+	}
 	switch {
-	case o.BatchSize < 0 || o.Workers < 0 || o.Prefetch < 0 || o.Timeout < 0:
-		return nil, errors.New("data: a loader's BatchSize, Workers, Prefetch and Timeout cannot be negative")
 	case o.Shuffle && o.Sampler != nil:
 		return nil, errors.New("data: a loader takes either Shuffle or a Sampler")
 	case o.BatchSampler != nil && (o.BatchSize != 0 || o.Shuffle || o.DropLast || o.Sampler != nil):
@@ -68,8 +70,30 @@ func NewLoader[B any](source Source[B], options *LoaderOptions) (*Loader[B], err
 		o.Prefetch = 2
 	}
 	o.PinMemory = o.PinMemory && torch.CheckDevice(torch.CUDA(0)) == nil
-	l.batches = o.batchSampler(source.Len())
+	err := guard(func() error {
+		n := source.Len()
+		if err := atLeast("the length of the source", n, 0); err != nil {
+			return err
+		}
+		l.batches = o.batchSampler(n)
+		return atLeast("the length of the sampler", l.batches.Len(), 0)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("data: a loader cannot be made: %w", err)
+	}
 	return l, nil
+}
+
+// check looks at the numbers. A worker has a thread of its own, and Go ends a process that has
+// ten thousand of them, as it does one whose list of batches under way finds no memory.
+func (o *LoaderOptions) check() error {
+	const mostWorkers, mostAhead = 1024, 4096
+	return cmp.Or(
+		atLeast("BatchSize", o.BatchSize, 0),
+		between("Workers", o.Workers, 0, mostWorkers),
+		between("Prefetch", o.Prefetch, 0, mostAhead),
+		atLeast("Timeout", o.Timeout, 0),
+	)
 }
 
 // batchSampler is the one that the options amount to for a source of n samples.
@@ -97,6 +121,11 @@ func (l *Loader[B]) Len() int { return l.batches.Len() }
 //
 // An error is the last item: an [*Error] if a batch could not be made, or the cause of ctx
 // once that has ended.
+//
+// For [iter.Pull2] the batch alone is freed, when the next one is asked for or the iterator is
+// stopped. Its functions have to be called where Pull2 was, in the same scope and mode or in
+// none, because Go ends a process in which a coroutine changes between a goroutine that is locked
+// to its thread and one that is not. Those of [Loader.Pull] can be called everywhere.
 func (l *Loader[B]) Epoch(ctx context.Context, epoch int) iter.Seq2[B, error] {
 	return l.EpochFrom(ctx, epoch, 0)
 }
@@ -105,67 +134,89 @@ func (l *Loader[B]) Epoch(ctx context.Context, epoch int) iter.Seq2[B, error] {
 // first, counted from 0, where a run was interrupted.
 func (l *Loader[B]) EpochFrom(ctx context.Context, epoch, first int) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
-		jobs, err := l.jobs(epoch, first)
-		if err != nil {
-			yield(*new(B), err)
-			return
+		body := lend[B]
+		if cgo.Pulled() {
+			body = show[B] // a scope would lock the coroutine to its thread
 		}
-		next := func(k int) (B, error) { return l.build(ctx, &jobs[k], 0) }
-		if l.options.Workers > 0 {
-			crew := l.hire(ctx, jobs)
-			defer crew.dismiss()
-			next = func(int) (B, error) { return crew.next() }
-		}
-		for k := range jobs {
-			batch, err := next(k)
-			if err != nil {
+		r := l.start(ctx, epoch, first)
+		defer r.stop()
+		for {
+			batch, err, ok := r.next()
+			switch {
+			case !ok:
+				return
+			case err != nil:
 				yield(batch, err)
 				return
-			}
-			if !lend(batch, yield) {
+			case !body(batch, yield):
 				return
 			}
 		}
 	}
 }
 
-// A job is to make one batch.
-type job struct {
-	epoch, number int
-	indices       []int
-	sample        atomic.Int64 // which one is being made; -1: none in particular
-}
-
-func (j *job) failure(worker int, err error) error {
-	return &Error{Epoch: j.epoch, Batch: j.number, Index: int(j.sample.Load()), Worker: worker, Err: err}
-}
-
-// A source that makes samples one by one tells so through its context, so that an error, a
-// panic or a delay can be traced to the sample.
-type sampleKey struct{}
-
-func visit(ctx context.Context, i int) {
-	if sample, ok := ctx.Value(sampleKey{}).(*atomic.Int64); ok {
-		sample.Store(int64(i))
+// Pull is [Loader.Epoch] for a program that asks for each batch when it wants it, rather than
+// in a loop: two loaders in step, a stream without an end. It is to Epoch what [iter.Pull2] is
+// to an iterator, and can be used in scopes, modes and loops over other loaders, where Go does
+// not allow for Pull2. next returns the next batch or the error that ends the epoch, and false
+// after its end. The tensors of a batch live until next or stop is called again. stop ends the
+// epoch; it has to be called unless next has returned false, and may be called always.
+//
+//	next, stop := loader.Pull(ctx, epoch)
+//	defer stop()
+//	batch, err, ok := next()
+func (l *Loader[B]) Pull(ctx context.Context, epoch int) (next func() (B, error, bool), stop func()) {
+	var r *run[B]
+	var last B
+	next = func() (batch B, err error, ok bool) {
+		if r == nil {
+			r = l.start(ctx, epoch, 0)
+		}
+		discard(last)
+		last = *new(B)
+		batch, err, ok = r.next()
+		if err != nil || !ok {
+			r.stop()
+			return batch, err, ok
+		}
+		last = batch
+		return batch, nil, true
 	}
+	stop = func() {
+		if r == nil {
+			r = &run[B]{ended: true}
+		}
+		discard(last)
+		last = *new(B)
+		r.stop()
+	}
+	return next, stop
 }
 
-// jobs lists the work of an epoch.
-func (l *Loader[B]) jobs(epoch, first int) (jobs []job, err error) {
-	err = guard(func() error {
-		batches := l.batches.Batches(epoch)
-		if first < 0 || first > len(batches) {
-			return fmt.Errorf("data: epoch %d has no batch %d, only %d of them", epoch, first, len(batches))
-		}
-		jobs = make([]job, len(batches)-first)
-		for k := range jobs {
-			j := &jobs[k]
-			j.epoch, j.number, j.indices = epoch, first+k, batches[first+k]
-			j.sample.Store(-1)
-		}
-		return nil
+// lend runs the body of the loop in a scope that owns the batch.
+func lend[B any](batch B, yield func(B, error) bool) (more bool) {
+	torch.Scope(func() {
+		replaceTensors(&batch, func(t torch.Tensor) torch.Tensor {
+			defer t.Close()
+			return t.Alias()
+		})
+		more = yield(batch, nil)
 	})
-	return jobs, err
+	return more
+}
+
+// show hands the batch out and frees it, and nothing else, when the next one is asked for.
+func show[B any](batch B, yield func(B, error) bool) (more bool) {
+	defer discard(batch)
+	return yield(batch, nil)
+}
+
+// discard frees a batch that nobody wants any more.
+func discard[B any](batch B) {
+	replaceTensors(&batch, func(t torch.Tensor) torch.Tensor {
+		t.Close()
+		return t
+	})
 }
 
 // build makes a batch whose tensors belong to no scope. Every error but that of an ended
@@ -188,12 +239,13 @@ func (l *Loader[B]) build(ctx context.Context, j *job, worker int) (batch B, err
 }
 
 func (l *Loader[B]) fill(ctx context.Context, j *job, batch *B) error {
-	for _, i := range j.indices {
-		if n := l.source.Len(); i < 0 || i >= n {
+	indices, n := j.plan.batch(j.number), l.source.Len()
+	for _, i := range indices {
+		if i < 0 || i >= n {
 			return fmt.Errorf("the sampler asks for sample %d of %d", i, n)
 		}
 	}
-	made, err := l.source.Batch(ctx, j.indices, l.random(j))
+	made, err := l.source.Batch(ctx, indices, l.random(j))
 	if err != nil {
 		return err
 	}
@@ -219,24 +271,4 @@ func (l *Loader[B]) random(j *job) *rand.Rand {
 		binary.LittleEndian.PutUint64(seed[8*i:], part)
 	}
 	return rand.New(rand.NewChaCha8(seed))
-}
-
-// lend runs the body of the loop in a scope that owns the batch.
-func lend[B any](batch B, yield func(B, error) bool) (more bool) {
-	torch.Scope(func() {
-		replaceTensors(&batch, func(t torch.Tensor) torch.Tensor {
-			defer t.Close()
-			return t.Alias()
-		})
-		more = yield(batch, nil)
-	})
-	return more
-}
-
-// discard frees a batch that nobody wants any more.
-func discard[B any](batch B) {
-	replaceTensors(&batch, func(t torch.Tensor) torch.Tensor {
-		t.Close()
-		return torch.Tensor{}
-	})
 }

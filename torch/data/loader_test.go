@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -83,6 +84,10 @@ func TestLoaderOptions(t *testing.T) {
 		{"batch sampler", &data.LoaderOptions{BatchSampler: data.Batched(data.Sequential(3), 3, false)}, "[[0 1 2]]"},
 		{"more workers than batches", &data.LoaderOptions{BatchSize: 4, Workers: 8, Prefetch: 5}, "[[0 1 2 3] [4]]"},
 		{"pinned", &data.LoaderOptions{BatchSize: 5, PinMemory: true}, "[[0 1 2 3 4]]"},
+		{"one batch of all", &data.LoaderOptions{BatchSize: math.MaxInt}, "[[0 1 2 3 4]]"},
+		{"all but one of all", &data.LoaderOptions{BatchSize: math.MaxInt, DropLast: true, Workers: 1}, "[]"},
+		{"many shards", &data.LoaderOptions{Sampler: data.Shard(data.Sequential(5), math.MaxInt-1, math.MaxInt)}, "[[1]]"},
+		{"far ahead", &data.LoaderOptions{BatchSize: 3, Workers: 1024, Prefetch: 4096}, "[[0 1 2] [3 4]]"},
 		{"nothing", &data.LoaderOptions{Sampler: data.Sequential(0), Workers: 2}, "[]"},
 	} {
 		t.Run(scene.name, func(t *testing.T) {
@@ -113,13 +118,18 @@ func TestNewLoaderRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "data: a loader cannot free the tensors in field data_test.secret.input, which is not exported")
 	sampler := data.Sequential(2)
 	for want, options := range map[string]data.LoaderOptions{
-		"cannot be negative":                        {BatchSize: -1},
-		"Workers, Prefetch and Timeout cannot":      {Workers: -1},
-		"Prefetch and Timeout cannot be neg":        {Prefetch: -1},
-		"and Timeout cannot be negative":            {Timeout: -1},
-		"either Shuffle or a Sampler":               {Shuffle: true, Sampler: sampler},
-		"with a BatchSampler takes no BatchSize":    {BatchSampler: data.Batched(sampler, 1, false), BatchSize: 2},
-		"takes no BatchSize, Shuffle, DropLast or ": {BatchSampler: data.Batched(sampler, 1, false), DropLast: true},
+		"a loader's BatchSize is -1, expected at least 0":              {BatchSize: -1},
+		"a loader's Workers is -1, expected 0 to 1024":                 {Workers: -1},
+		"a loader's Workers is 1099511627776, expected 0 to 1024":      {Workers: 1 << 40},
+		"a loader's Prefetch is -1, expected 0 to 4096":                {Prefetch: -1},
+		"a loader's Prefetch is 1099511627776, expected 0 to 4096":     {Prefetch: 1 << 40, Workers: 1},
+		"Prefetch is 9223372036854775807, expected 0 to 4096":          {Prefetch: math.MaxInt},
+		"a loader's Timeout is -1ns, expected at least 0s":             {Timeout: -1},
+		"cannot be made: the length of the sampler is -3, expected at": {BatchSampler: odd(-3)},
+		"cannot be made: panic: no length today":                       {Sampler: odd(0)},
+		"either Shuffle or a Sampler":                                  {Shuffle: true, Sampler: sampler},
+		"with a BatchSampler takes no BatchSize":                       {BatchSampler: data.Batched(sampler, 1, false), BatchSize: 2},
+		"takes no BatchSize, Shuffle, DropLast or ":                    {BatchSampler: data.Batched(sampler, 1, false), DropLast: true},
 	} {
 		_, err := data.NewLoader(noisy(2), &options)
 		require.ErrorContains(t, err, want)
@@ -147,6 +157,96 @@ type crooked struct{}
 func (crooked) Len() int          { return 3 }
 func (crooked) Indices(int) []int { panic("no order today") }
 
+// odd has a length that no data set has; instead of 0 it panics.
+type odd int
+
+func (o odd) Len() int {
+	if o == 0 {
+		panic("no length today")
+	}
+	return int(o)
+}
+func (odd) Indices(int) []int   { return []int{0} }
+func (odd) Batches(int) [][]int { return [][]int{{0}} }
+func (odd) Batch(_ context.Context, indices []int, _ *rand.Rand) (data.Batch, error) {
+	return data.Batch{Input: torch.FromSlice(indices), Index: indices}, nil
+}
+
+func TestOddLengths(t *testing.T) {
+	torchtest.NoLeaks(t)
+	_, err := data.NewLoader[data.Batch](odd(-1), nil)
+	require.EqualError(t, err, "data: a loader cannot be made: the length of the source is -1, expected at least 0")
+	_, err = data.NewLoader[data.Batch](odd(0), nil)
+	require.EqualError(t, err, "data: a loader cannot be made: panic: no length today")
+	_, err = data.NewLoader[data.Batch](nil, nil)
+	require.ErrorContains(t, err, "data: a loader cannot be made: panic: runtime error")
+
+	const huge = odd(1 << 60)
+	for _, workers := range []int{0, 2} {
+		loader, err := data.NewLoader[data.Batch](huge, &data.LoaderOptions{BatchSize: 3, Workers: workers, Sampler: data.Shard(data.Sequential(int(huge)), 1, 2)})
+		require.NoError(t, err)
+		require.Equal(t, (1<<59+2)/3, loader.Len())
+		for batch, err := range loader.Epoch(context.Background(), 0) {
+			require.NoError(t, err)
+			require.Equal(t, []int{1, 3, 5}, batch.Index)
+			break
+		}
+		for _, o := range []data.LoaderOptions{
+			{Shuffle: true},
+			{BatchSize: math.MaxInt},
+			{Sampler: data.Random(int(huge), 1)},
+			{BatchSampler: everything{}},
+		} {
+			o.Workers = workers
+			loader, err = data.NewLoader[data.Batch](huge, &o)
+			require.NoError(t, err)
+			for _, err = range loader.Epoch(context.Background(), 0) {
+				require.Error(t, err)
+			}
+			var e *torch.Error
+			require.ErrorAs(t, err, &e)
+		}
+	}
+}
+
+// everything writes out an order that has no room in memory.
+type everything struct{}
+
+func (everything) Len() int            { return 1 }
+func (everything) Batches(int) [][]int { return [][]int{data.Sequential(1 << 60).Indices(0)} }
+
+// A loader beside another, in the body of a loop, which is a scope.
+func TestTwoLoadersInStep(t *testing.T) {
+	torchtest.NoLeaks(t)
+	a, err := data.NewLoader(noisy(6), &data.LoaderOptions{BatchSize: 2})
+	require.NoError(t, err)
+	b, err := data.NewLoader(noisy(6), &data.LoaderOptions{BatchSize: 2, Workers: 1})
+	require.NoError(t, err)
+	next, stop := b.Pull(context.Background(), 0)
+	var other data.Batch
+	for batch, err := range a.Epoch(context.Background(), 0) {
+		require.NoError(t, err)
+		var ok bool
+		other, err, ok = next()
+		require.NoError(t, err)
+		require.True(t, ok)
+		torchtest.Equal(t, other.Input, batch.Input)
+	}
+	require.False(t, other.Input.Closed(), "until the next one is asked for")
+	_, _, ok := next()
+	require.False(t, ok)
+	require.True(t, other.Input.Closed())
+	stop()
+	stop()
+
+	_, stop = b.Pull(context.Background(), 0)
+	stop()
+	next, stop = b.Pull(context.Background(), 0)
+	stop()
+	_, err, ok = next()
+	require.NoError(t, err)
+	require.False(t, ok, "it was stopped before it began")
+}
 func TestContextThatHasEnded(t *testing.T) {
 	torchtest.NoLeaks(t)
 	ctx, cancel := context.WithCancelCause(context.Background())

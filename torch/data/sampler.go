@@ -1,8 +1,6 @@
 package data
 
 import (
-	"slices"
-
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -14,25 +12,28 @@ type Sampler interface {
 	Indices(epoch int) []int
 }
 
-// Sequential visits samples 0 to n-1 in order.
-func Sequential(n int) Sampler { return sequential(n) }
+// Sequential visits samples 0 to n-1 in order. It panics with a *[torch.Error] if n is
+// negative.
+func Sequential(n int) Sampler {
+	need("sequential", atLeast("the number of samples", n, 0))
+	return sequential(n)
+}
 
 type sequential int
 
 func (s sequential) Len() int { return int(s) }
 
-func (s sequential) Indices(int) []int {
-	list := make([]int, s)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
+func (s sequential) at(k int) int { return k }
+
+func (s sequential) Indices(int) []int { return listed(s) }
 
 // Random visits samples 0 to n-1 in an order that depends on the seed and the epoch: that
 // of torch.randperm with a generator seeded by their sum, as in PyTorch's
-// DistributedSampler.
-func Random(n int, seed uint64) Sampler { return random{n, seed} }
+// DistributedSampler. It panics with a *[torch.Error] if n is negative.
+func Random(n int, seed uint64) Sampler {
+	need("random", atLeast("the number of samples", n, 0))
+	return random{n, seed}
+}
 
 type random struct {
 	n    int
@@ -42,6 +43,7 @@ type random struct {
 func (r random) Len() int { return r.n }
 
 func (r random) Indices(epoch int) []int {
+	afford(r.n)
 	generator := torch.NewGenerator(torch.CPU).Seed(r.seed + uint64(epoch))
 	defer generator.Close()
 	order := torch.TensorOptions{Generator: generator}.RandPerm(r.n)
@@ -54,9 +56,8 @@ func (r random) Indices(epoch int) []int {
 // samples do not go round, the first are used again, as PyTorch's DistributedSampler
 // does. It panics with a *[torch.Error] unless 0 <= rank < world.
 func Shard(s Sampler, rank, world int) Sampler {
-	if rank < 0 || rank >= world {
-		torch.Throw("shard", torch.KindValue, "rank %d is not one of %d", rank, world)
-	}
+	need("shard", atLeast("the number of shards", world, 1))
+	need("shard", between("the rank", rank, 0, world-1))
 	return shard{s, rank, world}
 }
 
@@ -65,16 +66,9 @@ type shard struct {
 	rank, world int
 }
 
-func (s shard) Len() int { return (s.all.Len() + s.world - 1) / s.world }
+func (s shard) Len() int { return parts(s.all.Len(), s.world) }
 
-func (s shard) Indices(epoch int) []int {
-	all := s.all.Indices(epoch)
-	list := make([]int, s.Len())
-	for k := range list {
-		list[k] = all[(s.rank+k*s.world)%len(all)]
-	}
-	return list
-}
+func (s shard) Indices(epoch int) []int { return listed(orderOf(s, epoch)) }
 
 // A BatchSampler says which samples go together into a batch.
 type BatchSampler interface {
@@ -88,9 +82,7 @@ type BatchSampler interface {
 // where they do not go round, or is left out with dropLast. It panics with a
 // *[torch.Error] unless size is positive.
 func Batched(s Sampler, size int, dropLast bool) BatchSampler {
-	if size <= 0 {
-		torch.Throw("batched", torch.KindValue, "a batch size of %d", size)
-	}
+	need("batched", atLeast("the size of a batch", size, 1))
 	return batched{s, size, dropLast}
 }
 
@@ -100,15 +92,22 @@ type batched struct {
 	dropLast bool
 }
 
-func (b batched) Len() int {
-	n := b.samples.Len()
-	if !b.dropLast {
-		n += b.size - 1
+func (b batched) Len() int { return b.count(b.samples.Len()) }
+
+// count is how many batches n samples make.
+func (b batched) count(n int) int {
+	if b.dropLast {
+		return n / b.size
 	}
-	return n / b.size
+	return parts(n, b.size)
 }
 
 func (b batched) Batches(epoch int) [][]int {
-	list := slices.Collect(slices.Chunk(b.samples.Indices(epoch), b.size))
-	return list[:min(b.Len(), len(list))]
+	p := planOf(b, epoch)
+	afford(p.Len())
+	list := make([][]int, p.Len())
+	for k := range list {
+		list[k] = p.batch(k)
+	}
+	return list
 }

@@ -74,10 +74,12 @@ func TestBatched(t *testing.T) {
 
 func TestSamplersRefuse(t *testing.T) {
 	for want, fn := range map[string]func(){
-		"rank 2 is not one of 2":  func() { data.Shard(data.Sequential(3), 2, 2) },
-		"rank -1 is not one of 2": func() { data.Shard(data.Sequential(3), -1, 2) },
-		"rank 0 is not one of 0":  func() { data.Shard(data.Sequential(3), 0, 0) },
-		"a batch size of 0":       func() { data.Batched(data.Sequential(3), 0, true) },
+		"the rank is 2, expected 0 to 1":                       func() { data.Shard(data.Sequential(3), 2, 2) },
+		"the rank is -1, expected 0 to 1":                      func() { data.Shard(data.Sequential(3), -1, 2) },
+		"the number of shards is 0, expected at least 1":       func() { data.Shard(data.Sequential(3), 0, 0) },
+		"the size of a batch is 0, expected at least 1":        func() { data.Batched(data.Sequential(3), 0, true) },
+		"sequential: the number of samples is -1, expected at": func() { data.Sequential(-1) },
+		"random: the number of samples is -1, expected at":     func() { data.Random(-1, 0) },
 	} {
 		err := torch.Try(fn)
 		require.ErrorContains(t, err, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -50,26 +51,93 @@ func (s *stage) At(ctx context.Context, i int) (Sample, error) {
 	return Sample{Input: x, Target: torch.FromValue(i)}, nil
 }
 
+// A way is one of those to go through an epoch: it calls body with every item until that
+// returns false.
+type way func(ctx context.Context, l *Loader[Batch], body func(Batch, error) bool)
+
+var ways = map[string]way{
+	"loop": func(ctx context.Context, l *Loader[Batch], body func(Batch, error) bool) {
+		for batch, err := range l.Epoch(ctx, 0) {
+			if !body(batch, err) {
+				break
+			}
+		}
+	},
+	"iter.Pull2": func(ctx context.Context, l *Loader[Batch], body func(Batch, error) bool) {
+		next, stop := iter.Pull2(l.Epoch(ctx, 0))
+		defer stop()
+		pull(next, body)
+	},
+	"iter.Pull2 in a scope": func(ctx context.Context, l *Loader[Batch], body func(Batch, error) bool) {
+		torch.Scope(func() {
+			next, stop := iter.Pull2(l.Epoch(ctx, 0))
+			defer stop()
+			pull(next, body)
+		})
+	},
+	"a loop that is pulled": func(ctx context.Context, l *Loader[Batch], body func(Batch, error) bool) {
+		next, stop := iter.Pull2(func(yield func(Batch, error) bool) {
+			for batch, err := range l.Epoch(ctx, 0) {
+				if !yield(batch, err) {
+					break
+				}
+			}
+		})
+		defer stop()
+		pull(next, body)
+	},
+	"Pull": func(ctx context.Context, l *Loader[Batch], body func(Batch, error) bool) {
+		next, stop := l.Pull(ctx, 0)
+		defer stop()
+		pull(next, body)
+	},
+	"Pull in other scopes": func(ctx context.Context, l *Loader[Batch], body func(Batch, error) bool) {
+		next, stop := l.Pull(ctx, 0)
+		defer func() { torch.NoGrad(stop) }()
+		for more := true; more; {
+			torch.Scope(func() {
+				batch, err, ok := next()
+				more = ok && body(batch, err)
+			})
+		}
+	},
+}
+
+func pull(next func() (Batch, error, bool), body func(Batch, error) bool) {
+	for batch, err, ok := next(); ok; batch, err, ok = next() {
+		more := true
+		torch.Scope(func() { more = body(batch, err) })
+		if !more {
+			return
+		}
+	}
+}
+
 // play runs an epoch and returns the indices that arrived, what the last item's error was
 // and what body panicked with.
 func play(ctx context.Context, l *Loader[Batch], body func(number int) (goOn bool)) (got []int, err error, thrown any) {
+	return playBy(ways["loop"], ctx, l, body)
+}
+
+func playBy(by way, ctx context.Context, l *Loader[Batch], body func(number int) (goOn bool)) (got []int, err error, thrown any) {
 	got = []int{}
 	defer func() { thrown = recover() }()
 	number := 0
-	for batch, e := range l.Epoch(ctx, 0) {
+	by(ctx, l, func(batch Batch, e error) bool {
 		if e != nil {
 			err = e
-			continue // nothing may come after an error
+			return true // nothing may come after an error
 		}
 		if batch.Target.Sum().Int()*2 != int(batch.Input.Select(1, 0).Sum().Float64()) {
 			panic("a batch with wrong content")
 		}
 		got = append(got, torch.Values[int](batch.Target)...)
 		if body != nil && !body(number) {
-			break
+			return false
 		}
 		number++
-	}
+		return true
+	})
 	return got, err, nil
 }
 
@@ -79,7 +147,7 @@ func upTo(batch int) []int { return Sequential(min(batch*sceneBatch, sceneSample
 type scene struct {
 	name string
 	// play sets the stage and checks what arrived; position is the batch at which it happens.
-	play func(t *testing.T, position, workers int)
+	play func(t *testing.T, by way, position, workers int)
 }
 
 func newSceneLoader(t *testing.T, s *stage, workers int, o LoaderOptions) *Loader[Batch] {
@@ -106,19 +174,19 @@ func requireFailure(t *testing.T, got []int, err error, position, workers int) *
 	return e
 }
 
-func failing(fail func(ctx context.Context) error, check func(t *testing.T, e *Error)) func(*testing.T, int, int) {
-	return func(t *testing.T, position, workers int) {
+func failing(fail func(ctx context.Context) error, check func(t *testing.T, e *Error)) func(*testing.T, way, int, int) {
+	return func(t *testing.T, by way, position, workers int) {
 		l := newSceneLoader(t, &stage{at: position * sceneBatch, misdo: fail}, workers, LoaderOptions{})
-		got, err, thrown := play(context.Background(), l, nil)
+		got, err, thrown := playBy(by, context.Background(), l, nil)
 		require.Nil(t, thrown)
 		check(t, requireFailure(t, got, err, position, workers))
 	}
 }
 
 var scenes = []scene{
-	{"all is well", func(t *testing.T, position, workers int) {
+	{"all is well", func(t *testing.T, by way, position, workers int) {
 		l := newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{Prefetch: position + 1})
-		got, err, thrown := play(context.Background(), l, nil)
+		got, err, thrown := playBy(by, context.Background(), l, nil)
 		require.NoError(t, err)
 		require.Nil(t, thrown)
 		require.Equal(t, upTo(sceneBatches), got)
@@ -143,28 +211,31 @@ var scenes = []scene{
 			require.ErrorAs(t, e, &math)
 			require.Contains(t, math.Msg, "cannot be multiplied")
 		})},
-	{"slow at one place", func(t *testing.T, position, workers int) {
+	{"exit", failing(
+		func(context.Context) error { runtime.Goexit(); return nil },
+		func(t *testing.T, e *Error) { require.ErrorIs(t, e, errExit) })},
+	{"slow at one place", func(t *testing.T, by way, position, workers int) {
 		// The slow sample waits until the others have run ahead as far as they may.
 		s := &stage{at: position * sceneBatch, misdo: func(context.Context) error { time.Sleep(2 * time.Millisecond); return nil }}
-		got, err, _ := play(context.Background(), newSceneLoader(t, s, workers, LoaderOptions{}), nil)
+		got, err, _ := playBy(by, context.Background(), newSceneLoader(t, s, workers, LoaderOptions{}), nil)
 		require.NoError(t, err)
 		require.Equal(t, upTo(sceneBatches), got)
 	}},
-	{"hangs until cancelled", func(t *testing.T, position, workers int) {
+	{"hangs until cancelled", func(t *testing.T, by way, position, workers int) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		s := &stage{at: position * sceneBatch, misdo: func(ctx context.Context) error {
 			cancel(errStopped)
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		got, err, _ := play(ctx, newSceneLoader(t, s, workers, LoaderOptions{}), nil)
+		got, err, _ := playBy(by, ctx, newSceneLoader(t, s, workers, LoaderOptions{}), nil)
 		require.ErrorIs(t, err, errStopped)
 		require.Subset(t, upTo(position), got)
 		if workers == 0 {
 			require.Equal(t, upTo(position), got)
 		}
 	}},
-	{"hangs until the timeout", func(t *testing.T, position, workers int) {
+	{"hangs until the timeout", func(t *testing.T, by way, position, workers int) {
 		if workers == 0 {
 			t.Skip("without workers there is nobody to look at the clock")
 		}
@@ -172,13 +243,13 @@ var scenes = []scene{
 		s := &stage{at: position * sceneBatch, misdo: func(ctx context.Context) error { close(hangs); <-ctx.Done(); return ctx.Err() }}
 		l := newSceneLoader(t, s, workers, LoaderOptions{Timeout: 200 * time.Millisecond})
 		l.after = timeoutAt(position, hangs)
-		got, err, _ := play(context.Background(), l, nil)
+		got, err, _ := playBy(by, context.Background(), l, nil)
 		e := requireFailure(t, got, err, position, workers)
 		require.ErrorContains(t, e, "not there after 200ms")
 	}},
-	{"cancelled by the body", func(t *testing.T, position, workers int) {
+	{"cancelled by the body", func(t *testing.T, by way, position, workers int) {
 		ctx, cancel := context.WithCancelCause(context.Background())
-		got, err, _ := play(ctx, newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{}), func(number int) bool {
+		got, err, _ := playBy(by, ctx, newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{}), func(number int) bool {
 			if number == position {
 				cancel(errStopped)
 			}
@@ -189,15 +260,15 @@ var scenes = []scene{
 			require.ErrorIs(t, err, errStopped)
 		}
 	}},
-	{"break", func(t *testing.T, position, workers int) {
-		got, err, _ := play(context.Background(), newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{}), func(number int) bool {
+	{"break", func(t *testing.T, by way, position, workers int) {
+		got, err, _ := playBy(by, context.Background(), newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{}), func(number int) bool {
 			return number < position
 		})
 		require.NoError(t, err)
 		require.Equal(t, upTo(position+1), got)
 	}},
-	{"panic in the body", func(t *testing.T, position, workers int) {
-		_, _, thrown := play(context.Background(), newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{}), func(number int) bool {
+	{"panic in the body", func(t *testing.T, by way, position, workers int) {
+		_, _, thrown := playBy(by, context.Background(), newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{}), func(number int) bool {
 			if number == position {
 				panic(errBroken)
 			}
@@ -205,7 +276,23 @@ var scenes = []scene{
 		})
 		require.Equal(t, errBroken, thrown)
 	}},
-	{"joining fails", func(t *testing.T, position, workers int) {
+	{"exit in the body", func(t *testing.T, by way, position, workers int) {
+		var got []int
+		l, done := newSceneLoader(t, &stage{at: -1}, workers, LoaderOptions{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			by(context.Background(), l, func(batch Batch, err error) bool {
+				got = append(got, torch.Values[int](batch.Target)...)
+				if len(got) >= len(upTo(position+1)) {
+					runtime.Goexit()
+				}
+				return true
+			})
+		}()
+		<-done
+		require.Equal(t, upTo(position+1), got)
+	}},
+	{"joining fails", func(t *testing.T, by way, position, workers int) {
 		join := func(samples []Sample, indices []int, r *rand.Rand) (Batch, error) {
 			if indices[0] == position*sceneBatch {
 				return Batch{}, errBroken
@@ -214,7 +301,7 @@ var scenes = []scene{
 		}
 		l, err := NewLoader(Collate(&stage{at: -1}, join), &LoaderOptions{BatchSize: sceneBatch, Workers: workers})
 		require.NoError(t, err)
-		got, err, _ := play(context.Background(), l, nil)
+		got, err, _ := playBy(by, context.Background(), l, nil)
 		var e *Error
 		require.ErrorAs(t, err, &e)
 		require.ErrorIs(t, err, errBroken)
@@ -226,20 +313,32 @@ var scenes = []scene{
 func TestScenes(t *testing.T) {
 	played := 0
 	for _, scene := range scenes {
-		for _, workers := range []int{0, 1, 2, 8} {
-			for _, position := range []int{0, 1, 3, 6, 7} {
-				name := fmt.Sprintf("%s/%d workers/batch %d", scene.name, workers, position)
-				t.Run(name, func(t *testing.T) {
+		for name, by := range ways {
+			for _, at := range table(name == "loop") {
+				workers, position := at[0], at[1]
+				t.Run(fmt.Sprintf("%s/%s/%d workers/batch %d", scene.name, name, workers, position), func(t *testing.T) {
 					torchtest.NoLeaks(t)
 					goroutines := runtime.NumGoroutine()
-					scene.play(t, position, workers)
+					scene.play(t, by, position, workers)
 					requireGoroutines(t, goroutines)
 				})
 				played++
 			}
 		}
 	}
-	require.GreaterOrEqual(t, played, 200)
+	require.GreaterOrEqual(t, played, 600)
+}
+
+// table lists numbers of workers with batches at which something happens.
+func table(all bool) (list [][2]int) {
+	for _, workers := range []int{0, 1, 2, 8} {
+		for _, position := range []int{0, 1, 3, 6, 7} {
+			if all || (workers == 0 || workers == 2) && position%3 == 0 {
+				list = append(list, [2]int{workers, position})
+			}
+		}
+	}
+	return list
 }
 
 // timeoutAt is a clock on which the wait for one batch is over when the channel says so,
@@ -288,24 +387,4 @@ func TestStuckWorkerIsLeftBehind(t *testing.T) {
 		close(release)
 		requireGoroutines(t, goroutines)
 	}
-}
-
-// A data set that calls t.FailNow, or anything else that ends the goroutine.
-func TestWorkerThatExits(t *testing.T) {
-	torchtest.NoLeaks(t)
-	goroutines := runtime.NumGoroutine()
-	for _, workers := range []int{1, 2, 8} {
-		s := &stage{at: 9, misdo: func(context.Context) error { runtime.Goexit(); return nil }}
-		got, err, _ := play(context.Background(), newSceneLoader(t, s, workers, LoaderOptions{}), nil)
-		require.ErrorIs(t, err, errExit)
-		requireFailureIndex(t, err, 9)
-		require.Equal(t, upTo(2), got)
-		requireGoroutines(t, goroutines)
-	}
-}
-
-func requireFailureIndex(t *testing.T, err error, index int) {
-	var e *Error
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, index, e.Index)
 }

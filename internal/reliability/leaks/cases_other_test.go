@@ -105,7 +105,10 @@ func drain[B any](l *data.Loader[B]) (err error) {
 	for _, e := range l.EpochFrom(context.Background(), 1, 0) {
 		err = errors.Join(err, e)
 	}
-	return err
+	next, stop := l.Pull(context.Background(), 0)
+	defer stop()
+	_, e, _ := next()
+	return errors.Join(err, e)
 }
 
 var fileCases = cases{

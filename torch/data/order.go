@@ -1,0 +1,105 @@
+package data
+
+// An order is the samples of an epoch. That of [Sequential], and its shards, takes no memory:
+// a source may have as many samples as it likes.
+type order interface {
+	Len() int
+	at(k int) int
+}
+
+// orderOf is what a sampler says of an epoch.
+func orderOf(s Sampler, epoch int) order {
+	switch s := s.(type) {
+	case sequential:
+		return s
+	case shard:
+		return newEvery(orderOf(s.all, epoch), s.rank, s.world)
+	}
+	return list(s.Indices(epoch))
+}
+
+// listed writes an order out.
+func listed(o order) []int {
+	afford(o.Len())
+	all := make([]int, o.Len())
+	for k := range all {
+		all[k] = o.at(k)
+	}
+	return all
+}
+
+type list []int
+
+func (l list) Len() int     { return len(l) }
+func (l list) at(k int) int { return l[k] }
+
+// every is each world-th sample from the rank-th on, beginning anew after the last.
+type every struct {
+	all               order
+	rank, world, size int
+}
+
+func newEvery(all order, rank, world int) every {
+	n := all.Len()
+	return every{all, rank % max(1, n), world, parts(n, world)}
+}
+
+func (e every) Len() int { return e.size }
+
+func (e every) at(k int) int {
+	at, rest := k*e.world, e.all.Len()-e.rank // at is less than the length
+	if at < rest {
+		return e.all.at(at + e.rank)
+	}
+	return e.all.at(at - rest)
+}
+
+// A plan is the batches of an epoch.
+type plan interface {
+	Len() int
+	batch(k int) []int
+}
+
+// planOf is what a sampler of batches says of an epoch.
+func planOf(b BatchSampler, epoch int) plan {
+	if b, ok := b.(batched); ok {
+		samples := orderOf(b.samples, epoch)
+		return chunks{samples, b.size, b.count(samples.Len())}
+	}
+	return lists(b.Batches(epoch))
+}
+
+type lists [][]int
+
+func (l lists) Len() int          { return len(l) }
+func (l lists) batch(k int) []int { return l[k] }
+
+// chunks are parts of an order, of size samples each; the last may have fewer.
+type chunks struct {
+	samples     order
+	size, count int
+}
+
+func (c chunks) Len() int { return c.count }
+
+func (c chunks) batch(k int) []int {
+	from := k * c.size // less than the number of samples
+	return listed(part{c.samples, from, min(c.size, c.samples.Len()-from)})
+}
+
+type part struct {
+	all     order
+	from, n int
+}
+
+func (p part) Len() int     { return p.n }
+func (p part) at(k int) int { return p.all.at(p.from + k) }
+
+// parts is how many parts of that size n samples have, the last one not always full.
+func parts(n, size int) int {
+	whole := n / size
+	if n%size > 0 {
+		whole++
+	}
+	return whole
+}
