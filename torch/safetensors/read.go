@@ -1,21 +1,19 @@
 package safetensors
 
 import (
+	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// MaxHeader is the size up to which a header is read: 100 MB, as in the reference
+// MaxHeader is the size up to which a header is read and written: 100 MB, as in the reference
 // implementation.
-const MaxHeader = 100 << 20
+const MaxHeader = 100_000_000
 
 // metadataKey is the header's entry that is no tensor.
 const metadataKey = "__metadata__"
@@ -57,53 +55,79 @@ func Load(path string) (*File, error) {
 	return file, nil
 }
 
-// Read reads size bytes of a file. It allocates no more than the file has bytes, and a
-// small multiple of the header.
+// Read reads size bytes of a file, and returns all of its tensors or none. It takes the memory of
+// the tensors and a small multiple of the header's.
 func Read(r io.Reader, size int64) (*File, error) {
 	entries, metadata, err := readHeader(r, size)
 	if err != nil {
 		return nil, err
 	}
 	file := &File{Tensors: make(map[string]torch.Tensor, len(entries)), Metadata: metadata}
-	for _, e := range entries {
-		buffer := make([]byte, e.end-e.begin)
-		if _, err := io.ReadFull(r, buffer); err != nil {
+	whole := false
+	defer func() {
+		if !whole {
 			file.Close()
-			return nil, fmt.Errorf("%w: tensor %q: %w", ErrFormat, e.name, err)
 		}
-		var t torch.Tensor
-		err := torch.Try(func() {
-			torch.Unscoped(func() { t = torch.FromBytes(buffer, e.dtype, e.shape...) })
-		})
-		if err != nil {
-			file.Close()
+	}()
+	const most = 1 << 20
+	buffer := make([]byte, min(size, most))
+	for _, e := range entries {
+		if err := file.read(r, e, buffer); err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", e.name, err)
 		}
-		file.Tensors[e.name] = t
 	}
+	whole = true
 	return file, nil
 }
 
-type entry struct {
-	name       string
-	dtype      torch.DType
-	shape      []int
-	begin, end int64
+// read reads the bytes of a tensor, a buffer at a time: the memory of a large one is libtorch's,
+// which has an error where there is not enough, while Go ends the process.
+func (f *File) read(r io.Reader, e entry, buffer []byte) (err error) {
+	left := e.end - e.begin
+	fill := func(n int64) []byte {
+		piece := buffer[:min(n, int64(len(buffer)))]
+		if _, failed := io.ReadFull(r, piece); failed != nil {
+			err = cutOff(failed)
+		}
+		return piece
+	}
+	broken := torch.Try(func() {
+		torch.Scope(func() {
+			if left <= int64(len(buffer)) {
+				if piece := fill(left); err == nil {
+					f.Tensors[e.name] = torch.FromBytes(piece, e.dtype, e.shape...).Keep()
+				}
+				return
+			}
+			t := torch.TensorOptions{DType: e.dtype}.Empty(e.shape...)
+			bytes := t.View(-1).ViewDType(torch.Uint8)
+			for at := int64(0); at < left; at += int64(len(buffer)) {
+				piece := fill(left - at)
+				if err != nil {
+					return
+				}
+				torch.Scope(func() { torch.Fill(bytes.Narrow(0, int(at), len(piece)), piece) })
+			}
+			f.Tensors[e.name] = t.Keep()
+		})
+	})
+	return cmp.Or(err, broken)
 }
 
 // readHeader returns the tensors in the order of their bytes.
 func readHeader(r io.Reader, size int64) ([]entry, map[string]string, error) {
 	const prefix = 8
-	var length uint64
-	if err := binary.Read(r, binary.LittleEndian, &length); err != nil {
-		return nil, nil, fmt.Errorf("%w: it is too short to have a header", ErrFormat)
+	start := make([]byte, prefix)
+	if _, err := io.ReadFull(r, start); err != nil {
+		return nil, nil, fmt.Errorf("the length of the header: %w", cutOff(err))
 	}
-	if length > MaxHeader || int64(length) > size-prefix {
-		return nil, nil, fmt.Errorf("%w: its header would have %d bytes, the file has %d", ErrFormat, length, size)
+	length := binary.LittleEndian.Uint64(start)
+	if length > MaxHeader || size < prefix || int64(length) > size-prefix {
+		return nil, nil, malformed("its header would have %d bytes, the file has %d", length, size)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(r, header); err != nil {
-		return nil, nil, fmt.Errorf("%w: the header is cut off: %w", ErrFormat, err)
+		return nil, nil, fmt.Errorf("the header: %w", cutOff(err))
 	}
 	entries, metadata, err := parse(header)
 	if err != nil {
@@ -112,73 +136,10 @@ func readHeader(r io.Reader, size int64) ([]entry, map[string]string, error) {
 	return entries, metadata, checkLayout(entries, size-prefix-int64(length))
 }
 
-func parse(header []byte) ([]entry, map[string]string, error) {
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(header, &raw); err != nil {
-		return nil, nil, fmt.Errorf("%w: the header is not JSON: %w", ErrFormat, err)
+// cutOff is the error of a read: a file that ends is no sound one, any other is the reader's.
+func cutOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return malformed("the file ends too soon: %w", io.ErrUnexpectedEOF)
 	}
-	var metadata map[string]string
-	var entries []entry
-	for name, text := range raw {
-		if name == metadataKey {
-			if err := json.Unmarshal(text, &metadata); err != nil {
-				return nil, nil, fmt.Errorf("%w: %s: %w", ErrFormat, metadataKey, err)
-			}
-			continue
-		}
-		e, err := parseEntry(name, text)
-		if err != nil {
-			return nil, nil, err
-		}
-		entries = append(entries, e)
-	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		if a.begin != b.begin {
-			return int(a.begin - b.begin)
-		}
-		return int(a.end - b.end) // empty tensors come before what follows them
-	})
-	return entries, metadata, nil
-}
-
-func parseEntry(name string, text json.RawMessage) (e entry, err error) {
-	var raw struct {
-		DType   string   `json:"dtype"`
-		Shape   []int    `json:"shape"`
-		Offsets [2]int64 `json:"data_offsets"`
-	}
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return e, fmt.Errorf("%w: tensor %q: %w", ErrFormat, name, err)
-	}
-	dtype, ok := dtypes[raw.DType]
-	if !ok {
-		return e, fmt.Errorf("%w: tensor %q has dtype %q, which is not known", ErrFormat, name, raw.DType)
-	}
-	bytes := int64(dtype.Size())
-	for _, n := range raw.Shape {
-		if n < 0 || n > 0 && bytes > math.MaxInt64/int64(n) {
-			return e, fmt.Errorf("%w: tensor %q has the impossible shape %v", ErrFormat, name, raw.Shape)
-		}
-		bytes *= int64(n)
-	}
-	if raw.Offsets[1]-raw.Offsets[0] != bytes {
-		return e, fmt.Errorf("%w: tensor %q of shape %v and dtype %s needs %d bytes, has %d", ErrFormat, name, raw.Shape, raw.DType, bytes, raw.Offsets[1]-raw.Offsets[0])
-	}
-	return entry{name, dtype, raw.Shape, raw.Offsets[0], raw.Offsets[1]}, nil
-}
-
-// checkLayout wants the tensors to fill the data without gaps, overlaps or a rest: bytes
-// that no tensor owns could be anything.
-func checkLayout(entries []entry, data int64) error {
-	var at int64
-	for _, e := range entries {
-		if e.begin != at || e.end > data {
-			return fmt.Errorf("%w: tensor %q lies at bytes %d to %d, expected it to start at %d of %d", ErrFormat, e.name, e.begin, e.end, at, data)
-		}
-		at = e.end
-	}
-	if at != data {
-		return fmt.Errorf("%w: %d bytes of data belong to no tensor", ErrFormat, data-at)
-	}
-	return nil
+	return err
 }

@@ -2,11 +2,15 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"math"
+	"unicode/utf8"
 
 	"github.com/libtorch-go/libtorch/internal/atomicfile"
 	"github.com/libtorch-go/libtorch/torch"
@@ -37,21 +41,10 @@ func Save(path string, tensors iter.Seq2[string, torch.Tensor], metadata map[str
 	return nil
 }
 
-// Write writes tensors and metadata. A tensor that cannot be read, a closed one for
-// example, is an error here.
-func Write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) (err error) {
-	if broken := torch.Try(func() { err = write(w, tensors, metadata) }); broken != nil {
-		return broken
-	}
-	return err
-}
-
-type named struct {
-	name string
-	torch.Tensor
-}
-
-func write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) error {
+// Write writes tensors and metadata. It looks at all tensors first: one that is closed, has a
+// dtype or a layout that the format lacks, or has no values is an error that names it, and
+// nothing is written.
+func Write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) error {
 	var list []named // of one pass: a map's order changes from pass to pass
 	for name, t := range tensors {
 		list = append(list, named{name, t})
@@ -67,11 +60,73 @@ func write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[st
 		return err
 	}
 	for _, t := range list {
-		if _, err := w.Write(t.Bytes()); err != nil {
+		if err := t.write(w); err != nil {
 			return fmt.Errorf("tensor %q: %w", t.name, err)
 		}
 	}
 	return nil
+}
+
+type named struct {
+	name string
+	torch.Tensor
+}
+
+// write writes the elements in row-major order, a piece at a time: a copy of all of them, where
+// their order calls for one, is libtorch's, which has an error where there is no memory.
+func (t named) write(w io.Writer) (err error) {
+	const piece = 1 << 20 // elements
+	broken := torch.Try(func() {
+		torch.Scope(func() {
+			n := t.NumEl()
+			if n <= piece {
+				_, err = w.Write(t.Bytes())
+				return
+			}
+			flat := t.Detach().To(torch.CPU).Contiguous().View(-1)
+			for at := 0; at < n && err == nil; at += piece {
+				torch.Scope(func() { _, err = w.Write(flat.Narrow(0, at, min(piece, n-at)).Bytes()) })
+			}
+		})
+	})
+	return cmp.Or(err, broken)
+}
+
+// header is what the format says of a tensor.
+type header struct {
+	DType   string `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Offsets [2]int `json:"data_offsets"`
+}
+
+// describe is that of a tensor whose bytes begin at an offset, or an error where it has no
+// bytes that could be written.
+func (t named) describe(at int) (h header, err error) {
+	if !t.Defined() {
+		return h, errors.New("it is undefined")
+	}
+	broken := torch.Try(func() {
+		known := false
+		h.DType, known = nameOf(t.DType())
+		switch {
+		case t.Layout() != torch.Strided:
+			err = fmt.Errorf("its layout is %v, which the format lacks; convert it by ToDense", t.Layout())
+			return
+		case !known:
+			err = fmt.Errorf("its dtype is %v, which the format lacks; convert it by To, or by Dequantize", t.DType())
+			return
+		case t.Device().Type() == torch.DeviceMeta:
+			err = errors.New("it is on the meta device, so that it has no values")
+			return
+		}
+		h.Shape = t.Shape()
+		size, ok := bytesOf(t.DType(), h.Shape)
+		if !ok || size > math.MaxInt-at || len(h.Shape) > mostDims {
+			err = fmt.Errorf("shape %v is too large for a file", h.Shape)
+		}
+		h.Offsets = [2]int{at, at + size}
+	})
+	return h, cmp.Or(err, broken)
 }
 
 // makeHeader keeps the order of the tensors, which encoding/json would not.
@@ -95,6 +150,11 @@ func makeHeader(tensors []named, metadata map[string]string) ([]byte, error) {
 		return nil
 	}
 	b.WriteByte('{')
+	for key, value := range metadata {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return nil, fmt.Errorf("the metadata %q: %q are not UTF-8", key, value)
+		}
+	}
 	if len(metadata) > 0 {
 		if err := field(metadataKey, metadata); err != nil {
 			return nil, err
@@ -102,27 +162,26 @@ func makeHeader(tensors []named, metadata map[string]string) ([]byte, error) {
 	}
 	at, seen := 0, map[string]bool{metadataKey: true}
 	for _, t := range tensors {
-		dtype, known := nameOf(t.DType())
-		if seen[t.name] || !known {
-			return nil, fmt.Errorf("tensor %q of dtype %v cannot be written: its name must be its own and its dtype one of the format's", t.name, t.DType())
+		if seen[t.name] || !utf8.ValidString(t.name) {
+			return nil, fmt.Errorf("tensor %q cannot be written: its name must be its own, and UTF-8", t.name)
 		}
 		seen[t.name] = true
-		end := at + t.NumEl()*t.ElementSize()
-		shape := t.Shape()
-		err := field(t.name, struct {
-			DType   string `json:"dtype"`
-			Shape   []int  `json:"shape"`
-			Offsets [2]int `json:"data_offsets"`
-		}{dtype, shape, [2]int{at, end}})
+		h, err := t.describe(at)
 		if err != nil {
+			return nil, fmt.Errorf("tensor %q cannot be written: %w", t.name, err)
+		}
+		if err := field(t.name, h); err != nil {
 			return nil, err
 		}
-		at = end
+		at = h.Offsets[1]
 	}
 	b.WriteByte('}')
 	const align = 8 // of the data; the format pads the header with spaces
 	for b.Len()%align != 0 {
 		b.WriteByte(' ')
+	}
+	if b.Len() > MaxHeader {
+		return nil, fmt.Errorf("the header would have %d bytes, and readers take no more than %d", b.Len(), MaxHeader)
 	}
 	return b.Bytes(), nil
 }
