@@ -88,8 +88,9 @@ func NamedModules(m any) iter.Seq2[string, any] {
 	}
 }
 
-// Apply calls fn with every module of [NamedModules], innermost first, and returns m. It
-// serves to initialise by kind of layer:
+// Apply calls fn with every module in m and then with m itself, and returns m. Like PyTorch's it
+// goes from the inside out and through the modules of each in their order, so that what is
+// drawn for them is the same after the same seed:
 //
 //	nn.Apply(net, func(m any) {
 //		if l, ok := m.(*nn.Linear); ok {
@@ -97,12 +98,8 @@ func NamedModules(m any) iter.Seq2[string, any] {
 //		}
 //	})
 func Apply[M any](m M, fn func(module any)) M {
-	var list []any
-	for _, module := range NamedModules(m) {
-		list = append(list, module)
-	}
-	for i := len(list) - 1; i >= 0; i-- {
-		fn(list[i])
+	if root, ok := nodeOf("", reflect.ValueOf(m)); ok {
+		root.apply(map[any]bool{}, fn)
 	}
 	return m
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
@@ -197,19 +198,70 @@ func TestNamedModules(t *testing.T) {
 	require.Equal(t, []string{"", "body", "body.0", "body.1", "blocks", "blocks.0", "heads", "heads.a"}, names)
 }
 
-func TestApplyGoesFromTheInside(t *testing.T) {
+// tree is testdata/apply.py's.
+type tree struct {
+	First  *nn.Linear
+	Middle *struct {
+		Left, Right *nn.Linear
+		List        nn.Sequential
+	}
+	Shared, Again, Norm any
+	Last                *nn.Linear
+}
+
+func newTree() *tree {
+	shared := nn.NewLinear(2, 2, nil)
+	net := &tree{First: nn.NewLinear(2, 3, nil), Shared: shared, Again: shared, Norm: nn.NewBatchNorm1d(3, nil), Last: nn.NewLinear(3, 2, nil)}
+	net.Middle = &struct {
+		Left, Right *nn.Linear
+		List        nn.Sequential
+	}{nn.NewLinear(3, 1, nil), nn.NewLinear(1, 3, nil), nn.Sequential{nn.NewLinear(3, 3, nil), nn.ReLU{}, nn.Sequential{nn.NewLinear(2, 1, nil), shared}}}
+	return net
+}
+
+// The modules within come in their order and before the one around them, so that seeded
+// initialisation draws what Python draws.
+func TestApplyAsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
-	net := &struct{ Body nn.Sequential }{nn.Sequential{nn.NewLinear(2, 2, nil), nn.NewLinear(2, 1, nil)}}
-	var order []string
-	nn.Apply(net, func(m any) {
-		order = append(order, fmt.Sprintf("%T", m))
-		if l, ok := m.(*nn.Linear); ok {
-			nninit.Constant(l.Weight, 3)
+	torch.Scope(func() {
+		net := newTree()
+		want := peer.Run(t, "testdata/apply.py", nil)
+		torch.ManualSeed(7)
+		visits := 0
+		require.Same(t, net, nn.Apply(net, func(m any) {
+			visits++
+			switch l := m.(type) {
+			case *nn.Linear:
+				nninit.Normal(l.Weight, 0, 1, nil)
+				nninit.Uniform(l.Bias, 0, 1, nil)
+			case *nn.BatchNorm1d:
+				nninit.Normal(l.Weight, 0, 1, nil)
+			case *tree:
+				nninit.Normal(l.Last.Bias, 0, 1, nil)
+			}
+		}))
+		require.Equal(t, want["visits"].Int(), visits)
+		delete(want, "visits")
+		got := maps.Collect(nn.StateDict(net))
+		require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(got)))
+		for name := range got {
+			t.Log(name)
+			torchtest.Equal(t, got[name], want[name])
 		}
 	})
-	require.Equal(t, "*nn.Linear", order[0])
-	require.Equal(t, fmt.Sprintf("%T", net), order[len(order)-1])
-	require.Equal(t, []float64{3, 3, 3, 3}, torch.Values[float64](net.Body[0].(*nn.Linear).Weight))
+}
+
+// A module that refers to one around it is not gone through again.
+func TestApplyToALoop(t *testing.T) {
+	type ring struct {
+		Next  *ring
+		Layer nn.ReLU
+	}
+	r := &ring{}
+	r.Next = &ring{Next: r}
+	var order []any
+	nn.Apply(r, func(m any) { order = append(order, m) })
+	require.Equal(t, []any{nn.ReLU{}, r.Next, nn.ReLU{}, r}, order)
 }
 
 func TestGradients(t *testing.T) {

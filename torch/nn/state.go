@@ -3,8 +3,6 @@ package nn
 import (
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -34,12 +32,20 @@ type StateDictError struct {
 	Missing    []string        // tensors of the module that the state dict lacks
 	Unexpected []string        // tensors of the state dict that the module lacks
 	Mismatched []ShapeMismatch // tensors of another shape
+	Refused    []Refusal       // tensors whose values the module's cannot take
 }
 
 // ShapeMismatch is a tensor whose shape in the state dict is not the module's.
 type ShapeMismatch struct {
 	Name      string
 	Got, Want []int // in the state dict, in the module
+}
+
+// Refusal is a tensor whose values cannot go into the module's: it is closed, has none (meta),
+// or is of a kind that libtorch does not copy to the other's (sparse, quantized).
+type Refusal struct {
+	Name string
+	Err  error
 }
 
 // Error names every key.
@@ -54,67 +60,16 @@ func (e *StateDictError) Error() string {
 	for _, m := range e.Mismatched {
 		parts = append(parts, fmt.Sprintf("%s has shape %v, want %v", m.Name, m.Got, m.Want))
 	}
+	for _, r := range e.Refused {
+		parts = append(parts, fmt.Sprintf("%s cannot be loaded: %v", r.Name, r.Err))
+	}
 	return "nn: the state dict does not fit the module: " + strings.Join(parts, "; ")
 }
 
-// LoadStateDict copies the tensors of a state dict into those of m of the same names, which
-// keep their dtype and device unless Assign is set:
-//
-//	err := nn.LoadStateDict(model, file.Tensors, nil)
-//	err := nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)), nil)
-//
-// Where names or shapes do not fit it changes nothing and returns a *[StateDictError] with
-// all that is wrong.
-func LoadStateDict(m any, dict map[string]torch.Tensor, o *LoadOptions) error {
-	v := options(o)
-	wrong, to, from := match(m, dict)
-	if v.NonStrict {
-		if v.Skipped != nil {
-			*v.Skipped = StateDictError{Missing: wrong.Missing, Unexpected: wrong.Unexpected}
-		}
-		wrong.Missing, wrong.Unexpected = nil, nil
+// Unwrap returns the reasons of what was refused.
+func (e *StateDictError) Unwrap() (list []error) {
+	for _, r := range e.Refused {
+		list = append(list, r.Err)
 	}
-	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Mismatched) > 0 {
-		return wrong
-	}
-	return torch.Try(func() {
-		torch.NoGrad(func() {
-			for i := range to {
-				if v.Assign {
-					to[i].SetData(from[i])
-				} else {
-					to[i].CopyInPlace(from[i])
-				}
-			}
-		})
-	})
-}
-
-// match finds the tensors of a module and those of a state dict that go into them.
-func match(m any, dict map[string]torch.Tensor) (wrong *StateDictError, to, from []torch.Tensor) {
-	wrong = &StateDictError{}
-	known := map[string]bool{}
-	for s := range slots(m) {
-		source := dict[s.name]
-		if s.transient {
-			continue
-		}
-		switch {
-		case !source.Defined():
-			if !s.optional {
-				wrong.Missing = append(wrong.Missing, s.name)
-			}
-		case !slices.Equal(source.Shape(), s.tensor.Shape()):
-			wrong.Mismatched = append(wrong.Mismatched, ShapeMismatch{s.name, source.Shape(), s.tensor.Shape()})
-		default:
-			to, from = append(to, s.tensor), append(from, source)
-		}
-		known[s.name] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(dict)) {
-		if !known[name] {
-			wrong.Unexpected = append(wrong.Unexpected, name)
-		}
-	}
-	return wrong, to, from
+	return list
 }

@@ -56,8 +56,9 @@ func (n node) isModule() bool {
 func walk(m any) iter.Seq[node] {
 	refuseOthers(m)
 	return func(yield func(node) bool) {
-		w := walker{yield: yield, open: map[any]bool{}}
-		w.visit("", reflect.ValueOf(m))
+		if root, ok := nodeOf("", reflect.ValueOf(m)); ok {
+			(&walker{yield, map[any]bool{}}).visit(root)
+		}
 	}
 }
 
@@ -78,34 +79,73 @@ type walker struct {
 	open  map[any]bool // pointers on the way from the root: a module may refer to one around it
 }
 
-func (w *walker) visit(path string, v reflect.Value) bool {
+func (w *walker) visit(n node) bool {
+	if w.open[n.pointer] {
+		return true
+	}
+	if n.pointer != nil {
+		w.open[n.pointer] = true
+		defer delete(w.open, n.pointer)
+	}
+	if !w.yield(n) {
+		return false
+	}
+	for child := range n.children() {
+		if !w.visit(child) {
+			return false
+		}
+	}
+	return true
+}
+
+// apply calls fn with the modules within n, in their order, and then with n's own. A module
+// that several have is visited for each of them, as in PyTorch, but once for one that has it
+// twice.
+func (n node) apply(open map[any]bool, fn func(module any)) {
+	if open[n.pointer] {
+		return
+	}
+	if n.pointer != nil {
+		open[n.pointer] = true
+		defer delete(open, n.pointer)
+	}
+	seen := map[any]bool{}
+	for child := range n.children() {
+		if child.isModule() && !seen[child.pointer] {
+			seen[child.pointer] = child.pointer != nil
+			child.apply(open, fn)
+		}
+	}
+	fn(n.module())
+}
+
+// nodeOf is what v holds; false where it can hold no module.
+func nodeOf(path string, v reflect.Value) (n node, ok bool) {
 	var pointer any
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
-			return true
+			return n, false
 		}
 		if v.Kind() == reflect.Pointer {
 			pointer = v.Interface()
 		}
 		v = v.Elem()
 	}
-	if !holdsModules(v) || w.open[pointer] {
-		return true
-	}
-	if pointer != nil {
-		w.open[pointer] = true
-		defer delete(w.open, pointer)
-	}
-	n := node{path, v, pointer}
-	if !w.yield(n) {
-		return false
-	}
-	for p := range n.parts() {
-		if _, tensor := asTensor(p.value); !tensor && !w.visit(join(path, p.name), p.value) {
-			return false
+	return node{path, v, pointer}, holdsModules(v)
+}
+
+// children are the parts of n that may be modules.
+func (n node) children() iter.Seq[node] {
+	return func(yield func(node) bool) {
+		for p := range n.parts() {
+			if p.value.Type() == tensorType {
+				continue
+			}
+			if child, ok := nodeOf(join(n.path, p.name), p.value); ok && !yield(child) {
+				return
+			}
 		}
 	}
-	return true
 }
 
 func holdsModules(v reflect.Value) bool {

@@ -6,11 +6,22 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
+// check panics with a *torch.Error where a transform at random cannot begin.
+func check(op string, images torch.Tensor, r *rand.Rand) {
+	if images.Dim() != 4 {
+		torch.Throw(op, torch.KindValue, "expected images of 4 dimensions [N, C, H, W], got shape %v", images.Shape())
+	}
+	if r == nil {
+		torch.Throw(op, torch.KindValue, "expected a random source, got nil")
+	}
+}
+
 // RandomCrop puts a frame of zeros, padding wide, around every image [N, C, H, W] and cuts a
 // square of size by size out of it, at a place of its own for each. The result
 // [N, C, size, size] lies in memory as channels_last. It panics with a *torch.Error where
 // the square does not fit.
 func RandomCrop(images torch.Tensor, size, padding int, r *rand.Rand) torch.Tensor {
+	check("random_crop", images, r)
 	return torch.Scope1(func() torch.Tensor {
 		framed := torch.ConstantPadND(images, []int{padding, padding, padding, padding})
 		shape := framed.Shape()
@@ -33,6 +44,7 @@ func RandomCrop(images torch.Tensor, size, padding int, r *rand.Rand) torch.Tens
 
 // RandomHorizontalFlip mirrors every image [N, C, H, W] with probability 1/2.
 func RandomHorizontalFlip(images torch.Tensor, r *rand.Rand) torch.Tensor {
+	check("random_horizontal_flip", images, r)
 	return torch.Scope1(func() torch.Tensor {
 		mirror := make([]bool, images.Size(0))
 		for i := range mirror {
@@ -48,6 +60,9 @@ func RandomHorizontalFlip(images torch.Tensor, r *rand.Rand) torch.Tensor {
 func Normalize(images, mean, std torch.Tensor) torch.Tensor {
 	if !images.IsFloatingPoint() {
 		torch.Throw("normalize", torch.KindType, "the images are %v; convert them to a floating-point dtype first", images.DType())
+	}
+	if images.Dim() < 3 {
+		torch.Throw("normalize", torch.KindValue, "expected images of at least 3 dimensions [..., C, H, W], got shape %v", images.Shape())
 	}
 	return torch.Scope1(func() torch.Tensor {
 		return images.Sub(mean.View(-1, 1, 1)).DivInPlace(std.View(-1, 1, 1))

@@ -2,6 +2,7 @@ package transforms_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -74,10 +75,42 @@ func TestNormalize(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		images := torch.TensorOptions{DType: torch.Uint8}.Zeros(2, 3, 4, 4)
-		require.ErrorIs(t, torch.Try(func() { transforms.RandomCrop(images, 9, 2, source()) }), torch.ErrValue)
-		require.ErrorIs(t, torch.Try(func() { transforms.RandomCrop(images, 0, 2, source()) }), torch.ErrValue)
-		require.ErrorIs(t, torch.Try(func() { transforms.Normalize(images, torch.Ones(3), torch.Ones(3)) }), torch.ErrType)
+		images, ones := torch.TensorOptions{DType: torch.Uint8}.Zeros(2, 3, 4, 4), torch.Ones(3)
+		closed := torch.Ones(1, 1, 1, 1)
+		closed.Close()
+		for name, c := range map[string]struct {
+			fn   func()
+			want string
+		}{
+			"too large":        {func() { transforms.RandomCrop(images, 9, 2, source()) }, "random_crop: a square of 9 does not fit"},
+			"no size":          {func() { transforms.RandomCrop(images, 0, 2, source()) }, "a square of 0"},
+			"least size":       {func() { transforms.RandomCrop(images, math.MinInt, 2, source()) }, "a square of -9223372036854775808"},
+			"greatest size":    {func() { transforms.RandomCrop(images, math.MaxInt, 2, source()) }, "does not fit"},
+			"greatest frame":   {func() { transforms.RandomCrop(images, 2, math.MaxInt, source()) }, "torch: constant_pad_nd"},
+			"large frame":      {func() { transforms.RandomCrop(images, 2, 1<<40, source()) }, "torch: constant_pad_nd"},
+			"least frame":      {func() { transforms.RandomCrop(images, 2, math.MinInt, source()) }, "torch: constant_pad_nd"},
+			"frame inwards":    {func() { transforms.RandomCrop(images, 1, -2, source()) }, "a square of 1 does not fit"},
+			"crop of 3":        {func() { transforms.RandomCrop(torch.Ones(3, 4, 4), 2, 0, source()) }, "random_crop: expected images of 4 dimensions [N, C, H, W], got shape [3 4 4]"},
+			"crop of 0":        {func() { transforms.RandomCrop(torch.Ones(), 2, 0, source()) }, "got shape []"},
+			"crop of 5":        {func() { transforms.RandomCrop(torch.Ones(1, 1, 3, 4, 4), 2, 0, source()) }, "got shape [1 1 3 4 4]"},
+			"crop of closed":   {func() { transforms.RandomCrop(closed, 1, 0, source()) }, "closed"},
+			"crop of none":     {func() { transforms.RandomCrop(torch.Tensor{}, 1, 0, source()) }, "undefined"},
+			"crop by nobody":   {func() { transforms.RandomCrop(images, 2, 0, nil) }, "random_crop: expected a random source, got nil"},
+			"flip of 3":        {func() { transforms.RandomHorizontalFlip(torch.Ones(3, 4, 4), source()) }, "random_horizontal_flip: expected images of 4 dimensions"},
+			"flip of 5":        {func() { transforms.RandomHorizontalFlip(torch.Ones(1, 1, 3, 4, 4), source()) }, "expected images of 4 dimensions"},
+			"flip of none":     {func() { transforms.RandomHorizontalFlip(torch.Tensor{}, source()) }, "undefined"},
+			"flip by nobody":   {func() { transforms.RandomHorizontalFlip(images, nil) }, "expected a random source, got nil"},
+			"normal integers":  {func() { transforms.Normalize(images, ones, ones) }, "normalize: the images are uint8"},
+			"normal rank":      {func() { transforms.Normalize(torch.Ones(2, 3), ones, ones) }, "expected images of at least 3 dimensions [..., C, H, W], got shape [2 3]"},
+			"normal none":      {func() { transforms.Normalize(torch.Tensor{}, ones, ones) }, "undefined"},
+			"normal mean":      {func() { transforms.Normalize(torch.Ones(1, 3, 2, 2), torch.Tensor{}, ones) }, "undefined"},
+			"normal channels":  {func() { transforms.Normalize(torch.Ones(1, 3, 2, 2), torch.Ones(2), ones) }, "must match the size"},
+			"normal deviation": {func() { transforms.Normalize(torch.Ones(1, 3, 2, 2), ones, torch.Ones(2)) }, "must match the size"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				require.ErrorContains(t, torch.Try(c.fn), c.want)
+			})
+		}
 	})
 }
 

@@ -12,8 +12,9 @@ type Size = any
 
 // Spread writes a size out for n dimensions. It is for layers that take a [Size] of their
 // own, and panics with a *torch.Error, naming what the size is of, unless s is an int or
-// a []int of length n.
+// a []int of length n, and n lies between 0 and 64.
 func Spread(of string, s Size, n int) []int {
+	checkDims(of, n)
 	switch s := s.(type) {
 	case int:
 		return slices.Repeat([]int{s}, n)
@@ -24,6 +25,14 @@ func Spread(of string, s Size, n int) []int {
 	}
 	torch.Throw(of, torch.KindType, "expected an int or a []int of length %d, got %T(%v)", n, s, s)
 	return nil
+}
+
+// checkDims refuses a number of dimensions that no tensor has.
+func checkDims(of string, n int) {
+	const most = 64 // that libtorch's kernels go through
+	if n < 0 || n > most {
+		torch.Throw(of, torch.KindValue, "a size for %d dimensions, expected 0 to %d of them", n, most)
+	}
 }
 
 // spreadOr is Spread, or def for nil: libtorch's own default where that is nil too.
@@ -48,6 +57,7 @@ type Factor = any
 
 // spreadFactor writes a factor out for n dimensions.
 func spreadFactor(of string, f Factor, n int) []float64 {
+	checkDims(of, n)
 	switch f := f.(type) {
 	case float64:
 		return slices.Repeat([]float64{f}, n)

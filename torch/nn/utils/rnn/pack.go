@@ -17,13 +17,22 @@ type PackedSequence struct {
 // With is p with other data, which it takes over; its other tensors are p's, under handles of
 // their own.
 func (p *PackedSequence) With(data torch.Tensor) *PackedSequence {
-	own := func(t torch.Tensor) torch.Tensor {
-		if !t.Defined() {
-			return t
+	list := outOfScope(func() []torch.Tensor {
+		return []torch.Tensor{p.BatchSizes.Alias(), p.SortedIndices.Alias(), p.UnsortedIndices.Alias()}
+	})
+	return &PackedSequence{data, list[0], list[1], list[2]}
+}
+
+// outOfScope runs fn in a scope and moves its results out of it: all of them or, where fn
+// panics, none.
+func outOfScope(fn func() []torch.Tensor) (list []torch.Tensor) {
+	torch.Scope(func() {
+		list = fn()
+		for i, t := range list {
+			list[i] = t.MoveOut()
 		}
-		return t.Alias()
-	}
-	return &PackedSequence{data, own(p.BatchSizes), own(p.SortedIndices), own(p.UnsortedIndices)}
+	})
+	return list
 }
 
 // Close frees the tensors of p.
@@ -37,7 +46,7 @@ type PackOptions struct {
 	Unsorted   bool // the sequences may have any order; default: the longest comes first
 }
 
-// PackPaddedSequence packs padded sequences x [L, N, ...] of those lengths, none of them 0. It
+// PackPaddedSequence packs padded sequences x [L, N, ...] of those lengths, from 1 to L each. It
 // panics where they do not come in the order of falling lengths and the options do not allow
 // for it.
 func PackPaddedSequence(x torch.Tensor, lengths []int, o *PackOptions) *PackedSequence {
@@ -45,20 +54,39 @@ func PackPaddedSequence(x torch.Tensor, lengths []int, o *PackOptions) *PackedSe
 	if o != nil {
 		v = *o
 	}
-	p := &PackedSequence{}
-	torch.Scope(func() {
+	checkLengths(x, lengths, v.BatchFirst)
+	list := outOfScope(func() []torch.Tensor {
+		var sorted, unsorted torch.Tensor
 		sizes := torch.FromSlice(lengths)
 		if v.Unsorted {
-			var sorted torch.Tensor
 			sizes, sorted = sizes.Sort(torch.SortOptions{Descending: true})
-			p.SortedIndices = sorted.To(x.Device()).MoveOut()
-			p.UnsortedIndices = InvertPermutation(p.SortedIndices).MoveOut()
-			x = x.IndexSelect(batchDim(v.BatchFirst), p.SortedIndices)
+			sorted = sorted.To(x.Device())
+			unsorted = InvertPermutation(sorted)
+			x = x.IndexSelect(batchDim(v.BatchFirst), sorted)
 		}
 		data, batchSizes := aten.PackPaddedSequence(x, sizes, v.BatchFirst)
-		p.Data, p.BatchSizes = data.MoveOut(), batchSizes.MoveOut()
+		return []torch.Tensor{data, batchSizes, sorted, unsorted}
 	})
-	return p
+	return &PackedSequence{list[0], list[1], list[2], list[3]}
+}
+
+// checkLengths refuses lengths that do not belong to x. libtorch takes those beyond the padding,
+// and makes a packed sequence of fewer elements than its batch sizes say.
+func checkLengths(x torch.Tensor, lengths []int, batchFirst bool) {
+	const op = "pack_padded_sequence"
+	if x.Dim() < 2 {
+		torch.Throw(op, torch.KindValue, "Expected padded sequences of at least 2 dimensions, length and batch, but got shape %v", x.Shape())
+	}
+	batch := batchDim(batchFirst)
+	if n := x.Size(batch); len(lengths) != n {
+		torch.Throw(op, torch.KindValue, "Expected `len(lengths)` to be equal to batch_size, but got %d (batch_size=%d)", len(lengths), n)
+	}
+	longest := x.Size(1 - batch)
+	for i, n := range lengths {
+		if n > longest {
+			torch.Throw(op, torch.KindValue, "Expected lengths of at most %d, that of the padded sequences, but lengths[%d] is %d", longest, i, n)
+		}
+	}
 }
 
 // PackSequence packs sequences [L, ...] of different lengths L.
@@ -123,13 +151,13 @@ func PadSequence(sequences []torch.Tensor, o *PadSequenceOptions) torch.Tensor {
 // UnpadSequence reverses [PadSequence]: it returns the first elements, as many as the lengths
 // say, of each sequence of x [L, N, ...], or [N, L, ...] for batchFirst. They are views of x.
 func UnpadSequence(x torch.Tensor, lengths []int, batchFirst bool) []torch.Tensor {
-	list := make([]torch.Tensor, len(lengths))
-	for i, n := range lengths {
-		whole := x.Select(batchDim(batchFirst), i)
-		list[i] = whole.Narrow(0, 0, n)
-		whole.Close()
-	}
-	return list
+	return outOfScope(func() []torch.Tensor {
+		list := make([]torch.Tensor, len(lengths))
+		for i, n := range lengths {
+			list[i] = x.Select(batchDim(batchFirst), i).Narrow(0, 0, n)
+		}
+		return list
+	})
 }
 
 // InvertPermutation is the permutation [N] that reverses another.

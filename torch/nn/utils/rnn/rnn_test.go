@@ -3,6 +3,7 @@ package rnn_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -99,6 +100,14 @@ func TestComplaints(t *testing.T) {
 			{"order", func() { rnn.PackPaddedSequence(x, []int{2, 4}, nil) }, "decreasing order"},
 			{"length 0", func() { rnn.PackPaddedSequence(x, []int{4, 0}, nil) }, "greater than 0"},
 			{"batch size", func() { rnn.PackPaddedSequence(x, []int{4}, nil) }, "Expected `len(lengths)` to be equal to batch_size"},
+			{"beyond the padding", func() { rnn.PackPaddedSequence(x, []int{5, 2}, nil) }, "Expected lengths of at most 4, that of the padded sequences, but lengths[0] is 5"},
+			{"far beyond", func() { rnn.PackPaddedSequence(x, []int{2, math.MaxInt}, &rnn.PackOptions{Unsorted: true}) }, "but lengths[1] is 9223372036854775807"},
+			{"beyond, batch first", func() { rnn.PackPaddedSequence(x, []int{3, 3, 2, 1}, &rnn.PackOptions{BatchFirst: true}) }, "Expected lengths of at most 2"},
+			{"negative", func() { rnn.PackPaddedSequence(x, []int{4, -1}, nil) }, "greater than 0"},
+			{"batch size, unsorted", func() { rnn.PackPaddedSequence(x, []int{4, 3, 2}, &rnn.PackOptions{Unsorted: true}) }, "but got 3 (batch_size=2)"},
+			{"no batch", func() { rnn.PackPaddedSequence(torch.Ones(4), []int{4}, nil) }, "at least 2 dimensions"},
+			{"no sequences", func() { rnn.PackPaddedSequence(torch.Ones(4, 0), nil, nil) }, ""},
+			{"unpad beyond", func() { rnn.UnpadSequence(x, []int{4, 5}, false) }, "narrow"},
 			{"total length", func() { rnn.PadPackedSequence(packed, &rnn.PadPackedOptions{TotalLength: 3}) }, "got total_length=3 and max sequence length being 4"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
@@ -106,6 +115,23 @@ func TestComplaints(t *testing.T) {
 			})
 		}
 	})
+}
+
+// What fails leaves nothing behind, outside of scopes too.
+func TestFailuresAreFreed(t *testing.T) {
+	torchtest.NoLeaks(t)
+	x := torch.Ones(4, 2, 3)
+	defer x.Close()
+	before := torch.Stats().Live()
+	for _, fn := range []func(){
+		func() { rnn.PackPaddedSequence(x, []int{2, 0}, &rnn.PackOptions{Unsorted: true}) },
+		func() { rnn.PackPaddedSequence(x, []int{2, 5}, &rnn.PackOptions{Unsorted: true}) },
+		func() { rnn.UnpadSequence(x, []int{4, 5}, false) },
+		func() { rnn.PackSequence([]torch.Tensor{x, {}}, nil) },
+	} {
+		require.Error(t, torch.Try(fn))
+		require.Equal(t, before, torch.Stats().Live())
+	}
 }
 
 func TestPackedSequencesAreFreed(t *testing.T) {
