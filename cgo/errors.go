@@ -42,7 +42,7 @@ type Error struct {
 
 // Error is one line: the operator, what was wrong and the arguments.
 func (e *Error) Error() string {
-	text := e.Op + ": " + e.Msg
+	text := e.Op + ": " + InGo(e.Msg)
 	if len(e.Args) > 0 {
 		text += " (with " + strings.Join(e.Args, ", ") + ")"
 	}

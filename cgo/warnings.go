@@ -24,7 +24,7 @@ func deliverWarnings() {
 	c.Begin(OpWarnings)
 	door(c.op, &c.words[0], &c.frame)
 	for text := range strings.SplitSeq(strings.TrimSuffix(c.Text(0), "\x00"), "\x00") {
-		Warn(text)
+		Warn(InGo(text))
 	}
 }
 
