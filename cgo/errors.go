@@ -74,8 +74,9 @@ func (c *Call) error() *Error {
 	return e
 }
 
-// explainBackend shortens what libtorch says where a backend has no kernel: two screens of
-// registrations. Where that backend is CUDA and CUDA was not loaded, that is the news.
+// explainBackend shortens libtorch's error for a backend without a kernel, which lists two
+// screens of registrations. If that backend is CUDA and CUDA was not loaded, it says so
+// instead.
 func (e *Error) explainBackend() {
 	short, _, found := strings.Cut(e.Msg, ". This could be because")
 	if !found {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// InGo is a text of libtorch's, on one line, with its advice given in Go's names: what it
-// calls retain_graph=True is a field of BackwardOptions here.
+// InGo writes a text of libtorch on one line and gives its advice in Go's names: what
+// libtorch calls retain_graph=True is a field of BackwardOptions here.
 func InGo(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	return pythonSize.ReplaceAllString(hintReplacer().Replace(text), "$1")
@@ -116,6 +116,6 @@ var hints = []string{
 	"Use torch.linalg.eigvalsh(A) instead.", "Use linalg.Eigvalsh instead.",
 	"Please either pass the dim explicitly or simply use torch.linalg.cross.", "Please either pass the dimension or simply use linalg.Cross.",
 
-	// What is of no use to anyone.
+	// Sentences that help nobody.
 	" (Could this error message be improved? If so, please report an enhancement request to PyTorch.)", "",
 }
