@@ -66,7 +66,8 @@ func (c *Call) BoxFormat(code int64) { c.put(boxFormat); c.Code(code) }
 // BoxGenerator adds a generator.
 func (c *Call) BoxGenerator(h *Handle) { c.put(boxGenerator); c.Object(h) }
 
-// Tuple is a result of several values, told apart from a list of them.
+// Tuple is a result of several values. It is a type of its own because a list is
+// something else.
 type Tuple []any
 
 // DeviceCode is a device as it travels: see [DeviceName].
@@ -118,7 +119,7 @@ func (r *boxReader) value() any {
 	}
 }
 
-// Reader takes a list of words apart that the shim put together.
+// Reader reads a list of words that the shim wrote.
 type Reader struct{ words []uint64 }
 
 // Reader takes the list whose length is result i.
@@ -134,7 +135,7 @@ func (r *Reader) Next() uint64 {
 	return w
 }
 
-// Text is the next text: its length in bytes, then these.
+// Text is the next text: its length in bytes comes first, then the bytes.
 func (r *Reader) Text() string {
 	n := int(r.Next())
 	text := make([]byte, 0, n+7)

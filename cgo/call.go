@@ -334,13 +334,14 @@ func (c *Call) run(data unsafe.Pointer) *Error {
 	return err
 }
 
-// refuse answers for a call that must not be made, or opens the library for the first.
+// refuse returns the error of a call that must not be made, and opens the library
+// before the first call.
 //
 //go:noinline
 func (c *Call) refuse() *Error {
 	if c.lost != nil {
 		defer c.unpin()
-		return &Error{Op: c.op.String(), Kind: KindClosed, Msg: c.lost.obituary(), Args: c.describe()}
+		return &Error{Op: c.op.String(), Kind: KindClosed, Msg: c.lost.whyClosed(), Args: c.describe()}
 	}
 	if err := Load(); err != nil {
 		c.unpin()
@@ -349,13 +350,13 @@ func (c *Call) refuse() *Error {
 	return nil
 }
 
-// attend sees to what came home with the results: an error, warnings, memory that
-// waits to be freed, pressure.
+// attend handles what came back with the results: an error, warnings, memory that waits
+// to be freed, memory pressure.
 //
 //go:noinline
 func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
 	if c.frame.kind == uint32(KindOutOfMemory) {
-		Collect() // for the program's own second attempt, where there can be none here
+		Collect() // the call cannot be repeated here, but the program may try again
 		pressure.exhausted.Add(1)
 		if c.op.functional() {
 			c.again(words, data)
@@ -381,7 +382,7 @@ func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
 	return nil
 }
 
-// again makes a call that failed for want of memory a second time, through the same door.
+// again repeats a call that failed because memory ran out, through the same door.
 func (c *Call) again(words *uint64, data unsafe.Pointer) {
 	takeString(c.frame.msg, -1)
 	c.frame = frame{}
@@ -395,7 +396,7 @@ func (c *Call) again(words *uint64, data unsafe.Pointer) {
 	}
 }
 
-// Abandon lets go of the arguments of a call that will not be run.
+// Abandon releases the arguments of a call that will not be run.
 func (c *Call) Abandon() { c.unpin() }
 
 func (c *Call) unpin() {
@@ -410,7 +411,7 @@ func (c *Call) unpin() {
 	}
 }
 
-// Handle takes result i, a tensor; nil where it is undefined. It belongs to the thread's
+// Handle takes result i, a tensor, or nil if it is undefined. It belongs to the thread's
 // scope, or to the garbage collector.
 func (c *Call) Handle(i int) *Handle { return adopt(c.frame.out[i], c.frame.scope) }
 
@@ -456,7 +457,7 @@ func (c *Call) FloatResult(i int) float64 { return math.Float64frombits(c.frame.
 func (c *Call) BoolResult(i int) bool { return c.frame.out[i] != 0 }
 
 // ScalarResult is the number in results i to i+2: an int64, float64, bool or complex128,
-// or a uint64 where an int64 could not hold it.
+// or a uint64 if an int64 cannot hold it.
 func (c *Call) ScalarResult(i int) any {
 	switch v := c.frame.out[i+1]; c.frame.out[i] {
 	case tagFloat:

@@ -11,9 +11,9 @@ import (
 	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
-// Values of Go's that C++ refers to: it has their numbers, Go keeps the values. When the
-// last C++ object that holds a number dies, on whatever thread, it leaves a note; the
-// next call that comes home from there brings the news.
+// Go values that C++ refers to: C++ has their numbers, Go keeps the values. When the
+// last C++ object that holds a number dies, on whatever thread, it leaves a note, which
+// a later call brings back to Go.
 var lent struct {
 	mu     sync.RWMutex
 	last   uint64
@@ -62,7 +62,7 @@ func LentValues() int {
 	return int(lent.count.Load())
 }
 
-// takeDropped ends the loans that C++ has let go of.
+// takeDropped ends the loans that C++ has dropped.
 func takeDropped() {
 	var c Call
 	c.Begin(OpDropped)
@@ -74,7 +74,7 @@ func takeDropped() {
 	}
 }
 
-// Callback is a function of Go's that libtorch calls, by the number that [Lend] gave it.
+// Callback is a Go function that libtorch calls by the number that [Lend] gave it.
 type Callback struct {
 	Name string // for errors
 	Func func(*Turn)
@@ -82,10 +82,10 @@ type Callback struct {
 
 // Turn is one call of a Callback. It runs in a scope of its own.
 type Turn struct {
-	Arg   uint64    // what the shim has to say besides
+	Arg   uint64    // what else the shim passes
 	In    []*Handle // the tensors it is called with; nil is the undefined one
-	Out   []*Handle // to be filled with the tensors it answers with
-	Value any       // or what it answers with instead, which is lent
+	Out   []*Handle // the callback puts its resulting tensors here
+	Value any       // or the result that is not a tensor, which is lent
 }
 
 // serve runs a callback for C++. It returns the number of its failure, or 0.
@@ -113,7 +113,7 @@ func serve(id, arg uint64, in, out []uint64) uint64 {
 	return Lend(failed)
 }
 
-// answer gives C++ references of its own to the results.
+// answer gives C++ its own references to the results.
 func (t *Turn) answer(out []uint64) {
 	if t.Value != nil {
 		out[0] = Lend(t.Value)
@@ -138,7 +138,7 @@ func (t *Turn) answer(out []uint64) {
 	answered = true
 }
 
-// CallbackPanic is what ended a Callback before its time.
+// CallbackPanic is the panic or the Goexit that ended a Callback early.
 type CallbackPanic struct {
 	Name    string    // of the callback
 	Value   any       // what it panicked with
@@ -162,18 +162,18 @@ func (p *CallbackPanic) Unwrap() error {
 	return err
 }
 
-// detours counts the modes in the process in which any call may enter Go, or has to say
-// where in Go it comes from.
+// detours counts the modes in the process in which every call may enter Go or must
+// report the Go code it comes from.
 var detours atomic.Int32
 
-// Detour runs fn with calls prepared for entering Go, whatever they do.
+// Detour runs fn. Every call in it is prepared to enter Go, whatever it does.
 func Detour(fn func()) {
 	detours.Add(1)
 	defer detours.Add(-1)
 	fn()
 }
 
-// RunBack is Run for an entry that may enter Go again: whatever runs autograd.
+// RunBack is Run for an entry that may enter Go again: every entry that runs autograd.
 func (c *Call) RunBack() *Error {
 	if c.lost != nil || !loaded.Load() {
 		if err := c.refuse(); err != nil {
@@ -231,8 +231,8 @@ var anomaly struct {
 	nan int // of those, how many look for NaNs
 }
 
-// Anomaly runs fn in anomaly mode: what is recorded remembers the Go code it comes from, and
-// what a backward pass computes is searched for NaNs, if that is asked for.
+// Anomaly runs fn in anomaly mode: each recorded operation remembers the Go code it comes
+// from and, if nan is true, the results of backward passes are searched for NaNs.
 func Anomaly(nan bool, fn func()) error {
 	if err := Load(); err != nil {
 		return err
@@ -275,15 +275,15 @@ func callers() []uint64 {
 	return list
 }
 
-// Recorded is a node of a graph and the Go code that it comes from, as runtime.Callers has
-// it: empty for what was recorded outside of anomaly mode.
+// Recorded is a node of a graph and the Go code that it comes from, as runtime.Callers
+// returns it. The code is empty if the node was recorded outside anomaly mode.
 type Recorded struct {
 	Node    string
 	Callers []uintptr
 }
 
-// trail takes what an error of anomaly mode says of the node it arose in, and of those in
-// whose backward passes that came about.
+// trail reads which node an error of anomaly mode arose in, and the nodes whose backward
+// passes created that one.
 func (c *Call) trail() (list []Recorded) {
 	r := c.Reader(1)
 	for r.More() {
@@ -296,7 +296,7 @@ func (c *Call) trail() (list []Recorded) {
 	return list
 }
 
-// at makes a slice of n words at an address of C's.
+// at makes a slice of n words at a C address.
 func at(address uint64, n int) []uint64 {
 	if n == 0 {
 		return nil

@@ -19,7 +19,7 @@ var (
 
 const envVisible = "CUDA_VISIBLE_DEVICES"
 
-// CUDAError says why CUDA cannot be used in this process, or nil where it was loaded.
+// CUDAError says why CUDA cannot be used in this process. It is nil if CUDA was loaded.
 func CUDAError() error {
 	if err := Load(); err != nil {
 		return err
@@ -27,8 +27,8 @@ func CUDAError() error {
 	return noCUDA
 }
 
-// openCUDA brings in the CUDA half where there is a driver, a CUDA build of libtorch and
-// its libraries; otherwise it says what is missing and the process runs on the CPU.
+// openCUDA loads the CUDA half if there is a driver, a CUDA build of libtorch and its
+// libraries. Otherwise it says what is missing, and the process runs on the CPU.
 func openCUDA(home, lib string) error {
 	if names, set := os.LookupEnv(envVisible); set && (names == "" || names == "-1") {
 		return hidden(names)
@@ -37,7 +37,7 @@ func openCUDA(home, lib string) error {
 		return fmt.Errorf("%w: %w; install NVIDIA's driver, or give the container the card (docker run --gpus all)", ErrNoDriver, err)
 	}
 	for _, path := range openedByName(lib) {
-		_ = openLibrary(path, true, false) // whoever wants it says what is missing, and may find it elsewhere
+		_ = openLibrary(path, true, false) // its user reports a missing library, or finds it elsewhere
 	}
 	for _, name := range []string{"libc10_cuda.so", "libtorch_cuda.so"} {
 		path := filepath.Join(lib, name)
@@ -88,7 +88,8 @@ func hidden(names string) error {
 	return fmt.Errorf("%w: %s is %q; unset it, or name devices in it: %s=0", ErrHidden, envVisible, names, envVisible)
 }
 
-// unopened says of a library that is there whether another is missing or does not fit it.
+// unopened says why a library that exists cannot be opened: another one is missing or
+// does not fit.
 func unopened(path string, err error, advice string) error {
 	reason := ErrVersionMismatch
 	if strings.Contains(err.Error(), "cannot open shared object file") {
@@ -97,7 +98,7 @@ func unopened(path string, err error, advice string) error {
 	return fmt.Errorf("%w: cannot open %s: %w; %s", reason, path, err, advice)
 }
 
-// What cudaGetDeviceCount answers where it finds none.
+// What cudaGetDeviceCount returns if it finds no device.
 const (
 	cudaInsufficientDriver = 35
 	cudaNoDevice           = 100
@@ -105,8 +106,8 @@ const (
 	cudaCompatUnsupported  = 804
 )
 
-// DeviceError says why libtorch counts no device where CUDA was loaded. libtorch keeps that
-// to itself; the CUDA runtime is asked once more.
+// DeviceError says why libtorch counts no device although CUDA was loaded. libtorch does
+// not tell, so the CUDA runtime is asked again.
 func DeviceError() error {
 	var c Call
 	c.Begin(OpCudaState)

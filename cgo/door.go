@@ -84,7 +84,7 @@ func doorData(op Op, words *uint64, data unsafe.Pointer, f *frame) {
 	C.door_data(C.uint32_t(op), (*C.uint64_t)(unsafe.Pointer(words)), data, (*C.tg_frame)(unsafe.Pointer(f)))
 }
 
-// doorBack may lead into Go again, so that its arguments are on the heap.
+// doorBack may lead into Go again, so its arguments are on the heap.
 func doorBack(op Op, words, stack []uint64, f *frame) {
 	C.door_back(C.uint32_t(op), (*C.uint64_t)(unsafe.SliceData(words)), (*C.uint64_t)(unsafe.SliceData(stack)), C.uint32_t(len(stack)), (*C.tg_frame)(unsafe.Pointer(f)))
 }
@@ -190,12 +190,12 @@ const abiVersion = C.TG_ABI
 // unbuilt says why nothing can be loaded by this program, wherever libtorch is.
 func unbuilt() error { return nil }
 
-// Cos, Log and Pow are those of the C library, which Python uses: Go's own differ from them in
-// the last bit now and then, and a learning rate that differs makes every weight differ.
+// Cos, Log and Pow are the C library's, which Python uses. Go's own sometimes differ in the
+// last bit, and a different learning rate makes every weight different.
 func Cos(x float64) float64 { return float64(C.cos(C.double(x))) }
 
-// Log is the natural logarithm, as the C library has it.
+// Log is the C library's natural logarithm.
 func Log(x float64) float64 { return float64(C.log(C.double(x))) }
 
-// Pow is x to the power of y, as the C library has it.
+// Pow is x to the power of y, computed by the C library.
 func Pow(x, y float64) float64 { return float64(C.pow(C.double(x), C.double(y))) }

@@ -42,7 +42,7 @@ type Error struct {
 
 // Error is one line: the operator, what was wrong and the arguments.
 func (e *Error) Error() string {
-	text := e.Op + ": " + e.Msg
+	text := e.Op + ": " + InGo(e.Msg)
 	if len(e.Args) > 0 {
 		text += " (with " + strings.Join(e.Args, ", ") + ")"
 	}
@@ -74,8 +74,9 @@ func (c *Call) error() *Error {
 	return e
 }
 
-// explainBackend shortens what libtorch says where a backend has no kernel: two screens of
-// registrations. Where that backend is CUDA and CUDA was not loaded, that is the news.
+// explainBackend shortens libtorch's error for a backend without a kernel, which lists two
+// screens of registrations. If that backend is CUDA and CUDA was not loaded, it says so
+// instead.
 func (e *Error) explainBackend() {
 	short, _, found := strings.Cut(e.Msg, ". This could be because")
 	if !found {

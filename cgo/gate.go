@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A goroutine in a long call holds an OS thread, and Go starts another for those that
-// wait: a thousand goroutines in matrix products would be a thousand threads, each with
-// OpenMP helpers of its own. The gate lets so many into heavy calls as there is work for;
-// the others wait as goroutines do, without a thread.
+// A goroutine in a long call holds an OS thread, and Go starts another thread for those
+// that wait: a thousand goroutines in matrix products would be a thousand threads, each
+// with its own OpenMP helpers. The gate admits as many heavy calls as there are
+// processors; the others wait as goroutines, without a thread.
 var gate struct {
 	permits          atomic.Pointer[permits] // nil until the first heavy call
 	running, waiting atomic.Int64
 	waited           atomic.Int64
-	callbacks        atomic.Int64 // Go functions that libtorch is in
+	callbacks        atomic.Int64 // Go functions that libtorch is running
 }
 
 type permits struct {
@@ -33,8 +33,9 @@ func newPermits(n int) *permits {
 	return &permits{semaphore.NewWeighted(int64(n)), n, auto}
 }
 
-// SetGate sets how many goroutines may be in heavy calls at a time, and returns how many
-// might before, 0 for as many as GOMAXPROCS. Those inside stay; n < 1 means GOMAXPROCS.
+// SetGate sets how many goroutines may be in heavy calls at a time and returns the
+// number set before; 0 stands for GOMAXPROCS. Goroutines inside stay; n < 1 means
+// GOMAXPROCS.
 func SetGate(n int) (before int) {
 	if p := gate.permits.Swap(newPermits(n)); p != nil && !p.auto {
 		before = p.n
@@ -42,8 +43,8 @@ func SetGate(n int) (before int) {
 	return before
 }
 
-// GateStats are the goroutines that may be in heavy calls, that are, that wait, and how
-// many calls have had to wait.
+// GateStats returns how many goroutines may be in heavy calls, how many are, how many
+// wait, and how many calls had to wait so far.
 func GateStats() (most int, running, waiting, waited int64) {
 	return currentPermits().n, gate.running.Load(), gate.waiting.Load(), gate.waited.Load()
 }
@@ -57,9 +58,9 @@ func currentPermits() *permits {
 	return p
 }
 
-// admit waits for a place in the gate, and returns where to give it back. It does not wait
-// while libtorch is in a Go function: that may be the caller, and the place be held by the
-// call which led there.
+// admit waits for a place in the gate and returns where to give it back. It does not wait
+// while libtorch runs a Go function: the caller may be in that function, and the call that
+// led there may hold the place.
 func admit() *permits {
 	p := currentPermits()
 	if !p.TryAcquire(1) {

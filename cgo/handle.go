@@ -10,8 +10,8 @@ import (
 type Handle struct {
 	impl  atomic.Uintptr // the object; written once, before anyone else sees the handle
 	uses  atomic.Int32   // calls in flight; negative from the moment of closing
-	net   bool           // it is outside all scopes: the garbage collector frees it at the latest
-	kind  HandleKind     // what the object is, where net
+	net   bool           // it is outside all scopes: the garbage collector frees it if nobody closes it
+	kind  HandleKind     // what the object is, if net is true
 	watch watch
 }
 
@@ -64,15 +64,16 @@ func newNetted(impl uintptr, k HandleKind) *Handle {
 	return h
 }
 
-// found is called when the collector has found that nothing refers to the handle.
+// found is called when nothing refers to the handle any more.
 func (h *Handle) found() {
 	untrace(h)
 	netLive[h.kind].Add(-1)
 	garbage.add(h.impl.Load())
 }
 
-// pin holds the object for the duration of a call; false if the handle is closed. A closed
-// handle is never counted into: the count reaching closedMark means "last call out".
+// pin holds the object for the duration of a call; false if the handle is closed. The
+// count of a closed handle never grows: when it reaches closedMark, the last call has
+// ended.
 func (h *Handle) pin() bool {
 	unseen()
 	uses := h.uses.Load()
@@ -83,7 +84,7 @@ func (h *Handle) pin() bool {
 	return uses >= 0
 }
 
-// unpin ends a call's use. The last call out of a handle that was closed meanwhile
+// unpin ends a call's use. If the handle was closed meanwhile, the last call to end
 // gives the object back.
 func (h *Handle) unpin() {
 	if unseenAdd(&h.uses, -1) == closedMark {
@@ -112,8 +113,8 @@ func (h *Handle) close() bool {
 	}
 }
 
-// take is the object of a handle that has just been closed and that no call uses: the one
-// who closed it, or the last call out, gives it back.
+// take returns the object of a handle that has just been closed and that no call uses.
+// Whoever closed it, or the last call to end, gives it back.
 func (h *Handle) take() uint64 {
 	if h.net {
 		runtime.SetFinalizer(h, nil)
@@ -130,8 +131,8 @@ func (h *Handle) release() {
 // Closed tells whether the handle was closed.
 func (h *Handle) Closed() bool { return h.uses.Load() < 0 }
 
-// obituary says why the handle cannot be used, and what the program can do.
-func (h *Handle) obituary() string {
+// whyClosed says why the handle cannot be used, and what the program can do.
+func (h *Handle) whyClosed() string {
 	text := "a tensor was used after it had been closed"
 	if h.Scoped() {
 		text += ", or after the Scope that it belonged to had ended: Keep takes a tensor out of its Scope"
@@ -155,8 +156,8 @@ func freeWords(words []uint64) {
 	}
 }
 
-// storage is the identity of a tensor's memory and its bytes; 0 for a closed handle and for
-// an object that has none.
+// storage is the identity of a tensor's memory and its size in bytes; 0 for a closed handle
+// and for an object without memory.
 func (h *Handle) storage() (id uint64, bytes int64) {
 	if !h.pin() {
 		return 0, 0

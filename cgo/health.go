@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// CUDA remembers some failures for as long as the process lives: every later call on the
-// card fails with them. The first that is seen is kept here.
+// CUDA remembers some failures until the process ends: every later call on the card
+// fails with them. The first one seen is kept here.
 var sick atomic.Pointer[Error]
 
 // lasting reports the codes (cudaError) after which the process cannot use its cards again.
@@ -34,7 +34,7 @@ func (e *Error) latch() {
 	}
 }
 
-// Unhealthy is the first failure of a card that only a new process can mend, or nil.
+// Unhealthy is the first card failure that only a new process can repair, or nil.
 func Unhealthy() *Error { return sick.Load() }
 
 // ErrShutdown is the error of calls after Shutdown.

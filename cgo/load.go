@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// Environment variables that steer loading.
+// Environment variables that control loading.
 const (
 	EnvHome  = "LIBTORCH_GO_HOME" // a folder with lib/ (our shims) and, usually, libtorch/
 	EnvTorch = "LIBTORCH"         // another libtorch: Python's torch folder or an unpacked zip
@@ -81,7 +81,7 @@ type candidate struct{ dir, why string }
 
 func homes() []candidate {
 	if dir := os.Getenv(EnvHome); dir != "" {
-		return []candidate{{dir, "$" + EnvHome}} // what was asked for by name is not second-guessed
+		return []candidate{{dir, "$" + EnvHome}} // an explicit folder is used or refused, never replaced
 	}
 	var list []candidate
 	if exe, err := os.Executable(); err == nil {
@@ -122,8 +122,9 @@ func TorchDir() (string, error) {
 	return torchHome, nil
 }
 
-// OpenLibrary opens a shared library whose symbols all see, for the rest of the process's
-// life. lazy leaves functions that nobody has until they are called, which ends the process.
+// OpenLibrary opens a shared library for the rest of the process's life. Later libraries see
+// its symbols. With lazy, functions that no library defines are looked up only when they are
+// called, which ends the process.
 func OpenLibrary(path string, lazy bool) error {
 	if err := Load(); err != nil {
 		return err
@@ -140,7 +141,8 @@ func open(home string) error {
 			return fmt.Errorf("torch: cannot open libtorch in %s (%s): %w\nrun ./build.sh, or point $%s at a folder with lib/libtorch_cpu.so", lib, why, err, EnvTorch)
 		}
 	}
-	// libtorch decides on its first use whether CUDA exists: it must be in place before.
+	// libtorch decides on its first use whether CUDA exists, so the CUDA half must be
+	// loaded before.
 	noCUDA = openCUDA(home, lib)
 	shim := filepath.Join(home, "lib", shimName)
 	info, err := openShim(shim)

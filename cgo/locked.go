@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// A goroutine in a scope or a mode is locked to an OS thread, also while it waits in the
-// gate, and each thread that computes keeps its helpers. Go ends a process with ten thousand
-// threads, and so does OpenMP where the system gives it no more. So many scopes and modes may
-// be entered as do no harm; who comes later waits before it has a thread.
+// A goroutine in a scope or a mode is locked to an OS thread, even while it waits in the
+// gate, and each thread that computes keeps its helpers. Go ends a process that has ten
+// thousand threads, and OpenMP ends it when the system refuses another thread. So the number
+// of open scopes and modes is limited; further goroutines wait before they get a thread.
 //
-// The wait is no promise, because those inside may be waiting for the one outside: where
-// nobody has left for a while, some more are let in.
+// The limit is not strict, because the goroutines inside may be waiting for one outside:
+// if nobody has left for a while, some more are admitted.
 const (
-	mostLocked  = 256  // scopes and modes, those inside of others too
-	leastLocked = 64   // whatever the next says
-	mostThreads = 1024 // of them, with their helpers, where each has its own
+	mostLocked  = 256  // scopes and modes, nested ones included
+	leastLocked = 64   // even if mostThreads would allow fewer
+	mostThreads = 1024 // threads and their helpers together
 	intoAStall  = 64
 )
 
 var stall = time.Second // longer in tests
 
 var locked struct {
-	most    atomic.Int64 // as the number of helpers was when it was last looked at
+	most    atomic.Int64 // the limit, computed from the number of helpers when it was last read
 	open    atomic.Int64
 	waiting atomic.Int64
 	mu      sync.Mutex
 	queue   []chan struct{}
-	moved   bool // somebody was let in since the timer was set
+	moved   bool // a goroutine was admitted since the timer was set
 	timer   *time.Timer
 }
 
-// LockThread locks the goroutine to its OS thread for a scope or a mode. Every call needs
-// one of UnlockThread.
+// LockThread locks the goroutine to its OS thread for a scope or a mode. Each call must
+// be followed by a call of UnlockThread.
 func LockThread() {
 	unseen()
 	open := locked.open.Add(1)
@@ -59,12 +59,11 @@ func UnlockThread() {
 	}
 }
 
-// Locked are the scopes and modes that goroutines are in, and the goroutines that wait to enter
-// one.
+// Locked counts the open scopes and modes, and the goroutines that wait to enter one.
 func Locked() (open, waiting int64) { return locked.open.Load(), locked.waiting.Load() }
 
 // OwnThread locks the goroutine to its OS thread until release is called. Scopes and modes
-// on it do not wait: the thread is there in any case.
+// on that thread do not wait, because they need no further thread.
 func OwnThread() (release func()) {
 	runtime.LockOSThread()
 	if Load() != nil {
@@ -77,18 +76,19 @@ func OwnThread() (release func()) {
 	}
 }
 
-// crowded tells whether the goroutine has to wait. It has not where it has its thread already,
-// nor inside of Go functions that libtorch calls: the call which led there has one.
+// crowded tells whether the goroutine has to wait. A goroutine that already has its thread
+// does not wait, and neither does a Go function that libtorch calls, because the call that led
+// there has a thread.
 func crowded(open int64) bool {
 	if gate.callbacks.Load() > 0 || Load() != nil || answer(OpThreadHeld) != 0 {
 		return false
 	}
-	most := min(mostLocked, max(leastLocked, mostThreads/answer(OpGetThreads))) // a lane would have helpers of its own
+	most := min(mostLocked, max(leastLocked, mostThreads/answer(OpGetThreads))) // every thread may start that many helpers
 	locked.most.Store(most)
 	return open > most
 }
 
-// answer is that of an entry that takes nothing and answers with a number.
+// answer runs an entry that takes no argument and returns a number.
 func answer(op Op) int64 {
 	var c Call
 	c.Begin(op)
@@ -96,7 +96,8 @@ func answer(op Op) int64 {
 	return int64(c.frame.out[0])
 }
 
-// awaitThread gives back what LockThread counted, and returns when it has been counted again.
+// awaitThread undoes the count of LockThread, waits for a place and returns when the place
+// has been counted.
 func awaitThread() {
 	turn := make(chan struct{})
 	locked.mu.Lock()
@@ -111,7 +112,8 @@ func awaitThread() {
 	<-turn
 }
 
-// letIn lets in whom there is room for, and so many more. The lock is held.
+// letIn admits as many goroutines as there is room for, and more extra ones. The caller
+// holds the lock.
 func letIn(more int) {
 	for len(locked.queue) > 0 && (more > 0 || locked.open.Load() < locked.most.Load()) {
 		close(locked.queue[0])
@@ -127,7 +129,7 @@ func letIn(more int) {
 	}
 }
 
-// endStall lets some in where nobody was since the last time.
+// endStall admits some goroutines if nobody was admitted since the last time.
 func endStall() {
 	locked.mu.Lock()
 	defer locked.mu.Unlock()

@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is for what happens at once on an idle machine.
+// patience is how long a test waits for something that happens at once on an idle
+// machine.
 const patience = 30 * time.Second
 
-// crowd is goroutines in scopes.
+// crowd is a group of goroutines in scopes.
 type crowd struct {
 	t    *testing.T
 	in   chan struct{} // one for each that is in a scope
@@ -19,7 +20,7 @@ type crowd struct {
 	left sync.WaitGroup
 }
 
-// newCrowd is a crowd that a stall lets in after that time.
+// newCrowd makes a crowd. A stall admits its members after the given time.
 func newCrowd(t *testing.T, after time.Duration) *crowd {
 	stall = after
 	before := threadsOfOne(1) // as many scopes as there may be
@@ -41,7 +42,7 @@ func threadsOfOne(n int64) (before int64) {
 	return before
 }
 
-// come has n more enter a scope, after prepare if it is not nil.
+// come lets n more goroutines enter a scope, after prepare if it is not nil.
 func (c *crowd) come(n int, prepare func() func()) {
 	for range n {
 		c.left.Go(func() {
@@ -98,7 +99,8 @@ func TestScopesBeyondTheMostWait(t *testing.T) {
 	require.Zero(t, locked.open.Load())
 }
 
-// Those that have a thread go on: what they wait for may be behind them in the queue.
+// Goroutines that have a thread go on, because what they wait for may be behind them in
+// the queue.
 func TestScopesOnAThreadDoNotWait(t *testing.T) {
 	clean(t)
 	outer := newCrowd(t, time.Hour)
@@ -131,7 +133,7 @@ func TestScopesOnAThreadDoNotWait(t *testing.T) {
 	outer.left.Wait()
 }
 
-// Nobody leaves, and the one outside is let in all the same.
+// Nobody leaves, and the goroutine outside is admitted all the same.
 func TestAStallLetsMoreIn(t *testing.T) {
 	clean(t)
 	c := newCrowd(t, time.Second)

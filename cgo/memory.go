@@ -9,7 +9,7 @@ import (
 )
 
 // garbage holds objects whose handles the collector found dead. Finalizers run on a thread
-// of the runtime's choosing, so they only leave a note; the next call frees.
+// that the runtime chooses, so they only leave a note; the next call frees the objects.
 var garbage trash
 
 type trash struct {
@@ -43,10 +43,10 @@ func (g *trash) drain() {
 }
 
 // trim gives freed memory back to the kernel. glibc keeps it for the thread that allocated
-// it, which costs no more than one round of garbage on one thread; but goroutines change
-// threads, and each thread of the process would come to hold as much.
+// it, which costs at most one round of garbage on one thread. But goroutines change
+// threads, and in time every thread of the process would keep as much.
 func (g *trash) trim() {
-	const round = headroom + headroom/2 // elements, and what libtorch keeps besides
+	const round = headroom + headroom/2 // the elements and what libtorch keeps beside them
 	if resident()-HostBytes() < g.kept.Load()+round {
 		return
 	}
@@ -57,7 +57,7 @@ func (g *trash) trim() {
 	g.kept.Store(resident() - HostBytes())
 }
 
-// resident counts the process's bytes of memory; 0 where the system does not tell.
+// resident counts the process's bytes of memory; 0 if the system does not tell.
 func resident() (bytes int64) {
 	text, _ := os.ReadFile("/proc/self/statm")
 	if fields := strings.Fields(string(text)); len(fields) > 1 {
@@ -66,14 +66,14 @@ func resident() (bytes int64) {
 	return bytes * int64(os.Getpagesize())
 }
 
-// HostBytes counts the bytes of host memory that libtorch has handed out, whoever holds
+// HostBytes counts the bytes of host memory that libtorch has allocated, whoever holds
 // them.
 func HostBytes() int64 {
 	live, _ := HostMemory()
 	return live
 }
 
-// HostMemory is HostBytes, and the most there were since ResetPeak.
+// HostMemory returns HostBytes and its maximum since ResetPeak.
 func HostMemory() (live, peak int64) {
 	var c Call
 	c.Begin(OpHostMemory)
@@ -81,7 +81,7 @@ func HostMemory() (live, peak int64) {
 	return int64(c.frame.out[0]), int64(c.frame.out[1])
 }
 
-// ResetPeak starts the peak of HostMemory anew from what is live now.
+// ResetPeak sets the peak of HostMemory to what is live now.
 func ResetPeak() { word(OpResetPeakMemory, 0) }
 
 // LiveScoped counts the open handles of all scopes.

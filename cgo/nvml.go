@@ -8,8 +8,8 @@ package cgo
 #include <stdlib.h>
 #include "shim/dl.h"
 
-// NVIDIA's management library, as far as we call it. Its interface is stable: these are all the
-// declarations that takes, and nothing is linked.
+// The part of NVIDIA's management library that we call. Its interface is stable, so these
+// declarations are enough and nothing is linked.
 typedef struct { unsigned gpu, memory; } nvml_rates;
 
 static struct {
@@ -79,7 +79,7 @@ func openNVML(path string) error {
 	return nil
 }
 
-// readNVML reads all that is to be known of the card in that PCI slot, and returns the
+// readNVML reads what the library knows about the card in that PCI slot and returns the
 // library's error number.
 func readNVML(bus string, out *[nvmlReadings]uint32) int {
 	p := C.CString(bus)

@@ -8,36 +8,37 @@ import (
 	"time"
 )
 
-// Go's collector sees a handle of a few bytes where libtorch holds megabytes. libtorch's live
-// bytes are counted, on the host by the shim's allocator and on a card by libtorch's, and
-// when they pass a mark the garbage is collected and the mark set a little above what is
+// Go's collector sees a handle of a few bytes while libtorch holds megabytes. So libtorch's
+// live bytes are counted, on the host by the shim's allocator and on a card by libtorch's
+// own. When they pass a mark, Go collects garbage and moves the mark a little above what is
 // really in use.
 const (
 	headroom = 32 << 20
 	growth   = 8 // the mark lies headroom, or an 8th if that is more, above live bytes
 )
 
-// hostMemory stands for the CPU where cards have their index.
+// hostMemory is the CPU's number where cards have their index.
 const hostMemory = -1
 
 var pressure struct {
 	mu          sync.Mutex
 	made        int64         // handles made outside scopes at the last collection
 	soft        map[int]int64 // below this, live bytes of the device are no reason to collect
-	hard        int64         // live bytes that the host may not pass; 0 = any
+	hard        int64         // limit for the host's live bytes; 0 = none
 	cards       map[int]int64 // the mark of each card; the host's is in the shim
 	collections atomic.Int64
 	exhausted   atomic.Int64 // calls that found no memory left
 }
 
-// nextMark is where the collector is wanted again, when this many bytes are in use.
+// nextMark is the number of live bytes at which to collect again, if this many are in
+// use now.
 func nextMark(live, soft int64) int64 { return max(soft, live+max(headroom, live/growth)) }
 
-// relieve collects because the memory of a device passed its mark. Where nothing was made
-// outside scopes since the last time, a collection cannot help: only the mark moves.
+// relieve collects because the memory of a device passed its mark. If no handle was made
+// outside scopes since the last time, a collection cannot help, and only the mark moves.
 func relieve(device int) {
 	if !pressure.mu.TryLock() {
-		return // another goroutine is at it
+		return // another goroutine is doing it
 	}
 	defer pressure.mu.Unlock()
 	if made := netMade.Load(); made != pressure.made {
@@ -65,8 +66,8 @@ func setMark(device int) {
 	pressure.cards[device] = nextMark(live, soft)
 }
 
-// SetSoftLimit sets below how many live bytes of a device, or of the host for -1, the
-// collector is left alone; 0 is the default. It returns what was set before.
+// SetSoftLimit sets how many live bytes a device may hold before Go collects because of
+// them; device -1 is the host. 0 is the default. It returns the limit set before.
 func SetSoftLimit(device int, bytes int64) (before int64) {
 	pressure.mu.Lock()
 	defer pressure.mu.Unlock()
@@ -78,8 +79,8 @@ func SetSoftLimit(device int, bytes int64) (before int64) {
 	return before
 }
 
-// SetHardLimit makes allocations on the host fail that would make more bytes than this
-// live; 0 lets all pass. It returns what was set before.
+// SetHardLimit limits the live bytes of the host: an allocation that would pass the
+// limit fails. 0 means no limit. It returns the limit set before.
 func SetHardLimit(bytes int64) (before int64) {
 	pressure.mu.Lock()
 	defer pressure.mu.Unlock()
@@ -88,14 +89,14 @@ func SetHardLimit(bytes int64) (before int64) {
 	return before
 }
 
-// Collections counts how often the memory in use was a reason to collect, and how often
-// a call found none left.
+// Collections counts how often Go collected because of the memory in use, and how often
+// a call ran out of memory.
 func Collections() (pressed, exhausted int64) {
 	return pressure.collections.Load(), pressure.exhausted.Load()
 }
 
-// watchCards looks at the memory of the cards, every so many handles that only the
-// collector will free: their number is what grows there.
+// watchCards checks the memory of the cards after every few handles that only the
+// collector will free, because those handles hold the memory.
 func watchCards(made int64) {
 	const every = 64
 	if made%every != 0 || !loaded.Load() || noCUDA != nil {
@@ -124,7 +125,8 @@ var cards = sync.OnceValue(func() int {
 	return int(c.frame.out[0])
 })
 
-// cardBytes is what tensors hold of a card; not ok before the first of them.
+// cardBytes is how many bytes of a card tensors hold. ok is false before the first
+// tensor on the card.
 func cardBytes(device int) (bytes int64, ok bool) {
 	var c Call
 	c.Begin(OpDeviceMemory)
@@ -137,7 +139,7 @@ func cardBytes(device int) (bytes int64, ok bool) {
 // cudaDevice is a card's number on the wire; -1 is any of them.
 func cudaDevice(index int) int64 { return 1<<8 | int64(uint8(index)) }
 
-// word runs an entry that takes one word and answers with nothing.
+// word runs an entry that takes one word and returns nothing.
 func word(op Op, w uint64) {
 	var c Call
 	c.Begin(op)
@@ -146,7 +148,8 @@ func word(op Op, w uint64) {
 }
 
 // Collect runs the garbage collector, waits for the finalizers it queued, and frees what
-// they left. The goroutine stays on its thread, whose free memory it will want again.
+// they left. The goroutine stays on its thread, because it will use that thread's free
+// memory again.
 func Collect() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -156,7 +159,7 @@ func Collect() {
 }
 
 // awaitFinalizers lets the runtime's goroutine run the finalizers that the collector has
-// queued. A program's own may take forever; ours do not need that long.
+// queued. The program's own finalizers may take forever, so the wait is bounded.
 func awaitFinalizers() {
 	const patience, nap = 100 * time.Millisecond, 20 * time.Microsecond
 	counts := []metrics.Sample{{Name: "/gc/finalizers/queued:finalizers"}, {Name: "/gc/finalizers/executed:finalizers"}}

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// chunkSize is how many handles a scope makes room for at a time: one small allocation
-// that the collector need not look into.
+// chunkSize is how many handles a scope allocates at a time: one small allocation that
+// the collector need not scan.
 const chunkSize = 64
 
 // Scope owns the handles that its goroutine makes while it is open. The goroutine is
@@ -16,8 +16,8 @@ const chunkSize = 64
 type Scope struct {
 	id     uint64
 	parent *Scope
-	outer  uint64        // what the thread's scope was before
-	state  atomic.Uint64 // outer + 1 while it is open, for those who only look
+	outer  uint64        // the thread's scope before this one
+	state  atomic.Uint64 // outer + 1 while it is open, for goroutines that only read
 	made   int
 	chunk  []Handle // being filled
 	mu     sync.Mutex
@@ -86,8 +86,8 @@ func (s *Scope) Leave() {
 	UnlockThread()
 }
 
-// Suspend leaves all scopes for the duration of fn: what is made there belongs to the
-// garbage collector.
+// Suspend leaves all scopes while fn runs: handles made there belong to the garbage
+// collector.
 func Suspend(fn func()) error {
 	if err := Load(); err != nil {
 		return err
@@ -100,8 +100,8 @@ func Suspend(fn func()) error {
 	return nil
 }
 
-// swapScope makes id the thread's scope and returns what was. entered is 1 where the goroutine
-// comes to hold the thread by that, -1 where it no longer does.
+// swapScope makes id the thread's scope and returns the one before. entered is 1 if the
+// goroutine locks itself to the thread with this call, -1 if it unlocks itself.
 func swapScope(id uint64, entered int) uint64 {
 	var c Call
 	c.Begin(OpScope)
@@ -173,7 +173,7 @@ func (s *Scope) free() {
 	s.mu.Unlock()
 }
 
-// handles are those of the scope that are open; any goroutine may ask.
+// handles lists the open handles of the scope. Any goroutine may call it.
 func (s *Scope) handles() (list []*Handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,8 +233,8 @@ func (h *Handle) Duplicate() (*Handle, *Error) { return h.duplicate((*Call).Hand
 // Keep returns another handle to the same object that belongs to no scope.
 func (h *Handle) Keep() (*Handle, *Error) { return h.duplicate((*Call).Unscoped) }
 
-// MoveOut returns another handle to the same object that belongs to the scope around
-// the innermost one, or to none where there is none.
+// MoveOut returns another handle to the same object. It belongs to the scope around the
+// innermost one, or to none if there is no such scope.
 func (h *Handle) MoveOut() (*Handle, *Error) {
 	return h.duplicate(func(c *Call, i int) *Handle {
 		if c.frame.scope == 0 {

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// nvmlReadings is how many numbers the management library is asked for.
+// nvmlReadings is how many numbers are read from the management library.
 const nvmlReadings = 7
 
-// Sensors is what a card is doing at a moment.
+// Sensors are a card's readings at one moment.
 type Sensors struct {
-	GPU, Memory       int // percent of the last moments in which kernels ran, in which memory was read or written
+	GPU, Memory       int // percent of the recent time in which kernels ran, and in which memory was read or written
 	Temperature       int // degrees Celsius
 	Power, PowerLimit int // milliwatts
 	SMClock, MemClock int // MHz
@@ -35,7 +35,7 @@ func ReadSensors(bus string) (Sensors, error) {
 	return Sensors{int(v[0]), int(v[1]), int(v[2]), int(v[3]), int(v[4]), int(v[5]), int(v[6])}, nil
 }
 
-// NVMLError says why the management library cannot be asked, or nil.
+// NVMLError says why the management library cannot be used, or nil.
 func NVMLError() error {
 	if err := nvmlReady(); err != nil {
 		return fmt.Errorf("NVML: %w", err)

@@ -2,7 +2,7 @@
 
 package cgo
 
-// Without the tag torchdebug nobody remembers where a handle was made.
+// Without the tag torchdebug nothing records where a handle was made.
 func trace(*Handle)   {}
 func untrace(*Handle) {}
 

@@ -18,7 +18,7 @@ var origins sync.Map // address of the Handle -> []uintptr, the stack
 
 func trace(h *Handle) {
 	origins.Store(address(h), frames.Callers(1))
-	ends.forget(address(h)) // of a handle that lay here before
+	ends.forget(address(h)) // of an earlier handle at this address
 }
 
 func untrace(h *Handle) {
@@ -27,17 +27,18 @@ func untrace(h *Handle) {
 	}
 }
 
-// ends holds where closed handles were made and closed. It starts anew when it is full.
-var ends graveyard
+// ends records where closed handles were made and closed. It is emptied when it is
+// full.
+var ends endTable
 
 type end struct{ made, closed []uintptr }
 
-type graveyard struct {
+type endTable struct {
 	mu   sync.Mutex
 	list map[uintptr]end
 }
 
-func (g *graveyard) note(key uintptr, e end) {
+func (g *endTable) note(key uintptr, e end) {
 	const most = 1 << 16
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,7 +48,7 @@ func (g *graveyard) note(key uintptr, e end) {
 	g.list[key] = e
 }
 
-func (g *graveyard) forget(key uintptr) {
+func (g *endTable) forget(key uintptr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.list, key)

@@ -9,8 +9,8 @@ import (
 
 var warningHandler atomic.Pointer[func(string)]
 
-// OnWarning sets who is told of libtorch's warnings; nil restores the default, which
-// logs each text once.
+// OnWarning sets the function that receives libtorch's warnings; nil restores the
+// default, which logs each text once.
 func OnWarning(fn func(text string)) {
 	if fn == nil {
 		warningHandler.Store(nil)
@@ -24,7 +24,7 @@ func deliverWarnings() {
 	c.Begin(OpWarnings)
 	door(c.op, &c.words[0], &c.frame)
 	for text := range strings.SplitSeq(strings.TrimSuffix(c.Text(0), "\x00"), "\x00") {
-		Warn(text)
+		Warn(InGo(text))
 	}
 }
 
@@ -45,8 +45,8 @@ type once struct {
 	seen map[string]bool
 }
 
-// first tells whether a text is new. Some texts have numbers in them and are new every
-// time: there is an end to what is remembered.
+// first tells whether a text is new. Some texts contain numbers and are new every time,
+// so the number of remembered texts is bounded.
 func (o *once) first(text string) bool {
 	const most = 1000
 	o.mu.Lock()

@@ -4,7 +4,7 @@ package cgo
 
 import "sync/atomic"
 
-// Without the race detector nobody watches who uses a tensor.
+// Without the race detector nothing records who uses a tensor.
 type watch struct{}
 
 func (watch) read()  {}

@@ -18,8 +18,8 @@ type watch struct{ place uint64 } // the detector remembers a few accesses to ea
 func (w *watch) read()  { runtime.RaceRead(unsafe.Pointer(&w.place)) }
 func (w *watch) write() { runtime.RaceWrite(unsafe.Pointer(&w.place)) }
 
-// Between unseen and seen, atomics do not order goroutines: two that count one handle up
-// and down are not thereby in step.
+// Between unseen and seen, atomics do not order goroutines for the detector: two
+// goroutines that count one handle up and down are not synchronised by that.
 func unseen() { runtime.RaceDisable() }
 func seen()   { runtime.RaceEnable() }
 

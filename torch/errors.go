@@ -104,7 +104,8 @@ func (e *Error) Format(s fmt.State, verb rune) {
 	}
 }
 
-// Error is one line: the module, the operator, libtorch's words and the tensors involved.
+// Error is one line: the module, the operator, libtorch's words, whose advice is given in Go's
+// names, and the tensors involved.
 func (e *Error) Error() string {
 	if e.Kind == KindLibrary {
 		return e.Msg // says itself that it is ours, and belongs to no operator
@@ -113,7 +114,7 @@ func (e *Error) Error() string {
 	if e.Module != "" {
 		text += e.Module + ": "
 	}
-	text += e.Op + ": " + strings.Join(strings.Fields(e.Msg), " ")
+	text += e.Op + ": " + cgo.InGo(e.Msg)
 	if len(e.Args) > 0 {
 		text += " (with " + strings.Join(e.Args, ", ") + ")"
 	}

@@ -78,7 +78,7 @@ func (t *Tables) index(door []*Op) {
 	}
 }
 
-// formName is what a comment on f calls the Go form of another operator.
+// formName is the name that a comment on f uses for the Go form of another operator.
 func (t *Tables) formName(f *Func, op string) string {
 	o := t.ops[op]
 	switch {

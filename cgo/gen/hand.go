@@ -64,8 +64,8 @@ func declares(d ast.Decl) (names []string) {
 	return names
 }
 
-// checkHand holds the generated names of package torch against the hand-written ones:
-// none may be taken, and each form that names.txt calls hand-written must be there.
+// checkHand compares the generated names of package torch with the hand-written ones:
+// no name may exist twice, and each form that names.txt calls hand-written must exist.
 func checkHand(root string, funcs []*Func, t *Tables) error {
 	declared, err := handWritten(filepath.Join(root, "torch"))
 	if err != nil || len(declared) == 0 {

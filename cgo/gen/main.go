@@ -182,10 +182,10 @@ func goFiles(files map[string][]byte, pkg, prefix string, funcs []*Func, t *Tabl
 	return err
 }
 
-// generated are the patterns that only this program writes.
+// generated are patterns of the files that only this program writes.
 var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go", "internal/optable/*_gen.go"}
 
-// staleFiles are generated files of earlier runs that no longer come out.
+// staleFiles are generated files that this run no longer writes.
 func staleFiles(root string, files map[string][]byte) ([]string, error) {
 	var stale []string
 	for _, pattern := range generated {
@@ -222,7 +222,7 @@ func checkFiles(root string, files map[string][]byte, stale []string) error {
 	return fmt.Errorf("these files differ from what `go run ./cgo/gen` writes:\n  %s", strings.Join(differ, "\n  "))
 }
 
-// writeFiles writes what has changed, and only that, so that builds stay warm.
+// writeFiles writes only what has changed, so that build caches stay valid.
 func writeFiles(root string, files map[string][]byte) error {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		full := filepath.Join(root, path)

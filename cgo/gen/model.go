@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Place says where the Go form of an operator stands.
+// Place says which package has the Go form of an operator.
 type Place int
 
 const (
@@ -27,7 +27,7 @@ type Op struct {
 
 	Number int    // its place in the table
 	Place  Place  // where its Go form goes
-	Why    string // why it was left out, or what stands in its stead
+	Why    string // why it was left out, or what replaces it
 	Gone   string // first supported libtorch that lacks it, "" when all have it
 	Const  string // Go constant, OpAddTensor
 	Go     *Func  // its Go form; nil for Left, Hand and folded operators
@@ -211,7 +211,8 @@ func fold(door []*Op) {
 	}
 }
 
-// take enters a symbol and fails when it is taken: names must never collide in silence.
+// take enters a symbol and fails if it is taken: a collision of names must never pass
+// unnoticed.
 func take(seen map[string]string, symbol, owner string) error {
 	if prev, ok := seen[symbol]; ok {
 		return fmt.Errorf("name collision: %s stands for both %s and %s; settle it in cgo/gen/names.txt", symbol, prev, owner)

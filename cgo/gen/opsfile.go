@@ -84,7 +84,7 @@ const (
 )
 
 // functional reports an operator that changes none of its arguments, so that a call
-// which failed for want of memory may be tried again.
+// that ran out of memory may be repeated.
 func (op Op) functional() bool { return op.flags()&functionalFlag != 0 }
 
 // heavy reports an operator whose calls a [Gate] bounds.

@@ -26,7 +26,7 @@ func (e *emitter) put(s *Slot) string {
 	return e.putValue(s, s.Expr)
 }
 
-// putValue packs a value that is surely given.
+// putValue packs a value that is always given.
 func (e *emitter) putValue(s *Slot, expr string) string {
 	switch s.Type.Key() {
 	case "Tensor", "Tensor?":
@@ -63,7 +63,7 @@ func (e *emitter) putValue(s *Slot, expr string) string {
 }
 
 // reductionFirst looks up the number of a reduction, which fails for an unknown one, before
-// the call takes hold of any tensor.
+// the call pins any tensor.
 func (e *emitter) reductionFirst(f *Func) {
 	i := slices.IndexFunc(f.Slots, func(s Slot) bool { return isReduction(s.Arg) })
 	if i < 0 {

@@ -38,7 +38,7 @@ func tsv(door []*Op) string {
 	return b.String()
 }
 
-// report is cgo/gen/report.txt: what stands where, and what was left out and why.
+// report is cgo/gen/report.txt: which package has what, what was left out and why.
 func report(hand []string, door, left []*Op) string {
 	var b strings.Builder
 	b.WriteString("# Written by ./cgo/gen; do not edit.\n\n")

@@ -38,7 +38,7 @@ func (t Type) Key() string {
 	return k
 }
 
-// cxxKey tells apart what C++ tells apart and the wire does not.
+// cxxKey distinguishes the types that differ in C++ but not on the wire.
 func (t Type) cxxKey() string {
 	k := t.Key()
 	switch {
@@ -123,7 +123,8 @@ func parseSchema(line string) (*Schema, error) {
 	return s, nil
 }
 
-// unparen takes the brackets off a list of several results, not off Tensor(a).
+// unparen removes the brackets around a list of several results, but not those of
+// Tensor(a).
 func unparen(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") {

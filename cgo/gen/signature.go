@@ -234,7 +234,7 @@ func (f *Func) variadicOne(s *Slot, t *Tables) error {
 	return nil
 }
 
-// optionalNote tells of the only optional argument.
+// optionalNote documents the only optional argument.
 func optionalNote(a Arg, name string) string {
 	if d := defaultText(a); d != "" && d != "empty" {
 		return fmt.Sprintf("Optional: %s (default %s).", name, d)

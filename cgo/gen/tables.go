@@ -29,7 +29,7 @@ type Tables struct {
 	AsMethod map[string]bool              // the reverse
 	Private  map[string]bool              // goes to package aten
 	Public   map[string]bool              // goes to package torch
-	Heavy    map[string]bool              // takes long enough, on the CPU, for calls of it to be bounded
+	Heavy    map[string]bool              // takes so long on the CPU that concurrent calls are bounded
 	Require  map[string][]string          // operator → arguments with defaults that Go always asks for
 	Keyword  map[string][]string          // operator → arguments that need their name to be understood
 	Results  map[string][]string          // operator → names of its results
@@ -196,8 +196,8 @@ func (t *Tables) unused(ops []*Op) error {
 	return fmt.Errorf("the tables in cgo/gen name operators that do not exist: %s", strings.Join(lost, ", "))
 }
 
-// lookup finds the line of a table that speaks of an operator: by its full name, by the
-// name of the form that is not in place, or by its base name and ".*".
+// lookup finds the line of a table for an operator: by its full name, by the name of
+// the form that is not in place, or by its base name and ".*".
 func lookup[V any](m map[string]V, o *Op) (v V) {
 	for _, name := range []string{o.Name(), o.plainName(), o.Stem() + ".*"} {
 		if v, ok := m[name]; ok {

@@ -332,7 +332,7 @@ func TestBadArguments(t *testing.T) {
 		{"padding mode", func() { nn.NewConv2d(3, 4, 1, &nn.Conv2dOptions{PaddingMode: "mirror"}) }, `torch: conv2d: padding mode "mirror" is not known; expected zeros, reflect, replicate or circular`},
 		{"probability", func() { nn.NewDropout(1.5) }, "torch: dropout: a probability lies between 0 and 1, got 1.5"},
 		{"channels", func() { nn.NewGroupNorm(3, 4, nil) }, "torch: group_norm: 4 channels cannot be divided into 3 groups"},
-		{"batch of one", func() { nn.NewBatchNorm1d(2, nil).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm1d: batch_norm: Expected more than 1 value per channel when training, got input size torch.Size([1, 2])"},
+		{"batch of one", func() { nn.NewBatchNorm1d(2, nil).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm1d: batch_norm: Expected more than 1 value per channel when training, got input size [1, 2]"},
 		{"dimensions", func() { nn.NewBatchNorm2d(2, nil).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm2d: batch_norm2d: expected an input of 4 dimensions, got shape [1 2]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
