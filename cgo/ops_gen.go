@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0xe7731c0dc5b7b6bc
+const opsHash uint64 = 0x384332a25c621bed
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 145
+const opsByHand Op = 147
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -54,2017 +54,2019 @@ const (
 	OpToBytes                                                Op = 40   // to_bytes
 	OpOverwrite                                              Op = 41   // overwrite
 	OpItem                                                   Op = 42   // item
-	OpTo                                                     Op = 43   // to
-	OpWarnings                                               Op = 44   // warnings
-	OpSetThreads                                             Op = 45   // set_threads
-	OpGetThreads                                             Op = 46   // get_threads
-	OpSetInteropThreads                                      Op = 47   // set_interop_threads
-	OpGetInteropThreads                                      Op = 48   // get_interop_threads
-	OpManualSeed                                             Op = 49   // manual_seed
-	OpNewGenerator                                           Op = 50   // new_generator
-	OpDefaultGenerator                                       Op = 51   // default_generator
-	OpSeedGenerator                                          Op = 52   // seed_generator
-	OpGeneratorSeed                                          Op = 53   // generator_seed
-	OpGeneratorState                                         Op = 54   // generator_state
-	OpSetGeneratorState                                      Op = 55   // set_generator_state
-	OpGeneratorDevice                                        Op = 56   // generator_device
-	OpTorchVersion                                           Op = 57   // torch_version
-	OpShowConfig                                             Op = 58   // show_config
-	OpDeviceCount                                            Op = 59   // device_count
-	OpSynchronize                                            Op = 60   // synchronize
-	OpCurrentDevice                                          Op = 61   // current_device
-	OpListOperators                                          Op = 62   // list_operators
-	OpGetSetting                                             Op = 63   // get_setting
-	OpSetSetting                                             Op = 64   // set_setting
-	OpCudaVersions                                           Op = 65   // cuda_versions
-	OpBoxed                                                  Op = 66   // boxed
-	OpAddHook                                                Op = 67   // add_hook
-	OpAddAccumulateHook                                      Op = 68   // add_accumulate_hook
-	OpRemoveHook                                             Op = 69   // remove_hook
-	OpApplyFunction                                          Op = 70   // apply_function
-	OpSavedTensors                                           Op = 71   // saved_tensors
-	OpEnterSavedHooks                                        Op = 72   // enter_saved_hooks
-	OpBackwardNumber                                         Op = 73   // backward_number
-	OpSetAnomaly                                             Op = 74   // set_anomaly
-	OpDropped                                                Op = 75   // dropped
-	OpOperatorSchema                                         Op = 76   // operator_schema
-	OpOpenLibrary                                            Op = 77   // open_library
-	OpCloseLibrary                                           Op = 78   // close_library
-	OpDefineOperator                                         Op = 79   // define_operator
-	OpImplementOperator                                      Op = 80   // implement_operator
-	OpKernelArguments                                        Op = 81   // kernel_arguments
-	OpKernelRedispatch                                       Op = 82   // kernel_redispatch
-	OpKernelResults                                          Op = 83   // kernel_results
-	OpNvrtcOpen                                              Op = 84   // nvrtc_open
-	OpNvrtcCompile                                           Op = 85   // nvrtc_compile
-	OpKernelArch                                             Op = 86   // kernel_arch
-	OpKernelLoad                                             Op = 87   // kernel_load
-	OpKernelUnload                                           Op = 88   // kernel_unload
-	OpKernelFunction                                         Op = 89   // kernel_function
-	OpKernelLaunch                                           Op = 90   // kernel_launch
-	OpPrepareProfiler                                        Op = 91   // prepare_profiler
-	OpStartProfiler                                          Op = 92   // start_profiler
-	OpStopProfiler                                           Op = 93   // stop_profiler
-	OpProfilerEvents                                         Op = 94   // profiler_events
-	OpSaveProfile                                            Op = 95   // save_profile
-	OpFreeProfile                                            Op = 96   // free_profile
-	OpEnterRange                                             Op = 97   // enter_range
-	OpThreadNumber                                           Op = 98   // thread_number
-	OpDefaultStream                                          Op = 99   // default_stream
-	OpCurrentStream                                          Op = 100  // current_stream
-	OpNewStream                                              Op = 101  // new_stream
-	OpEnterStream                                            Op = 102  // enter_stream
-	OpStreamQuery                                            Op = 103  // stream_query
-	OpStreamSynchronize                                      Op = 104  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 105  // stream_wait_event
-	OpStreamWaitStream                                       Op = 106  // stream_wait_stream
-	OpStreamPointer                                          Op = 107  // stream_pointer
-	OpRecordStream                                           Op = 108  // record_stream
-	OpNewEvent                                               Op = 109  // new_event
-	OpEventRecord                                            Op = 110  // event_record
-	OpEventQuery                                             Op = 111  // event_query
-	OpEventSynchronize                                       Op = 112  // event_synchronize
-	OpEventElapsed                                           Op = 113  // event_elapsed
-	OpDeviceStats                                            Op = 114  // device_stats
-	OpResetAccumulatedMemory                                 Op = 115  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 116  // nvtx_mark
-	OpNvtxPush                                               Op = 117  // nvtx_push
-	OpNvtxPop                                                Op = 118  // nvtx_pop
-	OpCudaState                                              Op = 119  // cuda_state
-	OpCudaDriverVersion                                      Op = 120  // cuda_driver_version
-	OpDeviceProperties                                       Op = 121  // device_properties
-	OpDeviceAccessPeer                                       Op = 122  // device_access_peer
-	OpExternalStream                                         Op = 123  // external_stream
-	OpStreamPriority                                         Op = 124  // stream_priority
-	OpStreamPriorities                                       Op = 125  // stream_priorities
-	OpBlockingEvent                                          Op = 126  // blocking_event
-	OpMemoryFraction                                         Op = 127  // memory_fraction
-	OpSetMemoryFraction                                      Op = 128  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 129  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 130  // record_memory_history
-	OpNewPoolID                                              Op = 131  // new_pool_id
-	OpNewMemPool                                             Op = 132  // new_mem_pool
-	OpMemPoolID                                              Op = 133  // mem_pool_id
-	OpEnterMemPool                                           Op = 134  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 135  // leave_mem_pool
-	OpNewGraph                                               Op = 136  // new_graph
-	OpGraphCaptureBegin                                      Op = 137  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 138  // graph_capture_end
-	OpGraphReplay                                            Op = 139  // graph_replay
-	OpGraphReset                                             Op = 140  // graph_reset
-	OpGraphPool                                              Op = 141  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 142  // graph_register_generator
-	OpGraphDebugDump                                         Op = 143  // graph_debug_dump
-	OpIsCapturing                                            Op = 144  // is_capturing
-	OpAtenAndScalar                                          Op = 145  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 146  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 147  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 148  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 149  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 150  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 151  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 152  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 153  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 154  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 155  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 156  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 157  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 158  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 159  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 160  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 161  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 162  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 163  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 164  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 165  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 166  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 167  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 168  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 169  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 170  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 171  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 172  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 173  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 174  // _addmm_activation
-	OpAtenAMinMax                                            Op = 175  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 176  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 177  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 178  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 179  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 180  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 181  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 182  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 183  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 184  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 185  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 186  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 187  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 188  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 189  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 190  // _cast_Byte
-	OpAtenCastChar                                           Op = 191  // _cast_Char
-	OpAtenCastDouble                                         Op = 192  // _cast_Double
-	OpAtenCastFloat                                          Op = 193  // _cast_Float
-	OpAtenCastHalf                                           Op = 194  // _cast_Half
-	OpAtenCastInt                                            Op = 195  // _cast_Int
-	OpAtenCastLong                                           Op = 196  // _cast_Long
-	OpAtenCastShort                                          Op = 197  // _cast_Short
-	OpAtenCDistBackward                                      Op = 198  // _cdist_backward
-	OpAtenCDistForward                                       Op = 199  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 200  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 201  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 202  // _chunk_cat
-	OpAtenCoalesce                                           Op = 203  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 204  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 205  // _compute_linear_combination
-	OpAtenConj                                               Op = 206  // _conj
-	OpAtenConjCopy                                           Op = 207  // _conj_copy
-	OpAtenConjPhysical                                       Op = 208  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 209  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 210  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 211  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 212  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 213  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 214  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 215  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 216  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 217  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 218  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 219  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 220  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 221  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 222  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 223  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 224  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 225  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 226  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 227  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 228  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 229  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 230  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 231  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 232  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 233  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 234  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 235  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 236  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 237  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 238  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 239  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 240  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 241  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 242  // _dimI
-	OpAtenDimV                                               Op = 243  // _dimV
-	OpAtenDimArange                                          Op = 244  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 245  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 246  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 247  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 248  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 249  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 250  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 251  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 252  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 253  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 254  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 255  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 256  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 257  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 258  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 259  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 260  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 261  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 262  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 263  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 264  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 265  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 266  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 267  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 268  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 269  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 270  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 271  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 272  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 273  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 274  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 275  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 276  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 277  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 278  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 279  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 280  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 281  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 282  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 283  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 284  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 285  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 286  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 287  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 288  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 289  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 290  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 291  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 292  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 293  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 294  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 295  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 296  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 297  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 298  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 299  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 300  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 301  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 302  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 303  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 304  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 305  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 306  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 307  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 308  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 309  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 310  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 311  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 312  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 313  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 314  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 315  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 316  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 317  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 318  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 319  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 320  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 321  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 322  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 323  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 324  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 325  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 326  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 327  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 328  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 329  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 330  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 331  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 332  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 333  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 334  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 335  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 336  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 337  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 338  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 339  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 340  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 341  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 342  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 343  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 344  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 345  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 346  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 347  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 348  // _foreach_log
-	OpAtenForeachLog10                                       Op = 349  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 350  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 351  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 352  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 353  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 354  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 355  // _foreach_log_
-	OpAtenForeachMax                                         Op = 356  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 357  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 358  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 359  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 360  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 361  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 362  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 363  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 364  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 365  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 366  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 367  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 368  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 369  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 370  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 371  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 372  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 373  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 374  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 375  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 376  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 377  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 378  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 379  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 380  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 381  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 382  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 383  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 384  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 385  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 386  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 387  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 388  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 389  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 390  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 391  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 392  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 393  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 394  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 395  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 396  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 397  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 398  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 399  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 400  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 401  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 402  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 403  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 404  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 405  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 406  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 407  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 408  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 409  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 410  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 411  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 412  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 413  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 414  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 415  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 416  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 417  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 418  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 419  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 420  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 421  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 422  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 423  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 424  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 425  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 426  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 427  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 428  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 429  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 430  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 431  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 432  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 433  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 434  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 435  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 436  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 437  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 438  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 439  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 440  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 441  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 442  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 443  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 444  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 445  // _index_put_impl_
-	OpAtenIndices                                            Op = 446  // _indices
-	OpAtenIndicesCopy                                        Op = 447  // _indices_copy
-	OpAtenIntMM                                              Op = 448  // _int_mm
-	OpAtenIsAllTrue                                          Op = 449  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 450  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 451  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 452  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 453  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 454  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 455  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 456  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 457  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 458  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 459  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 460  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 461  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 462  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 463  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 464  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 465  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 466  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 467  // _make_dep_token
-	OpAtenMakeDual                                           Op = 468  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 469  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 470  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 471  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 472  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 473  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 474  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 475  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 476  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 477  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 478  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 479  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 480  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 481  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 482  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 483  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 484  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 485  // _neg_view
-	OpAtenNegViewCopy                                        Op = 486  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 487  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 488  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 489  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 490  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 491  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 492  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 493  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 494  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 495  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 496  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 497  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 498  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 499  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 500  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 501  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 502  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 503  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 504  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 505  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 506  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 507  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 508  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 509  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 510  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 511  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 512  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 513  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 514  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 515  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 516  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 517  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 518  // _pad_circular
-	OpAtenPadEnum                                            Op = 519  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 520  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 521  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 522  // _pdist_backward
-	OpAtenPDistForward                                       Op = 523  // _pdist_forward
-	OpAtenPinMemory                                          Op = 524  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 525  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 526  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 527  // _print
-	OpAtenPropagateXLAData                                   Op = 528  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 529  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 530  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 531  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 532  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 533  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 534  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 535  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 536  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 537  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 538  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 539  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 540  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 541  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 542  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 543  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 544  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 545  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 546  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 547  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 548  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 549  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 550  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 551  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 552  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 553  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 554  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 555  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 556  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 557  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 558  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 559  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 560  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 561  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 562  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 563  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 564  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 565  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 566  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 567  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 568  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 569  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 570  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 571  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 572  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 573  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 574  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 575  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 576  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 577  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 578  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 579  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 580  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 581  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 582  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 583  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 584  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 585  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 586  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 587  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 588  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 589  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 590  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 591  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 592  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 593  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 594  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 595  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 596  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 597  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 598  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 599  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 600  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 601  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 602  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 603  // _spdiags
-	OpAtenSpsolve                                            Op = 604  // _spsolve
-	OpAtenStack                                              Op = 605  // _stack
-	OpAtenStandardGamma                                      Op = 606  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 607  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 608  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 609  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 610  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 611  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 612  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 613  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 614  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 615  // _to_copy
-	OpAtenToCPU                                              Op = 616  // _to_cpu
-	OpAtenToDense                                            Op = 617  // _to_dense
-	OpAtenToSparse                                           Op = 618  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 619  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 620  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 621  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 622  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 623  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 624  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 625  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 626  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 627  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 628  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 629  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 630  // _unique
-	OpAtenUnique2                                            Op = 631  // _unique2
-	OpAtenUnpackDual                                         Op = 632  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 633  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 634  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 635  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 636  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 637  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 638  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 639  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 640  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 641  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 642  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 643  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 644  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 645  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 646  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 647  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 648  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 649  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 650  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 651  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 652  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 653  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 654  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 655  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 656  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 657  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 658  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 659  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 660  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 661  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 662  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 663  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 664  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 665  // _values
-	OpAtenValuesCopy                                         Op = 666  // _values_copy
-	OpAtenVersion                                            Op = 667  // _version
-	OpAtenWeightInt4PackMM                                   Op = 668  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 669  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 670  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 671  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 672  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 673  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 674  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 675  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 676  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 677  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 678  // abs
-	OpAbsInPlace                                             Op = 679  // abs_
-	OpAbsolute                                               Op = 680  // absolute
-	OpAbsoluteInPlace                                        Op = 681  // absolute_
-	OpAcos                                                   Op = 682  // acos
-	OpAcosInPlace                                            Op = 683  // acos_
-	OpAcosh                                                  Op = 684  // acosh
-	OpAcoshInPlace                                           Op = 685  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 686  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 687  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 688  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 689  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 690  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 691  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 692  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 693  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 694  // add.Scalar
-	OpAddTensor                                              Op = 695  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 696  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 697  // add_.Tensor
-	OpAddBMM                                                 Op = 698  // addbmm
-	OpAddBMMInPlace                                          Op = 699  // addbmm_
-	OpAddCDiv                                                Op = 700  // addcdiv
-	OpAddCDivInPlace                                         Op = 701  // addcdiv_
-	OpAddCMul                                                Op = 702  // addcmul
-	OpAddCMulInPlace                                         Op = 703  // addcmul_
-	OpAddMM                                                  Op = 704  // addmm
-	OpAddMMDType                                             Op = 705  // addmm.dtype
-	OpAddMMInPlace                                           Op = 706  // addmm_
-	OpAddMV                                                  Op = 707  // addmv
-	OpAddMVInPlace                                           Op = 708  // addmv_
-	OpAddR                                                   Op = 709  // addr
-	OpAddRInPlace                                            Op = 710  // addr_
-	OpAdjoint                                                Op = 711  // adjoint
-	OpAffineGridGenerator                                    Op = 712  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 713  // affine_grid_generator_backward
-	OpAlias                                                  Op = 714  // alias
-	OpAliasCopy                                              Op = 715  // alias_copy
-	OpAlignAs                                                Op = 716  // align_as
-	OpAlignTensors                                           Op = 717  // align_tensors
-	OpAll                                                    Op = 718  // all
-	OpAllDim                                                 Op = 719  // all.dim
-	OpAllDims                                                Op = 720  // all.dims
-	OpAllClose                                               Op = 721  // allclose
-	OpAlphaDropout                                           Op = 722  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 723  // alpha_dropout_
-	OpAMax                                                   Op = 724  // amax
-	OpAMin                                                   Op = 725  // amin
-	OpAMinMax                                                Op = 726  // aminmax
-	OpAngle                                                  Op = 727  // angle
-	OpAny                                                    Op = 728  // any
-	OpAnyDim                                                 Op = 729  // any.dim
-	OpAnyDims                                                Op = 730  // any.dims
-	OpArange                                                 Op = 731  // arange
-	OpArangeStart                                            Op = 732  // arange.start
-	OpArangeStartStep                                        Op = 733  // arange.start_step
-	OpArccos                                                 Op = 734  // arccos
-	OpArccosInPlace                                          Op = 735  // arccos_
-	OpArccosh                                                Op = 736  // arccosh
-	OpArccoshInPlace                                         Op = 737  // arccosh_
-	OpArcsin                                                 Op = 738  // arcsin
-	OpArcsinInPlace                                          Op = 739  // arcsin_
-	OpArcsinh                                                Op = 740  // arcsinh
-	OpArcsinhInPlace                                         Op = 741  // arcsinh_
-	OpArctan                                                 Op = 742  // arctan
-	OpArctan2                                                Op = 743  // arctan2
-	OpArctan2InPlace                                         Op = 744  // arctan2_
-	OpArctanInPlace                                          Op = 745  // arctan_
-	OpArctanh                                                Op = 746  // arctanh
-	OpArctanhInPlace                                         Op = 747  // arctanh_
-	OpArgMax                                                 Op = 748  // argmax
-	OpArgMin                                                 Op = 749  // argmin
-	OpArgSort                                                Op = 750  // argsort
-	OpArgSortStable                                          Op = 751  // argsort.stable
-	OpArgWhere                                               Op = 752  // argwhere
-	OpAsStrided                                              Op = 753  // as_strided
-	OpAsStridedInPlace                                       Op = 754  // as_strided_
-	OpAsStridedCopy                                          Op = 755  // as_strided_copy
-	OpAsStridedScatter                                       Op = 756  // as_strided_scatter
-	OpAsin                                                   Op = 757  // asin
-	OpAsinInPlace                                            Op = 758  // asin_
-	OpAsinh                                                  Op = 759  // asinh
-	OpAsinhInPlace                                           Op = 760  // asinh_
-	OpAtan                                                   Op = 761  // atan
-	OpAtan2                                                  Op = 762  // atan2
-	OpAtan2InPlace                                           Op = 763  // atan2_
-	OpAtanInPlace                                            Op = 764  // atan_
-	OpAtanh                                                  Op = 765  // atanh
-	OpAtanhInPlace                                           Op = 766  // atanh_
-	OpAtLeast1d                                              Op = 767  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 768  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 769  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 770  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 771  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 772  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 773  // avg_pool1d
-	OpAvgPool2d                                              Op = 774  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 775  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 776  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 777  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 778  // baddbmm
-	OpBAddBMMDType                                           Op = 779  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 780  // baddbmm_
-	OpBartlettWindow                                         Op = 781  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 782  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 783  // batch_norm
-	OpBatchNormBackward                                      Op = 784  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 785  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 786  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 787  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 788  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 789  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 790  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 791  // batch_norm_update_stats
-	OpBernoulli                                              Op = 792  // bernoulli
-	OpBernoulliP                                             Op = 793  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 794  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 795  // bernoulli_.float
-	OpBilinear                                               Op = 796  // bilinear
-	OpBinaryCrossEntropy                                     Op = 797  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 798  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 799  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 800  // bincount
-	OpBinomial                                               Op = 801  // binomial
-	OpBitwiseAndScalar                                       Op = 802  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 803  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 804  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 805  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 806  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 807  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 808  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 809  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 810  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 811  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 812  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 813  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 814  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 815  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 816  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 817  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 818  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 819  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 820  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 821  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 822  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 823  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 824  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 825  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 826  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 827  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 828  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 829  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 830  // blackman_window.periodic
-	OpBlockDiag                                              Op = 831  // block_diag
-	OpBMM                                                    Op = 832  // bmm
-	OpBMMDType                                               Op = 833  // bmm.dtype
-	OpBroadcastTensors                                       Op = 834  // broadcast_tensors
-	OpBroadcastTo                                            Op = 835  // broadcast_to
-	OpBucketizeScalar                                        Op = 836  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 837  // bucketize.Tensor
-	OpCanCast                                                Op = 838  // can_cast
-	OpCartesianProd                                          Op = 839  // cartesian_prod
-	OpCat                                                    Op = 840  // cat
-	OpCauchyInPlace                                          Op = 841  // cauchy_
-	OpCColIndices                                            Op = 842  // ccol_indices
-	OpCColIndicesCopy                                        Op = 843  // ccol_indices_copy
-	OpCDist                                                  Op = 844  // cdist
-	OpCeil                                                   Op = 845  // ceil
-	OpCeilInPlace                                            Op = 846  // ceil_
-	OpCELU                                                   Op = 847  // celu
-	OpCELUInPlace                                            Op = 848  // celu_
-	OpChainMatMul                                            Op = 849  // chain_matmul
-	OpCHalf                                                  Op = 850  // chalf
-	OpChannelShuffle                                         Op = 851  // channel_shuffle
-	OpCholesky                                               Op = 852  // cholesky
-	OpCholeskyInverse                                        Op = 853  // cholesky_inverse
-	OpCholeskySolve                                          Op = 854  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 855  // choose_qparams_optimized
-	OpChunk                                                  Op = 856  // chunk
-	OpClamp                                                  Op = 857  // clamp
-	OpClampTensor                                            Op = 858  // clamp.Tensor
-	OpClampInPlace                                           Op = 859  // clamp_
-	OpClampInPlaceTensor                                     Op = 860  // clamp_.Tensor
-	OpClampMax                                               Op = 861  // clamp_max
-	OpClampMaxTensor                                         Op = 862  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 863  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 864  // clamp_max_.Tensor
-	OpClampMin                                               Op = 865  // clamp_min
-	OpClampMinTensor                                         Op = 866  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 867  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 868  // clamp_min_.Tensor
-	OpClip                                                   Op = 869  // clip
-	OpClipTensor                                             Op = 870  // clip.Tensor
-	OpClipInPlace                                            Op = 871  // clip_
-	OpClipInPlaceTensor                                      Op = 872  // clip_.Tensor
-	OpClone                                                  Op = 873  // clone
-	OpCoalesce                                               Op = 874  // coalesce
-	OpCol2Im                                                 Op = 875  // col2im
-	OpColIndices                                             Op = 876  // col_indices
-	OpColIndicesCopy                                         Op = 877  // col_indices_copy
-	OpColumnStack                                            Op = 878  // column_stack
-	OpCombinations                                           Op = 879  // combinations
-	OpComplex                                                Op = 880  // complex
-	OpConcat                                                 Op = 881  // concat
-	OpConcatenate                                            Op = 882  // concatenate
-	OpConj                                                   Op = 883  // conj
-	OpConjPhysical                                           Op = 884  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 885  // conj_physical_
-	OpConstantPadND                                          Op = 886  // constant_pad_nd
-	OpContiguous                                             Op = 887  // contiguous
-	OpConv1d                                                 Op = 888  // conv1d
-	OpConv1dPadding                                          Op = 889  // conv1d.padding
-	OpConv2d                                                 Op = 890  // conv2d
-	OpConv2dPadding                                          Op = 891  // conv2d.padding
-	OpConv3d                                                 Op = 892  // conv3d
-	OpConv3dPadding                                          Op = 893  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 894  // conv_depthwise3d
-	OpConvTBC                                                Op = 895  // conv_tbc
-	OpConvTBCBackward                                        Op = 896  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 897  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 898  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 899  // conv_transpose3d.input
-	OpConvolution                                            Op = 900  // convolution
-	OpConvolutionBackward                                    Op = 901  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 902  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 903  // convolution_overrideable
-	OpCopy                                                   Op = 904  // copy
-	OpCopyInPlace                                            Op = 905  // copy_
-	OpCopySparseToSparseInPlace                              Op = 906  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 907  // copysign.Scalar
-	OpCopysignTensor                                         Op = 908  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 909  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 910  // copysign_.Tensor
-	OpCorrCoef                                               Op = 911  // corrcoef
-	OpCos                                                    Op = 912  // cos
-	OpCosInPlace                                             Op = 913  // cos_
-	OpCosh                                                   Op = 914  // cosh
-	OpCoshInPlace                                            Op = 915  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 916  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 917  // cosine_similarity
-	OpCountNonzero                                           Op = 918  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 919  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 920  // cov
-	OpCross                                                  Op = 921  // cross
-	OpCrossEntropyLoss                                       Op = 922  // cross_entropy_loss
-	OpCRowIndices                                            Op = 923  // crow_indices
-	OpCRowIndicesCopy                                        Op = 924  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 925  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 926  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 927  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 928  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 929  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 930  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 931  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 932  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 933  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 934  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 935  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 936  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 937  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 938  // cummax
-	OpCumMaxMinBackward                                      Op = 939  // cummaxmin_backward
-	OpCumMin                                                 Op = 940  // cummin
-	OpCumProd                                                Op = 941  // cumprod
-	OpCumProdInPlace                                         Op = 942  // cumprod_
-	OpCumProdBackward                                        Op = 943  // cumprod_backward
-	OpCumSum                                                 Op = 944  // cumsum
-	OpCumSumInPlace                                          Op = 945  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 946  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 947  // cumulative_trapezoid.x
-	OpData                                                   Op = 948  // data
-	OpDeg2Rad                                                Op = 949  // deg2rad
-	OpDeg2RadInPlace                                         Op = 950  // deg2rad_
-	OpDenseDim                                               Op = 951  // dense_dim
-	OpDequantizeSelf                                         Op = 952  // dequantize.self
-	OpDequantizeTensors                                      Op = 953  // dequantize.tensors
-	OpDet                                                    Op = 954  // det
-	OpDetach                                                 Op = 955  // detach
-	OpDetachInPlace                                          Op = 956  // detach_
-	OpDetachCopy                                             Op = 957  // detach_copy
-	OpDiag                                                   Op = 958  // diag
-	OpDiagEmbed                                              Op = 959  // diag_embed
-	OpDiagFlat                                               Op = 960  // diagflat
-	OpDiagonal                                               Op = 961  // diagonal
-	OpDiagonalBackward                                       Op = 962  // diagonal_backward
-	OpDiagonalCopy                                           Op = 963  // diagonal_copy
-	OpDiagonalScatter                                        Op = 964  // diagonal_scatter
-	OpDiff                                                   Op = 965  // diff
-	OpDigamma                                                Op = 966  // digamma
-	OpDigammaInPlace                                         Op = 967  // digamma_
-	OpDist                                                   Op = 968  // dist
-	OpDivScalar                                              Op = 969  // div.Scalar
-	OpDivScalarMode                                          Op = 970  // div.Scalar_mode
-	OpDivTensor                                              Op = 971  // div.Tensor
-	OpDivTensorMode                                          Op = 972  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 973  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 974  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 975  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 976  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 977  // divide.Scalar
-	OpDivideScalarMode                                       Op = 978  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 979  // divide.Tensor
-	OpDivideTensorMode                                       Op = 980  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 981  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 982  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 983  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 984  // divide_.Tensor_mode
-	OpDot                                                    Op = 985  // dot
-	OpDropout                                                Op = 986  // dropout
-	OpDropoutInPlace                                         Op = 987  // dropout_
-	OpDSplitArray                                            Op = 988  // dsplit.array
-	OpDSplitInt                                              Op = 989  // dsplit.int
-	OpDStack                                                 Op = 990  // dstack
-	OpEinsum                                                 Op = 991  // einsum
-	OpELU                                                    Op = 992  // elu
-	OpELUInPlace                                             Op = 993  // elu_
-	OpELUBackward                                            Op = 994  // elu_backward
-	OpEmbedding                                              Op = 995  // embedding
-	OpEmbeddingBackward                                      Op = 996  // embedding_backward
-	OpEmbeddingBag                                           Op = 997  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 998  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 999  // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1000 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1001 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1002 // empty.memory_format
-	OpEmptyLike                                              Op = 1003 // empty_like
-	OpEmptyPermuted                                          Op = 1004 // empty_permuted
-	OpEmptyQuantized                                         Op = 1005 // empty_quantized
-	OpEmptyStrided                                           Op = 1006 // empty_strided
-	OpEqScalar                                               Op = 1007 // eq.Scalar
-	OpEqTensor                                               Op = 1008 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1009 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1010 // eq_.Tensor
-	OpEqual                                                  Op = 1011 // equal
-	OpErf                                                    Op = 1012 // erf
-	OpErfInPlace                                             Op = 1013 // erf_
-	OpErfc                                                   Op = 1014 // erfc
-	OpErfcInPlace                                            Op = 1015 // erfc_
-	OpErfinv                                                 Op = 1016 // erfinv
-	OpErfinvInPlace                                          Op = 1017 // erfinv_
-	OpExp                                                    Op = 1018 // exp
-	OpExp2                                                   Op = 1019 // exp2
-	OpExp2InPlace                                            Op = 1020 // exp2_
-	OpExpInPlace                                             Op = 1021 // exp_
-	OpExpand                                                 Op = 1022 // expand
-	OpExpandAs                                               Op = 1023 // expand_as
-	OpExpandCopy                                             Op = 1024 // expand_copy
-	OpExpm1                                                  Op = 1025 // expm1
-	OpExpm1InPlace                                           Op = 1026 // expm1_
-	OpExponentialInPlace                                     Op = 1027 // exponential_
-	OpEye                                                    Op = 1028 // eye
-	OpEyeM                                                   Op = 1029 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1030 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1031 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1032 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1033 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1034 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1035 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1036 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1037 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1038 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1039 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1040 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1041 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1042 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1043 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1044 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1045 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1046 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1047 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1048 // feature_dropout_
-	OpFFTFFT                                                 Op = 1049 // fft_fft
-	OpFFTFFT2                                                Op = 1050 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1051 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1052 // fft_fftn
-	OpFFTFFTShift                                            Op = 1053 // fft_fftshift
-	OpFFTHFFT                                                Op = 1054 // fft_hfft
-	OpFFTHFFT2                                               Op = 1055 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1056 // fft_hfftn
-	OpFFTIFFT                                                Op = 1057 // fft_ifft
-	OpFFTIFFT2                                               Op = 1058 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1059 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1060 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1061 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1062 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1063 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1064 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1065 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1066 // fft_irfftn
-	OpFFTRFFT                                                Op = 1067 // fft_rfft
-	OpFFTRFFT2                                               Op = 1068 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1069 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1070 // fft_rfftn
-	OpFillScalar                                             Op = 1071 // fill.Scalar
-	OpFillTensor                                             Op = 1072 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1073 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1074 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1075 // fill_diagonal_
-	OpFix                                                    Op = 1076 // fix
-	OpFixInPlace                                             Op = 1077 // fix_
-	OpFlattenUsingInts                                       Op = 1078 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1079 // flatten_dense_tensors
-	OpFlip                                                   Op = 1080 // flip
-	OpFlipLR                                                 Op = 1081 // fliplr
-	OpFlipUD                                                 Op = 1082 // flipud
-	OpFloatPowerScalar                                       Op = 1083 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1084 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1085 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1086 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1087 // float_power_.Tensor
-	OpFloor                                                  Op = 1088 // floor
-	OpFloorInPlace                                           Op = 1089 // floor_
-	OpFloorDivide                                            Op = 1090 // floor_divide
-	OpFloorDivideScalar                                      Op = 1091 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1092 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1093 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1094 // fmax
-	OpFMin                                                   Op = 1095 // fmin
-	OpFModScalar                                             Op = 1096 // fmod.Scalar
-	OpFModTensor                                             Op = 1097 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1098 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1099 // fmod_.Tensor
-	OpFrac                                                   Op = 1100 // frac
-	OpFracInPlace                                            Op = 1101 // frac_
-	OpFractionalMaxPool2d                                    Op = 1102 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1103 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1104 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1105 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1106 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1107 // frobenius_norm.dim
-	OpFromFile                                               Op = 1108 // from_file
-	OpFull                                                   Op = 1109 // full
-	OpFullLike                                               Op = 1110 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1111 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1112 // gather
-	OpGatherBackward                                         Op = 1113 // gather_backward
-	OpGCD                                                    Op = 1114 // gcd
-	OpGCDInPlace                                             Op = 1115 // gcd_
-	OpGeScalar                                               Op = 1116 // ge.Scalar
-	OpGeTensor                                               Op = 1117 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1118 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1119 // ge_.Tensor
-	OpGELU                                                   Op = 1120 // gelu
-	OpGELUInPlace                                            Op = 1121 // gelu_
-	OpGELUBackward                                           Op = 1122 // gelu_backward
-	OpGeometricInPlace                                       Op = 1123 // geometric_
-	OpGeqrf                                                  Op = 1124 // geqrf
-	OpGer                                                    Op = 1125 // ger
-	OpGLU                                                    Op = 1126 // glu
-	OpGLUBackward                                            Op = 1127 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1128 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1129 // glu_jvp
-	OpGradientArray                                          Op = 1130 // gradient.array
-	OpGradientScalararray                                    Op = 1131 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1132 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1133 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1134 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1135 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1136 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1137 // greater.Scalar
-	OpGreaterTensor                                          Op = 1138 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1139 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1140 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1141 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1142 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1143 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1144 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1145 // grid_sampler
-	OpGridSampler2d                                          Op = 1146 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1147 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1148 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1149 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1150 // group_norm
-	OpGRUData                                                Op = 1151 // gru.data
-	OpGRUInput                                               Op = 1152 // gru.input
-	OpGRUCell                                                Op = 1153 // gru_cell
-	OpGtScalar                                               Op = 1154 // gt.Scalar
-	OpGtTensor                                               Op = 1155 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1156 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1157 // gt_.Tensor
-	OpHammingWindow                                          Op = 1158 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1159 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1160 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1161 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1162 // hann_window
-	OpHannWindowPeriodic                                     Op = 1163 // hann_window.periodic
-	OpHardshrink                                             Op = 1164 // hardshrink
-	OpHardshrinkBackward                                     Op = 1165 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1166 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1167 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1168 // hardsigmoid_backward
-	OpHardswish                                              Op = 1169 // hardswish
-	OpHardswishInPlace                                       Op = 1170 // hardswish_
-	OpHardswishBackward                                      Op = 1171 // hardswish_backward
-	OpHardtanh                                               Op = 1172 // hardtanh
-	OpHardtanhInPlace                                        Op = 1173 // hardtanh_
-	OpHardtanhBackward                                       Op = 1174 // hardtanh_backward
-	OpHashTensor                                             Op = 1175 // hash_tensor
-	OpHeaviside                                              Op = 1176 // heaviside
-	OpHeavisideInPlace                                       Op = 1177 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1178 // hinge_embedding_loss
-	OpHistc                                                  Op = 1179 // histc
-	OpHistogramBinCt                                         Op = 1180 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1181 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1182 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1183 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1184 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1185 // hsplit.array
-	OpHSplitInt                                              Op = 1186 // hsplit.int
-	OpHSPMM                                                  Op = 1187 // hspmm
-	OpHStack                                                 Op = 1188 // hstack
-	OpHuberLoss                                              Op = 1189 // huber_loss
-	OpHuberLossBackward                                      Op = 1190 // huber_loss_backward
-	OpHypot                                                  Op = 1191 // hypot
-	OpHypotInPlace                                           Op = 1192 // hypot_
-	OpI0                                                     Op = 1193 // i0
-	OpI0InPlace                                              Op = 1194 // i0_
-	OpIGamma                                                 Op = 1195 // igamma
-	OpIGammaInPlace                                          Op = 1196 // igamma_
-	OpIGammaC                                                Op = 1197 // igammac
-	OpIGammaCInPlace                                         Op = 1198 // igammac_
-	OpIm2Col                                                 Op = 1199 // im2col
-	OpImag                                                   Op = 1200 // imag
-	OpIndexTensor                                            Op = 1201 // index.Tensor
-	OpIndexAdd                                               Op = 1202 // index_add
-	OpIndexAddInPlace                                        Op = 1203 // index_add_
-	OpIndexCopy                                              Op = 1204 // index_copy
-	OpIndexCopyInPlace                                       Op = 1205 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1206 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1207 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1208 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1209 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1210 // index_put
-	OpIndexPutInPlace                                        Op = 1211 // index_put_
-	OpIndexReduce                                            Op = 1212 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1213 // index_reduce_
-	OpIndexSelect                                            Op = 1214 // index_select
-	OpIndexSelectBackward                                    Op = 1215 // index_select_backward
-	OpIndices                                                Op = 1216 // indices
-	OpIndicesCopy                                            Op = 1217 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1218 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1219 // inner
-	OpInstanceNorm                                           Op = 1220 // instance_norm
-	OpIntRepr                                                Op = 1221 // int_repr
-	OpInverse                                                Op = 1222 // inverse
-	OpIsCoalesced                                            Op = 1223 // is_coalesced
-	OpIsComplex                                              Op = 1224 // is_complex
-	OpIsConj                                                 Op = 1225 // is_conj
-	OpIsDistributed                                          Op = 1226 // is_distributed
-	OpIsFloatingPoint                                        Op = 1227 // is_floating_point
-	OpAtenIsInference                                        Op = 1228 // is_inference
-	OpIsLeaf                                                 Op = 1229 // is_leaf
-	OpIsNeg                                                  Op = 1230 // is_neg
-	OpIsNonzero                                              Op = 1231 // is_nonzero
-	OpIsPinned                                               Op = 1232 // is_pinned
-	OpIsSameSize                                             Op = 1233 // is_same_size
-	OpIsSetTo                                                Op = 1234 // is_set_to
-	OpIsSigned                                               Op = 1235 // is_signed
-	OpIsVulkanAvailable                                      Op = 1236 // is_vulkan_available
-	OpIsClose                                                Op = 1237 // isclose
-	OpIsFinite                                               Op = 1238 // isfinite
-	OpIsInScalarTensor                                       Op = 1239 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1240 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1241 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1242 // isinf
-	OpIsNaN                                                  Op = 1243 // isnan
-	OpIsNegInf                                               Op = 1244 // isneginf
-	OpIsPosInf                                               Op = 1245 // isposinf
-	OpIsReal                                                 Op = 1246 // isreal
-	OpISTFT                                                  Op = 1247 // istft
-	OpAtenItem                                               Op = 1248 // item
-	OpKaiserWindow                                           Op = 1249 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1250 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1251 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1252 // kl_div
-	OpKron                                                   Op = 1253 // kron
-	OpKthValue                                               Op = 1254 // kthvalue
-	OpL1Loss                                                 Op = 1255 // l1_loss
-	OpLayerNorm                                              Op = 1256 // layer_norm
-	OpLCM                                                    Op = 1257 // lcm
-	OpLCMInPlace                                             Op = 1258 // lcm_
-	OpLdexpTensor                                            Op = 1259 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1260 // ldexp_
-	OpLeScalar                                               Op = 1261 // le.Scalar
-	OpLeTensor                                               Op = 1262 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1263 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1264 // le_.Tensor
-	OpLeakyReLU                                              Op = 1265 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1266 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1267 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1268 // lerp.Scalar
-	OpLerpTensor                                             Op = 1269 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1270 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1271 // lerp_.Tensor
-	OpLessScalar                                             Op = 1272 // less.Scalar
-	OpLessTensor                                             Op = 1273 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1274 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1275 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1276 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1277 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1278 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1279 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1280 // lgamma
-	OpLgammaInPlace                                          Op = 1281 // lgamma_
-	OpLift                                                   Op = 1282 // lift
-	OpLiftFresh                                              Op = 1283 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1284 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1285 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1286 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1287 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1288 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1289 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1290 // linalg_cross
-	OpLinalgDet                                              Op = 1291 // linalg_det
-	OpLinalgDiagonal                                         Op = 1292 // linalg_diagonal
-	OpLinalgEig                                              Op = 1293 // linalg_eig
-	OpLinalgEigh                                             Op = 1294 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1295 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1296 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1297 // linalg_householder_product
-	OpLinalgInv                                              Op = 1298 // linalg_inv
-	OpLinalgInvEx                                            Op = 1299 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1300 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1301 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1302 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1303 // linalg_lstsq
-	OpLinalgLU                                               Op = 1304 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1305 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1306 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1307 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1308 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1309 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1310 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1311 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1312 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1313 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1314 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1315 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1316 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1317 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1318 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1319 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1320 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1321 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1322 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1323 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1324 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1325 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1326 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1327 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1328 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1329 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1330 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1331 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1332 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1333 // linalg_vander
-	OpLinalgVecDot                                           Op = 1334 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1335 // linalg_vector_norm
-	OpLinear                                                 Op = 1336 // linear
-	OpLinearBackward                                         Op = 1337 // linear_backward
-	OpLinspace                                               Op = 1338 // linspace
-	OpLinspaceScalarTensor                                   Op = 1339 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1340 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1341 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1342 // log
-	OpLog10                                                  Op = 1343 // log10
-	OpLog10InPlace                                           Op = 1344 // log10_
-	OpLog1p                                                  Op = 1345 // log1p
-	OpLog1pInPlace                                           Op = 1346 // log1p_
-	OpLog2                                                   Op = 1347 // log2
-	OpLog2InPlace                                            Op = 1348 // log2_
-	OpLogInPlace                                             Op = 1349 // log_
-	OpLogNormalInPlace                                       Op = 1350 // log_normal_
-	OpLogSigmoid                                             Op = 1351 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1352 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1353 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1354 // log_softmax.int
-	OpLogAddExp                                              Op = 1355 // logaddexp
-	OpLogAddExp2                                             Op = 1356 // logaddexp2
-	OpLogCumSumExp                                           Op = 1357 // logcumsumexp
-	OpLogDet                                                 Op = 1358 // logdet
-	OpLogicalAnd                                             Op = 1359 // logical_and
-	OpLogicalAndInPlace                                      Op = 1360 // logical_and_
-	OpLogicalNot                                             Op = 1361 // logical_not
-	OpLogicalNotInPlace                                      Op = 1362 // logical_not_
-	OpLogicalOr                                              Op = 1363 // logical_or
-	OpLogicalOrInPlace                                       Op = 1364 // logical_or_
-	OpLogicalXor                                             Op = 1365 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1366 // logical_xor_
-	OpLogit                                                  Op = 1367 // logit
-	OpLogitInPlace                                           Op = 1368 // logit_
-	OpLogitBackward                                          Op = 1369 // logit_backward
-	OpLogspace                                               Op = 1370 // logspace
-	OpLogspaceScalarTensor                                   Op = 1371 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1372 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1373 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1374 // logsumexp
-	OpLSTMData                                               Op = 1375 // lstm.data
-	OpLSTMInput                                              Op = 1376 // lstm.input
-	OpLSTMCell                                               Op = 1377 // lstm_cell
-	OpLtScalar                                               Op = 1378 // lt.Scalar
-	OpLtTensor                                               Op = 1379 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1380 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1381 // lt_.Tensor
-	OpLUSolve                                                Op = 1382 // lu_solve
-	OpLUUnpack                                               Op = 1383 // lu_unpack
-	OpMH                                                     Op = 1384 // mH
-	OpMT                                                     Op = 1385 // mT
-	OpMarginRankingLoss                                      Op = 1386 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1387 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1388 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1389 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1390 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1391 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1392 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1393 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1394 // masked_select
-	OpMaskedSelectBackward                                   Op = 1395 // masked_select_backward
-	OpMatMul                                                 Op = 1396 // matmul
-	OpMatMulBackward                                         Op = 1397 // matmul_backward
-	OpMatrixH                                                Op = 1398 // matrix_H
-	OpMatrixExp                                              Op = 1399 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1400 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1401 // matrix_power
-	OpMax                                                    Op = 1402 // max
-	OpMaxDim                                                 Op = 1403 // max.dim
-	OpMaxOther                                               Op = 1404 // max.other
-	OpMaxPool1d                                              Op = 1405 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1406 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1407 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1408 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1409 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1410 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1411 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1412 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1413 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1414 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1415 // max_unpool3d
-	OpMaximum                                                Op = 1416 // maximum
-	OpMean                                                   Op = 1417 // mean
-	OpMeanDim                                                Op = 1418 // mean.dim
-	OpMedian                                                 Op = 1419 // median
-	OpMedianDim                                              Op = 1420 // median.dim
-	OpMeshgrid                                               Op = 1421 // meshgrid
-	OpMeshgridIndexing                                       Op = 1422 // meshgrid.indexing
-	OpMin                                                    Op = 1423 // min
-	OpMinDim                                                 Op = 1424 // min.dim
-	OpMinOther                                               Op = 1425 // min.other
-	OpMinimum                                                Op = 1426 // minimum
-	OpMIOpenBatchNorm                                        Op = 1427 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1428 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1429 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1430 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1431 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1432 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1433 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1434 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1435 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1436 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1437 // miopen_rnn_backward
-	OpMish                                                   Op = 1438 // mish
-	OpMishInPlace                                            Op = 1439 // mish_
-	OpMishBackward                                           Op = 1440 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1441 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1442 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1443 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1444 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1445 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1446 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1447 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1448 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1449 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1450 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1451 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1452 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1453 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1454 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1455 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1456 // mm
-	OpMMDType                                                Op = 1457 // mm.dtype
-	OpMode                                                   Op = 1458 // mode
-	OpMoveAxisInt                                            Op = 1459 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1460 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1461 // movedim.int
-	OpMoveDimIntlist                                         Op = 1462 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1463 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1464 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1465 // mse_loss
-	OpMSELossBackward                                        Op = 1466 // mse_loss_backward
-	OpMSort                                                  Op = 1467 // msort
-	OpMulScalar                                              Op = 1468 // mul.Scalar
-	OpMulTensor                                              Op = 1469 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1470 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1471 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1472 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1473 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1474 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1475 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1476 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1477 // multinomial
-	OpMultiplyScalar                                         Op = 1478 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1479 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1480 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1481 // multiply_.Tensor
-	OpMV                                                     Op = 1482 // mv
-	OpMvLgamma                                               Op = 1483 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1484 // mvlgamma_
-	OpNaNToNum                                               Op = 1485 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1486 // nan_to_num_
-	OpNaNMean                                                Op = 1487 // nanmean
-	OpNaNMedian                                              Op = 1488 // nanmedian
-	OpNaNMedianDim                                           Op = 1489 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1490 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1491 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1492 // nansum
-	OpNarrow                                                 Op = 1493 // narrow
-	OpNarrowTensor                                           Op = 1494 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1495 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1496 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1497 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1498 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1499 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1500 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1501 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1502 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1503 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1504 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1505 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1506 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1507 // ne.Scalar
-	OpNeTensor                                               Op = 1508 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1509 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1510 // ne_.Tensor
-	OpNeg                                                    Op = 1511 // neg
-	OpNegInPlace                                             Op = 1512 // neg_
-	OpNegative                                               Op = 1513 // negative
-	OpNegativeInPlace                                        Op = 1514 // negative_
-	OpNestedToPaddedTensor                                   Op = 1515 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1516 // new_empty
-	OpNewEmptyStrided                                        Op = 1517 // new_empty_strided
-	OpNewFull                                                Op = 1518 // new_full
-	OpNewOnes                                                Op = 1519 // new_ones
-	OpNewZeros                                               Op = 1520 // new_zeros
-	OpNextafter                                              Op = 1521 // nextafter
-	OpNextafterInPlace                                       Op = 1522 // nextafter_
-	OpNLLLoss                                                Op = 1523 // nll_loss
-	OpNLLLoss2d                                              Op = 1524 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1525 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1526 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1527 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1528 // nll_loss_forward
-	OpNLLLossND                                              Op = 1529 // nll_loss_nd
-	OpNonzero                                                Op = 1530 // nonzero
-	OpNonzeroNumpy                                           Op = 1531 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1532 // nonzero_static
-	OpNormScalar                                             Op = 1533 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1534 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1535 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1536 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1537 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1538 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1539 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1540 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1541 // normal.float_float
-	OpNormalInPlace                                          Op = 1542 // normal_
-	OpNormalFunctional                                       Op = 1543 // normal_functional
-	OpNotEqualScalar                                         Op = 1544 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1545 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1546 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1547 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1548 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1549 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1550 // numpy_T
-	OpOneHot                                                 Op = 1551 // one_hot
-	OpOnes                                                   Op = 1552 // ones
-	OpOnesLike                                               Op = 1553 // ones_like
-	OpOrgqr                                                  Op = 1554 // orgqr
-	OpOrmqr                                                  Op = 1555 // ormqr
-	OpOuter                                                  Op = 1556 // outer
-	OpOutputNr                                               Op = 1557 // output_nr
-	OpPad                                                    Op = 1558 // pad
-	OpPadSequence                                            Op = 1559 // pad_sequence
-	OpPairwiseDistance                                       Op = 1560 // pairwise_distance
-	OpPDist                                                  Op = 1561 // pdist
-	OpPermute                                                Op = 1562 // permute
-	OpPermuteCopy                                            Op = 1563 // permute_copy
-	OpPinMemory                                              Op = 1564 // pin_memory
-	OpPinverse                                               Op = 1565 // pinverse
-	OpPixelShuffle                                           Op = 1566 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1567 // pixel_unshuffle
-	OpPoisson                                                Op = 1568 // poisson
-	OpPoissonNLLLoss                                         Op = 1569 // poisson_nll_loss
-	OpPolar                                                  Op = 1570 // polar
-	OpPolygamma                                              Op = 1571 // polygamma
-	OpPolygammaInPlace                                       Op = 1572 // polygamma_
-	OpPositive                                               Op = 1573 // positive
-	OpPowScalar                                              Op = 1574 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1575 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1576 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1577 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1578 // pow_.Tensor
-	OpPReLU                                                  Op = 1579 // prelu
-	OpProd                                                   Op = 1580 // prod
-	OpProdDimInt                                             Op = 1581 // prod.dim_int
-	OpPromoteTypes                                           Op = 1582 // promote_types
-	OpPut                                                    Op = 1583 // put
-	OpPutInPlace                                             Op = 1584 // put_
-	OpQPerChannelAxis                                        Op = 1585 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1586 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1587 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1588 // q_scale
-	OpQZeroPoint                                             Op = 1589 // q_zero_point
-	OpQR                                                     Op = 1590 // qr
-	OpQuantile                                               Op = 1591 // quantile
-	OpQuantileScalar                                         Op = 1592 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1593 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1594 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1595 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1596 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1597 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1598 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1599 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1600 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1601 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1602 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1603 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1604 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1605 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1606 // rad2deg
-	OpRad2DegInPlace                                         Op = 1607 // rad2deg_
-	OpRand                                                   Op = 1608 // rand
-	OpRandGenerator                                          Op = 1609 // rand.generator
-	OpRandLike                                               Op = 1610 // rand_like
-	OpRandLikeGenerator                                      Op = 1611 // rand_like.generator
-	OpRandInt                                                Op = 1612 // randint
-	OpRandIntGenerator                                       Op = 1613 // randint.generator
-	OpRandIntLow                                             Op = 1614 // randint.low
-	OpRandIntLowGenerator                                    Op = 1615 // randint.low_generator
-	OpRandIntLike                                            Op = 1616 // randint_like
-	OpRandIntLikeTensor                                      Op = 1617 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1618 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1619 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1620 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1621 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1622 // randn
-	OpRandNGenerator                                         Op = 1623 // randn.generator
-	OpRandNLike                                              Op = 1624 // randn_like
-	OpRandNLikeGenerator                                     Op = 1625 // randn_like.generator
-	OpRandomInPlace                                          Op = 1626 // random_
-	OpRandomInPlaceFrom                                      Op = 1627 // random_.from
-	OpRandomInPlaceTo                                        Op = 1628 // random_.to
-	OpRandPerm                                               Op = 1629 // randperm
-	OpRandPermGenerator                                      Op = 1630 // randperm.generator
-	OpRange                                                  Op = 1631 // range
-	OpRangeStep                                              Op = 1632 // range.step
-	OpRavel                                                  Op = 1633 // ravel
-	OpReal                                                   Op = 1634 // real
-	OpReciprocal                                             Op = 1635 // reciprocal
-	OpReciprocalInPlace                                      Op = 1636 // reciprocal_
-	OpReflectionPad1d                                        Op = 1637 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1638 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1639 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1640 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1641 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1642 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1643 // relu
-	OpReLU6                                                  Op = 1644 // relu6
-	OpReLU6InPlace                                           Op = 1645 // relu6_
-	OpReLUInPlace                                            Op = 1646 // relu_
-	OpRemainderScalar                                        Op = 1647 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1648 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1649 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1650 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1651 // remainder_.Tensor
-	OpRenorm                                                 Op = 1652 // renorm
-	OpRenormInPlace                                          Op = 1653 // renorm_
-	OpRepeat                                                 Op = 1654 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1655 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1656 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1657 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1658 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1659 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1660 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1661 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1662 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1663 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1664 // requires_grad_
-	OpReshape                                                Op = 1665 // reshape
-	OpReshapeAs                                              Op = 1666 // reshape_as
-	OpResizeInPlace                                          Op = 1667 // resize_
-	OpResizeAsInPlace                                        Op = 1668 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1669 // resize_as_sparse_
-	OpResolveConj                                            Op = 1670 // resolve_conj
-	OpResolveNeg                                             Op = 1671 // resolve_neg
-	OpResultTypeScalar                                       Op = 1672 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1673 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1674 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1675 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1676 // retain_grad
-	OpRetainsGrad                                            Op = 1677 // retains_grad
-	OpRMSNorm                                                Op = 1678 // rms_norm
-	OpRNNReLUData                                            Op = 1679 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1680 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1681 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1682 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1683 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1684 // rnn_tanh_cell
-	OpRoll                                                   Op = 1685 // roll
-	OpRot90                                                  Op = 1686 // rot90
-	OpRound                                                  Op = 1687 // round
-	OpRoundDecimals                                          Op = 1688 // round.decimals
-	OpRoundInPlace                                           Op = 1689 // round_
-	OpRoundInPlaceDecimals                                   Op = 1690 // round_.decimals
-	OpRowIndices                                             Op = 1691 // row_indices
-	OpRowIndicesCopy                                         Op = 1692 // row_indices_copy
-	OpRowStack                                               Op = 1693 // row_stack
-	OpRReLU                                                  Op = 1694 // rrelu
-	OpRReLUInPlace                                           Op = 1695 // rrelu_
-	OpRReLUWithNoise                                         Op = 1696 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1697 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1698 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1699 // rsqrt
-	OpRsqrtInPlace                                           Op = 1700 // rsqrt_
-	OpRSubScalar                                             Op = 1701 // rsub.Scalar
-	OpRSubTensor                                             Op = 1702 // rsub.Tensor
-	OpScalarTensor                                           Op = 1703 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1704 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1705 // scatter.reduce
-	OpScatterSrc                                             Op = 1706 // scatter.src
-	OpScatterValue                                           Op = 1707 // scatter.value
-	OpScatterValueReduce                                     Op = 1708 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1709 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1710 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1711 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1712 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1713 // scatter_add
-	OpScatterAddInPlace                                      Op = 1714 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1715 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1716 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1717 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1718 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1719 // segment_reduce
-	OpSelectInt                                              Op = 1720 // select.int
-	OpSelectBackward                                         Op = 1721 // select_backward
-	OpSelectCopyInt                                          Op = 1722 // select_copy.int
-	OpSelectScatter                                          Op = 1723 // select_scatter
-	OpSELU                                                   Op = 1724 // selu
-	OpSELUInPlace                                            Op = 1725 // selu_
-	OpSetInPlace                                             Op = 1726 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1727 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1728 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1729 // set_data
-	OpSgn                                                    Op = 1730 // sgn
-	OpSgnInPlace                                             Op = 1731 // sgn_
-	OpSigmoid                                                Op = 1732 // sigmoid
-	OpSigmoidInPlace                                         Op = 1733 // sigmoid_
-	OpSigmoidBackward                                        Op = 1734 // sigmoid_backward
-	OpSign                                                   Op = 1735 // sign
-	OpSignInPlace                                            Op = 1736 // sign_
-	OpSignbit                                                Op = 1737 // signbit
-	OpSiLU                                                   Op = 1738 // silu
-	OpSiLUInPlace                                            Op = 1739 // silu_
-	OpSiLUBackward                                           Op = 1740 // silu_backward
-	OpSin                                                    Op = 1741 // sin
-	OpSinInPlace                                             Op = 1742 // sin_
-	OpSinc                                                   Op = 1743 // sinc
-	OpSincInPlace                                            Op = 1744 // sinc_
-	OpSinh                                                   Op = 1745 // sinh
-	OpSinhInPlace                                            Op = 1746 // sinh_
-	OpSizeInt                                                Op = 1747 // size.int
-	OpSliceTensor                                            Op = 1748 // slice.Tensor
-	OpSliceBackward                                          Op = 1749 // slice_backward
-	OpSliceCopyTensor                                        Op = 1750 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1751 // slice_inverse
-	OpSliceScatter                                           Op = 1752 // slice_scatter
-	OpSLogDet                                                Op = 1753 // slogdet
-	OpSlowConv3d                                             Op = 1754 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1755 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1756 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1757 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1758 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1759 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1760 // smm
-	OpSmoothL1Loss                                           Op = 1761 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1762 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1763 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1764 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1765 // softmax.int
-	OpSoftplus                                               Op = 1766 // softplus
-	OpSoftplusBackward                                       Op = 1767 // softplus_backward
-	OpSoftshrink                                             Op = 1768 // softshrink
-	OpSoftshrinkBackward                                     Op = 1769 // softshrink_backward
-	OpSort                                                   Op = 1770 // sort
-	OpSortStable                                             Op = 1771 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1772 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1773 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1774 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1775 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1776 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1777 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1778 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1779 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1780 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1781 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1782 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1783 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1784 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1785 // sparse_dim
-	OpSparseMask                                             Op = 1786 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1787 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1788 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1789 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1790 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1791 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1792 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1793 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1794 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1795 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1796 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1797 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1798 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1799 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1800 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1801 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1802 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1803 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1804 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1805 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1806 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1807 // special_digamma
-	OpSpecialEntr                                            Op = 1808 // special_entr
-	OpSpecialErf                                             Op = 1809 // special_erf
-	OpSpecialErfc                                            Op = 1810 // special_erfc
-	OpSpecialErfcx                                           Op = 1811 // special_erfcx
-	OpSpecialErfinv                                          Op = 1812 // special_erfinv
-	OpSpecialExp2                                            Op = 1813 // special_exp2
-	OpSpecialExpit                                           Op = 1814 // special_expit
-	OpSpecialExpm1                                           Op = 1815 // special_expm1
-	OpSpecialGammaInc                                        Op = 1816 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1817 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1818 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1819 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1820 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1821 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1822 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1823 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1824 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1825 // special_i0
-	OpSpecialI0e                                             Op = 1826 // special_i0e
-	OpSpecialI1                                              Op = 1827 // special_i1
-	OpSpecialI1e                                             Op = 1828 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1829 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1830 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1831 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1832 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1833 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1834 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1835 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1836 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1837 // special_log_softmax
-	OpSpecialLogit                                           Op = 1838 // special_logit
-	OpSpecialLogSumExp                                       Op = 1839 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1840 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1841 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1842 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1843 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1844 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1845 // special_ndtr
-	OpSpecialNdtri                                           Op = 1846 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1847 // special_polygamma
-	OpSpecialPsi                                             Op = 1848 // special_psi
-	OpSpecialRound                                           Op = 1849 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1850 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1851 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1852 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1853 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1854 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1855 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1856 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1857 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1858 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1859 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1860 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1861 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1862 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1863 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1864 // special_sinc
-	OpSpecialSoftmax                                         Op = 1865 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1866 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1867 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1868 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1869 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1870 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1871 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1872 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1873 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1874 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1875 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1876 // split.Tensor
-	OpSplitSizes                                             Op = 1877 // split.sizes
-	OpSplitCopyTensor                                        Op = 1878 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1879 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1880 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1881 // sqrt
-	OpSqrtInPlace                                            Op = 1882 // sqrt_
-	OpSquare                                                 Op = 1883 // square
-	OpSquareInPlace                                          Op = 1884 // square_
-	OpSqueeze                                                Op = 1885 // squeeze
-	OpSqueezeDim                                             Op = 1886 // squeeze.dim
-	OpSqueezeDims                                            Op = 1887 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1888 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1889 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1890 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1891 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1892 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1893 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1894 // sspaddmm
-	OpStack                                                  Op = 1895 // stack
-	OpStd                                                    Op = 1896 // std
-	OpStdCorrection                                          Op = 1897 // std.correction
-	OpStdDim                                                 Op = 1898 // std.dim
-	OpStdMean                                                Op = 1899 // std_mean
-	OpStdMeanCorrection                                      Op = 1900 // std_mean.correction
-	OpStdMeanDim                                             Op = 1901 // std_mean.dim
-	OpSTFT                                                   Op = 1902 // stft
-	OpSTFTCenter                                             Op = 1903 // stft.center
-	OpStrideInt                                              Op = 1904 // stride.int
-	OpSubScalar                                              Op = 1905 // sub.Scalar
-	OpSubTensor                                              Op = 1906 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1907 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1908 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1909 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1910 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1911 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1912 // subtract_.Tensor
-	OpSum                                                    Op = 1913 // sum
-	OpSumDimIntList                                          Op = 1914 // sum.dim_IntList
-	OpSumToSize                                              Op = 1915 // sum_to_size
-	OpSVD                                                    Op = 1916 // svd
-	OpSwapAxes                                               Op = 1917 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1918 // swapaxes_
-	OpSwapDims                                               Op = 1919 // swapdims
-	OpSwapDimsInPlace                                        Op = 1920 // swapdims_
-	OpT                                                      Op = 1921 // t
-	OpTInPlace                                               Op = 1922 // t_
-	OpTCopy                                                  Op = 1923 // t_copy
-	OpTake                                                   Op = 1924 // take
-	OpTakeAlongDim                                           Op = 1925 // take_along_dim
-	OpTan                                                    Op = 1926 // tan
-	OpTanInPlace                                             Op = 1927 // tan_
-	OpTanh                                                   Op = 1928 // tanh
-	OpTanhInPlace                                            Op = 1929 // tanh_
-	OpTanhBackward                                           Op = 1930 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1931 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1932 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1933 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1934 // tensordot
-	OpTHNNConv2d                                             Op = 1935 // thnn_conv2d
-	OpThreshold                                              Op = 1936 // threshold
-	OpThresholdInPlace                                       Op = 1937 // threshold_
-	OpThresholdBackward                                      Op = 1938 // threshold_backward
-	OpTile                                                   Op = 1939 // tile
-	OpToDevice                                               Op = 1940 // to.device
-	OpToDType                                                Op = 1941 // to.dtype
-	OpToDTypeLayout                                          Op = 1942 // to.dtype_layout
-	OpToOther                                                Op = 1943 // to.other
-	OpToDense                                                Op = 1944 // to_dense
-	OpToDenseBackward                                        Op = 1945 // to_dense_backward
-	OpToMKLDNN                                               Op = 1946 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1947 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1948 // to_padded_tensor
-	OpToSparse                                               Op = 1949 // to_sparse
-	OpToSparseSparseDim                                      Op = 1950 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1951 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1952 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1953 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1954 // to_sparse_csr
-	OpTopK                                                   Op = 1955 // topk
-	OpTrace                                                  Op = 1956 // trace
-	OpTraceBackward                                          Op = 1957 // trace_backward
-	OpTransposeInt                                           Op = 1958 // transpose.int
-	OpTransposeInPlace                                       Op = 1959 // transpose_
-	OpTransposeCopyInt                                       Op = 1960 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1961 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1962 // trapezoid.x
-	OpTrapzDx                                                Op = 1963 // trapz.dx
-	OpTrapzX                                                 Op = 1964 // trapz.x
-	OpTriangularSolve                                        Op = 1965 // triangular_solve
-	OpTril                                                   Op = 1966 // tril
-	OpTrilInPlace                                            Op = 1967 // tril_
-	OpTrilIndices                                            Op = 1968 // tril_indices
-	OpTripletMarginLoss                                      Op = 1969 // triplet_margin_loss
-	OpTriu                                                   Op = 1970 // triu
-	OpTriuInPlace                                            Op = 1971 // triu_
-	OpTriuIndices                                            Op = 1972 // triu_indices
-	OpTrueDivideScalar                                       Op = 1973 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1974 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1975 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1976 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1977 // trunc
-	OpTruncInPlace                                           Op = 1978 // trunc_
-	OpTypeAs                                                 Op = 1979 // type_as
-	OpUnbindInt                                              Op = 1980 // unbind.int
-	OpUnbindCopyInt                                          Op = 1981 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1982 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1983 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1984 // unfold
-	OpUnfoldBackward                                         Op = 1985 // unfold_backward
-	OpUnfoldCopy                                             Op = 1986 // unfold_copy
-	OpUniformInPlace                                         Op = 1987 // uniform_
-	OpUniqueConsecutive                                      Op = 1988 // unique_consecutive
-	OpUniqueDim                                              Op = 1989 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1990 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1991 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1992 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1993 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1994 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1995 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1996 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1997 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1998 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 1999 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2000 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2001 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2002 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2003 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2004 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2005 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2006 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2007 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2008 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2009 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2010 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2011 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2012 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2013 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2014 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2015 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2016 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2017 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2018 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2019 // values
-	OpValuesCopy                                             Op = 2020 // values_copy
-	OpVander                                                 Op = 2021 // vander
-	OpVar                                                    Op = 2022 // var
-	OpVarCorrection                                          Op = 2023 // var.correction
-	OpVarDim                                                 Op = 2024 // var.dim
-	OpVarMean                                                Op = 2025 // var_mean
-	OpVarMeanCorrection                                      Op = 2026 // var_mean.correction
-	OpVarMeanDim                                             Op = 2027 // var_mean.dim
-	OpVDot                                                   Op = 2028 // vdot
-	OpView                                                   Op = 2029 // view
-	OpViewDType                                              Op = 2030 // view.dtype
-	OpViewAs                                                 Op = 2031 // view_as
-	OpViewAsComplex                                          Op = 2032 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2033 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2034 // view_as_real
-	OpViewAsRealCopy                                         Op = 2035 // view_as_real_copy
-	OpViewCopy                                               Op = 2036 // view_copy
-	OpViewCopyDType                                          Op = 2037 // view_copy.dtype
-	OpVSplitArray                                            Op = 2038 // vsplit.array
-	OpVSplitInt                                              Op = 2039 // vsplit.int
-	OpVStack                                                 Op = 2040 // vstack
-	OpWhere                                                  Op = 2041 // where
-	OpWhereScalar                                            Op = 2042 // where.Scalar
-	OpWhereScalarOther                                       Op = 2043 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2044 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2045 // where.self
-	OpXLogYScalarOther                                       Op = 2046 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2047 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2048 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2049 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2050 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2051 // zero_
-	OpZeros                                                  Op = 2052 // zeros
-	OpZerosLike                                              Op = 2053 // zeros_like
+	OpIndex                                                  Op = 43   // index
+	OpSetIndex                                               Op = 44   // set_index
+	OpTo                                                     Op = 45   // to
+	OpWarnings                                               Op = 46   // warnings
+	OpSetThreads                                             Op = 47   // set_threads
+	OpGetThreads                                             Op = 48   // get_threads
+	OpSetInteropThreads                                      Op = 49   // set_interop_threads
+	OpGetInteropThreads                                      Op = 50   // get_interop_threads
+	OpManualSeed                                             Op = 51   // manual_seed
+	OpNewGenerator                                           Op = 52   // new_generator
+	OpDefaultGenerator                                       Op = 53   // default_generator
+	OpSeedGenerator                                          Op = 54   // seed_generator
+	OpGeneratorSeed                                          Op = 55   // generator_seed
+	OpGeneratorState                                         Op = 56   // generator_state
+	OpSetGeneratorState                                      Op = 57   // set_generator_state
+	OpGeneratorDevice                                        Op = 58   // generator_device
+	OpTorchVersion                                           Op = 59   // torch_version
+	OpShowConfig                                             Op = 60   // show_config
+	OpDeviceCount                                            Op = 61   // device_count
+	OpSynchronize                                            Op = 62   // synchronize
+	OpCurrentDevice                                          Op = 63   // current_device
+	OpListOperators                                          Op = 64   // list_operators
+	OpGetSetting                                             Op = 65   // get_setting
+	OpSetSetting                                             Op = 66   // set_setting
+	OpCudaVersions                                           Op = 67   // cuda_versions
+	OpBoxed                                                  Op = 68   // boxed
+	OpAddHook                                                Op = 69   // add_hook
+	OpAddAccumulateHook                                      Op = 70   // add_accumulate_hook
+	OpRemoveHook                                             Op = 71   // remove_hook
+	OpApplyFunction                                          Op = 72   // apply_function
+	OpSavedTensors                                           Op = 73   // saved_tensors
+	OpEnterSavedHooks                                        Op = 74   // enter_saved_hooks
+	OpBackwardNumber                                         Op = 75   // backward_number
+	OpSetAnomaly                                             Op = 76   // set_anomaly
+	OpDropped                                                Op = 77   // dropped
+	OpOperatorSchema                                         Op = 78   // operator_schema
+	OpOpenLibrary                                            Op = 79   // open_library
+	OpCloseLibrary                                           Op = 80   // close_library
+	OpDefineOperator                                         Op = 81   // define_operator
+	OpImplementOperator                                      Op = 82   // implement_operator
+	OpKernelArguments                                        Op = 83   // kernel_arguments
+	OpKernelRedispatch                                       Op = 84   // kernel_redispatch
+	OpKernelResults                                          Op = 85   // kernel_results
+	OpNvrtcOpen                                              Op = 86   // nvrtc_open
+	OpNvrtcCompile                                           Op = 87   // nvrtc_compile
+	OpKernelArch                                             Op = 88   // kernel_arch
+	OpKernelLoad                                             Op = 89   // kernel_load
+	OpKernelUnload                                           Op = 90   // kernel_unload
+	OpKernelFunction                                         Op = 91   // kernel_function
+	OpKernelLaunch                                           Op = 92   // kernel_launch
+	OpPrepareProfiler                                        Op = 93   // prepare_profiler
+	OpStartProfiler                                          Op = 94   // start_profiler
+	OpStopProfiler                                           Op = 95   // stop_profiler
+	OpProfilerEvents                                         Op = 96   // profiler_events
+	OpSaveProfile                                            Op = 97   // save_profile
+	OpFreeProfile                                            Op = 98   // free_profile
+	OpEnterRange                                             Op = 99   // enter_range
+	OpThreadNumber                                           Op = 100  // thread_number
+	OpDefaultStream                                          Op = 101  // default_stream
+	OpCurrentStream                                          Op = 102  // current_stream
+	OpNewStream                                              Op = 103  // new_stream
+	OpEnterStream                                            Op = 104  // enter_stream
+	OpStreamQuery                                            Op = 105  // stream_query
+	OpStreamSynchronize                                      Op = 106  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 107  // stream_wait_event
+	OpStreamWaitStream                                       Op = 108  // stream_wait_stream
+	OpStreamPointer                                          Op = 109  // stream_pointer
+	OpRecordStream                                           Op = 110  // record_stream
+	OpNewEvent                                               Op = 111  // new_event
+	OpEventRecord                                            Op = 112  // event_record
+	OpEventQuery                                             Op = 113  // event_query
+	OpEventSynchronize                                       Op = 114  // event_synchronize
+	OpEventElapsed                                           Op = 115  // event_elapsed
+	OpDeviceStats                                            Op = 116  // device_stats
+	OpResetAccumulatedMemory                                 Op = 117  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 118  // nvtx_mark
+	OpNvtxPush                                               Op = 119  // nvtx_push
+	OpNvtxPop                                                Op = 120  // nvtx_pop
+	OpCudaState                                              Op = 121  // cuda_state
+	OpCudaDriverVersion                                      Op = 122  // cuda_driver_version
+	OpDeviceProperties                                       Op = 123  // device_properties
+	OpDeviceAccessPeer                                       Op = 124  // device_access_peer
+	OpExternalStream                                         Op = 125  // external_stream
+	OpStreamPriority                                         Op = 126  // stream_priority
+	OpStreamPriorities                                       Op = 127  // stream_priorities
+	OpBlockingEvent                                          Op = 128  // blocking_event
+	OpMemoryFraction                                         Op = 129  // memory_fraction
+	OpSetMemoryFraction                                      Op = 130  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 131  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 132  // record_memory_history
+	OpNewPoolID                                              Op = 133  // new_pool_id
+	OpNewMemPool                                             Op = 134  // new_mem_pool
+	OpMemPoolID                                              Op = 135  // mem_pool_id
+	OpEnterMemPool                                           Op = 136  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 137  // leave_mem_pool
+	OpNewGraph                                               Op = 138  // new_graph
+	OpGraphCaptureBegin                                      Op = 139  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 140  // graph_capture_end
+	OpGraphReplay                                            Op = 141  // graph_replay
+	OpGraphReset                                             Op = 142  // graph_reset
+	OpGraphPool                                              Op = 143  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 144  // graph_register_generator
+	OpGraphDebugDump                                         Op = 145  // graph_debug_dump
+	OpIsCapturing                                            Op = 146  // is_capturing
+	OpAtenAndScalar                                          Op = 147  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 148  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 149  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 150  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 151  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 152  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 153  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 154  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 155  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 156  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 157  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 158  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 159  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 160  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 161  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 162  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 163  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 164  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 165  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 166  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 167  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 168  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 169  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 170  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 171  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 172  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 173  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 174  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 175  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 176  // _addmm_activation
+	OpAtenAMinMax                                            Op = 177  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 178  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 179  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 180  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 181  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 182  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 183  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 184  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 185  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 186  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 187  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 188  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 189  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 190  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 191  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 192  // _cast_Byte
+	OpAtenCastChar                                           Op = 193  // _cast_Char
+	OpAtenCastDouble                                         Op = 194  // _cast_Double
+	OpAtenCastFloat                                          Op = 195  // _cast_Float
+	OpAtenCastHalf                                           Op = 196  // _cast_Half
+	OpAtenCastInt                                            Op = 197  // _cast_Int
+	OpAtenCastLong                                           Op = 198  // _cast_Long
+	OpAtenCastShort                                          Op = 199  // _cast_Short
+	OpAtenCDistBackward                                      Op = 200  // _cdist_backward
+	OpAtenCDistForward                                       Op = 201  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 202  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 203  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 204  // _chunk_cat
+	OpAtenCoalesce                                           Op = 205  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 206  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 207  // _compute_linear_combination
+	OpAtenConj                                               Op = 208  // _conj
+	OpAtenConjCopy                                           Op = 209  // _conj_copy
+	OpAtenConjPhysical                                       Op = 210  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 211  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 212  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 213  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 214  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 215  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 216  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 217  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 218  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 219  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 220  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 221  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 222  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 223  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 224  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 225  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 226  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 227  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 228  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 229  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 230  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 231  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 232  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 233  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 234  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 235  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 236  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 237  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 238  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 239  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 240  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 241  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 242  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 243  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 244  // _dimI
+	OpAtenDimV                                               Op = 245  // _dimV
+	OpAtenDimArange                                          Op = 246  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 247  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 248  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 249  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 250  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 251  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 252  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 253  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 254  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 255  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 256  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 257  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 258  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 259  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 260  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 261  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 262  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 263  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 264  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 265  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 266  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 267  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 268  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 269  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 270  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 271  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 272  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 273  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 274  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 275  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 276  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 277  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 278  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 279  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 280  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 281  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 282  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 283  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 284  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 285  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 286  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 287  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 288  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 289  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 290  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 291  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 292  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 293  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 294  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 295  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 296  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 297  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 298  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 299  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 300  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 301  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 302  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 303  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 304  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 305  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 306  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 307  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 308  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 309  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 310  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 311  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 312  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 313  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 314  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 315  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 316  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 317  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 318  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 319  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 320  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 321  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 322  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 323  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 324  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 325  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 326  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 327  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 328  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 329  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 330  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 331  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 332  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 333  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 334  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 335  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 336  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 337  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 338  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 339  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 340  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 341  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 342  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 343  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 344  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 345  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 346  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 347  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 348  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 349  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 350  // _foreach_log
+	OpAtenForeachLog10                                       Op = 351  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 352  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 353  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 354  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 355  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 356  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 357  // _foreach_log_
+	OpAtenForeachMax                                         Op = 358  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 359  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 360  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 361  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 362  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 363  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 364  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 365  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 366  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 367  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 368  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 369  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 370  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 371  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 372  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 373  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 374  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 375  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 376  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 377  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 378  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 379  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 380  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 381  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 382  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 383  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 384  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 385  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 386  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 387  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 388  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 389  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 390  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 391  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 392  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 393  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 394  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 395  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 396  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 397  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 398  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 399  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 400  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 401  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 402  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 403  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 404  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 405  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 406  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 407  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 408  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 409  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 410  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 411  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 412  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 413  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 414  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 415  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 416  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 417  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 418  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 419  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 420  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 421  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 422  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 423  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 424  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 425  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 426  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 427  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 428  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 429  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 430  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 431  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 432  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 433  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 434  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 435  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 436  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 437  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 438  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 439  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 440  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 441  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 442  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 443  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 444  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 445  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 446  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 447  // _index_put_impl_
+	OpAtenIndices                                            Op = 448  // _indices
+	OpAtenIndicesCopy                                        Op = 449  // _indices_copy
+	OpAtenIntMM                                              Op = 450  // _int_mm
+	OpAtenIsAllTrue                                          Op = 451  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 452  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 453  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 454  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 455  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 456  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 457  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 458  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 459  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 460  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 461  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 462  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 463  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 464  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 465  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 466  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 467  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 468  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 469  // _make_dep_token
+	OpAtenMakeDual                                           Op = 470  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 471  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 472  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 473  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 474  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 475  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 476  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 477  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 478  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 479  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 480  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 481  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 482  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 483  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 484  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 485  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 486  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 487  // _neg_view
+	OpAtenNegViewCopy                                        Op = 488  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 489  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 490  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 491  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 492  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 493  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 494  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 495  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 496  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 497  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 498  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 499  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 500  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 501  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 502  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 503  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 504  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 505  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 506  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 507  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 508  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 509  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 510  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 511  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 512  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 513  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 514  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 515  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 516  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 517  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 518  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 519  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 520  // _pad_circular
+	OpAtenPadEnum                                            Op = 521  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 522  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 523  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 524  // _pdist_backward
+	OpAtenPDistForward                                       Op = 525  // _pdist_forward
+	OpAtenPinMemory                                          Op = 526  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 527  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 528  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 529  // _print
+	OpAtenPropagateXLAData                                   Op = 530  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 531  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 532  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 533  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 534  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 535  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 536  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 537  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 538  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 539  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 540  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 541  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 542  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 543  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 544  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 545  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 546  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 547  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 548  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 549  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 550  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 551  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 552  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 553  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 554  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 555  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 556  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 557  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 558  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 559  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 560  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 561  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 562  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 563  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 564  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 565  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 566  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 567  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 568  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 569  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 570  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 571  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 572  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 573  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 574  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 575  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 576  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 577  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 578  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 579  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 580  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 581  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 582  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 583  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 584  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 585  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 586  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 587  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 588  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 589  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 590  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 591  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 592  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 593  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 594  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 595  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 596  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 597  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 598  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 599  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 600  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 601  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 602  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 603  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 604  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 605  // _spdiags
+	OpAtenSpsolve                                            Op = 606  // _spsolve
+	OpAtenStack                                              Op = 607  // _stack
+	OpAtenStandardGamma                                      Op = 608  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 609  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 610  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 611  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 612  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 613  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 614  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 615  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 616  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 617  // _to_copy
+	OpAtenToCPU                                              Op = 618  // _to_cpu
+	OpAtenToDense                                            Op = 619  // _to_dense
+	OpAtenToSparse                                           Op = 620  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 621  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 622  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 623  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 624  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 625  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 626  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 627  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 628  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 629  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 630  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 631  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 632  // _unique
+	OpAtenUnique2                                            Op = 633  // _unique2
+	OpAtenUnpackDual                                         Op = 634  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 635  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 636  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 637  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 638  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 639  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 640  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 641  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 642  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 643  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 644  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 645  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 646  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 647  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 648  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 649  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 650  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 651  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 652  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 653  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 654  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 655  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 656  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 657  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 658  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 659  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 660  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 661  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 662  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 663  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 664  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 665  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 666  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 667  // _values
+	OpAtenValuesCopy                                         Op = 668  // _values_copy
+	OpAtenVersion                                            Op = 669  // _version
+	OpAtenWeightInt4PackMM                                   Op = 670  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 671  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 672  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 673  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 674  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 675  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 676  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 677  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 678  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 679  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 680  // abs
+	OpAbsInPlace                                             Op = 681  // abs_
+	OpAbsolute                                               Op = 682  // absolute
+	OpAbsoluteInPlace                                        Op = 683  // absolute_
+	OpAcos                                                   Op = 684  // acos
+	OpAcosInPlace                                            Op = 685  // acos_
+	OpAcosh                                                  Op = 686  // acosh
+	OpAcoshInPlace                                           Op = 687  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 688  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 689  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 690  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 691  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 692  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 693  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 694  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 695  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 696  // add.Scalar
+	OpAddTensor                                              Op = 697  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 698  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 699  // add_.Tensor
+	OpAddBMM                                                 Op = 700  // addbmm
+	OpAddBMMInPlace                                          Op = 701  // addbmm_
+	OpAddCDiv                                                Op = 702  // addcdiv
+	OpAddCDivInPlace                                         Op = 703  // addcdiv_
+	OpAddCMul                                                Op = 704  // addcmul
+	OpAddCMulInPlace                                         Op = 705  // addcmul_
+	OpAddMM                                                  Op = 706  // addmm
+	OpAddMMDType                                             Op = 707  // addmm.dtype
+	OpAddMMInPlace                                           Op = 708  // addmm_
+	OpAddMV                                                  Op = 709  // addmv
+	OpAddMVInPlace                                           Op = 710  // addmv_
+	OpAddR                                                   Op = 711  // addr
+	OpAddRInPlace                                            Op = 712  // addr_
+	OpAdjoint                                                Op = 713  // adjoint
+	OpAffineGridGenerator                                    Op = 714  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 715  // affine_grid_generator_backward
+	OpAlias                                                  Op = 716  // alias
+	OpAliasCopy                                              Op = 717  // alias_copy
+	OpAlignAs                                                Op = 718  // align_as
+	OpAlignTensors                                           Op = 719  // align_tensors
+	OpAll                                                    Op = 720  // all
+	OpAllDim                                                 Op = 721  // all.dim
+	OpAllDims                                                Op = 722  // all.dims
+	OpAllClose                                               Op = 723  // allclose
+	OpAlphaDropout                                           Op = 724  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 725  // alpha_dropout_
+	OpAMax                                                   Op = 726  // amax
+	OpAMin                                                   Op = 727  // amin
+	OpAMinMax                                                Op = 728  // aminmax
+	OpAngle                                                  Op = 729  // angle
+	OpAny                                                    Op = 730  // any
+	OpAnyDim                                                 Op = 731  // any.dim
+	OpAnyDims                                                Op = 732  // any.dims
+	OpArange                                                 Op = 733  // arange
+	OpArangeStart                                            Op = 734  // arange.start
+	OpArangeStartStep                                        Op = 735  // arange.start_step
+	OpArccos                                                 Op = 736  // arccos
+	OpArccosInPlace                                          Op = 737  // arccos_
+	OpArccosh                                                Op = 738  // arccosh
+	OpArccoshInPlace                                         Op = 739  // arccosh_
+	OpArcsin                                                 Op = 740  // arcsin
+	OpArcsinInPlace                                          Op = 741  // arcsin_
+	OpArcsinh                                                Op = 742  // arcsinh
+	OpArcsinhInPlace                                         Op = 743  // arcsinh_
+	OpArctan                                                 Op = 744  // arctan
+	OpArctan2                                                Op = 745  // arctan2
+	OpArctan2InPlace                                         Op = 746  // arctan2_
+	OpArctanInPlace                                          Op = 747  // arctan_
+	OpArctanh                                                Op = 748  // arctanh
+	OpArctanhInPlace                                         Op = 749  // arctanh_
+	OpArgMax                                                 Op = 750  // argmax
+	OpArgMin                                                 Op = 751  // argmin
+	OpArgSort                                                Op = 752  // argsort
+	OpArgSortStable                                          Op = 753  // argsort.stable
+	OpArgWhere                                               Op = 754  // argwhere
+	OpAsStrided                                              Op = 755  // as_strided
+	OpAsStridedInPlace                                       Op = 756  // as_strided_
+	OpAsStridedCopy                                          Op = 757  // as_strided_copy
+	OpAsStridedScatter                                       Op = 758  // as_strided_scatter
+	OpAsin                                                   Op = 759  // asin
+	OpAsinInPlace                                            Op = 760  // asin_
+	OpAsinh                                                  Op = 761  // asinh
+	OpAsinhInPlace                                           Op = 762  // asinh_
+	OpAtan                                                   Op = 763  // atan
+	OpAtan2                                                  Op = 764  // atan2
+	OpAtan2InPlace                                           Op = 765  // atan2_
+	OpAtanInPlace                                            Op = 766  // atan_
+	OpAtanh                                                  Op = 767  // atanh
+	OpAtanhInPlace                                           Op = 768  // atanh_
+	OpAtLeast1d                                              Op = 769  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 770  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 771  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 772  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 773  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 774  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 775  // avg_pool1d
+	OpAvgPool2d                                              Op = 776  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 777  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 778  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 779  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 780  // baddbmm
+	OpBAddBMMDType                                           Op = 781  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 782  // baddbmm_
+	OpBartlettWindow                                         Op = 783  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 784  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 785  // batch_norm
+	OpBatchNormBackward                                      Op = 786  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 787  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 788  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 789  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 790  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 791  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 792  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 793  // batch_norm_update_stats
+	OpBernoulli                                              Op = 794  // bernoulli
+	OpBernoulliP                                             Op = 795  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 796  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 797  // bernoulli_.float
+	OpBilinear                                               Op = 798  // bilinear
+	OpBinaryCrossEntropy                                     Op = 799  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 800  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 801  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 802  // bincount
+	OpBinomial                                               Op = 803  // binomial
+	OpBitwiseAndScalar                                       Op = 804  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 805  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 806  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 807  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 808  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 809  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 810  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 811  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 812  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 813  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 814  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 815  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 816  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 817  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 818  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 819  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 820  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 821  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 822  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 823  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 824  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 825  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 826  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 827  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 828  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 829  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 830  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 831  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 832  // blackman_window.periodic
+	OpBlockDiag                                              Op = 833  // block_diag
+	OpBMM                                                    Op = 834  // bmm
+	OpBMMDType                                               Op = 835  // bmm.dtype
+	OpBroadcastTensors                                       Op = 836  // broadcast_tensors
+	OpBroadcastTo                                            Op = 837  // broadcast_to
+	OpBucketizeScalar                                        Op = 838  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 839  // bucketize.Tensor
+	OpCanCast                                                Op = 840  // can_cast
+	OpCartesianProd                                          Op = 841  // cartesian_prod
+	OpCat                                                    Op = 842  // cat
+	OpCauchyInPlace                                          Op = 843  // cauchy_
+	OpCColIndices                                            Op = 844  // ccol_indices
+	OpCColIndicesCopy                                        Op = 845  // ccol_indices_copy
+	OpCDist                                                  Op = 846  // cdist
+	OpCeil                                                   Op = 847  // ceil
+	OpCeilInPlace                                            Op = 848  // ceil_
+	OpCELU                                                   Op = 849  // celu
+	OpCELUInPlace                                            Op = 850  // celu_
+	OpChainMatMul                                            Op = 851  // chain_matmul
+	OpCHalf                                                  Op = 852  // chalf
+	OpChannelShuffle                                         Op = 853  // channel_shuffle
+	OpCholesky                                               Op = 854  // cholesky
+	OpCholeskyInverse                                        Op = 855  // cholesky_inverse
+	OpCholeskySolve                                          Op = 856  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 857  // choose_qparams_optimized
+	OpChunk                                                  Op = 858  // chunk
+	OpClamp                                                  Op = 859  // clamp
+	OpClampTensor                                            Op = 860  // clamp.Tensor
+	OpClampInPlace                                           Op = 861  // clamp_
+	OpClampInPlaceTensor                                     Op = 862  // clamp_.Tensor
+	OpClampMax                                               Op = 863  // clamp_max
+	OpClampMaxTensor                                         Op = 864  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 865  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 866  // clamp_max_.Tensor
+	OpClampMin                                               Op = 867  // clamp_min
+	OpClampMinTensor                                         Op = 868  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 869  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 870  // clamp_min_.Tensor
+	OpClip                                                   Op = 871  // clip
+	OpClipTensor                                             Op = 872  // clip.Tensor
+	OpClipInPlace                                            Op = 873  // clip_
+	OpClipInPlaceTensor                                      Op = 874  // clip_.Tensor
+	OpClone                                                  Op = 875  // clone
+	OpCoalesce                                               Op = 876  // coalesce
+	OpCol2Im                                                 Op = 877  // col2im
+	OpColIndices                                             Op = 878  // col_indices
+	OpColIndicesCopy                                         Op = 879  // col_indices_copy
+	OpColumnStack                                            Op = 880  // column_stack
+	OpCombinations                                           Op = 881  // combinations
+	OpComplex                                                Op = 882  // complex
+	OpConcat                                                 Op = 883  // concat
+	OpConcatenate                                            Op = 884  // concatenate
+	OpConj                                                   Op = 885  // conj
+	OpConjPhysical                                           Op = 886  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 887  // conj_physical_
+	OpConstantPadND                                          Op = 888  // constant_pad_nd
+	OpContiguous                                             Op = 889  // contiguous
+	OpConv1d                                                 Op = 890  // conv1d
+	OpConv1dPadding                                          Op = 891  // conv1d.padding
+	OpConv2d                                                 Op = 892  // conv2d
+	OpConv2dPadding                                          Op = 893  // conv2d.padding
+	OpConv3d                                                 Op = 894  // conv3d
+	OpConv3dPadding                                          Op = 895  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 896  // conv_depthwise3d
+	OpConvTBC                                                Op = 897  // conv_tbc
+	OpConvTBCBackward                                        Op = 898  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 899  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 900  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 901  // conv_transpose3d.input
+	OpConvolution                                            Op = 902  // convolution
+	OpConvolutionBackward                                    Op = 903  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 904  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 905  // convolution_overrideable
+	OpCopy                                                   Op = 906  // copy
+	OpCopyInPlace                                            Op = 907  // copy_
+	OpCopySparseToSparseInPlace                              Op = 908  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 909  // copysign.Scalar
+	OpCopysignTensor                                         Op = 910  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 911  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 912  // copysign_.Tensor
+	OpCorrCoef                                               Op = 913  // corrcoef
+	OpCos                                                    Op = 914  // cos
+	OpCosInPlace                                             Op = 915  // cos_
+	OpCosh                                                   Op = 916  // cosh
+	OpCoshInPlace                                            Op = 917  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 918  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 919  // cosine_similarity
+	OpCountNonzero                                           Op = 920  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 921  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 922  // cov
+	OpCross                                                  Op = 923  // cross
+	OpCrossEntropyLoss                                       Op = 924  // cross_entropy_loss
+	OpCRowIndices                                            Op = 925  // crow_indices
+	OpCRowIndicesCopy                                        Op = 926  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 927  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 928  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 929  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 930  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 931  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 932  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 933  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 934  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 935  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 936  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 937  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 938  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 939  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 940  // cummax
+	OpCumMaxMinBackward                                      Op = 941  // cummaxmin_backward
+	OpCumMin                                                 Op = 942  // cummin
+	OpCumProd                                                Op = 943  // cumprod
+	OpCumProdInPlace                                         Op = 944  // cumprod_
+	OpCumProdBackward                                        Op = 945  // cumprod_backward
+	OpCumSum                                                 Op = 946  // cumsum
+	OpCumSumInPlace                                          Op = 947  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 948  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 949  // cumulative_trapezoid.x
+	OpData                                                   Op = 950  // data
+	OpDeg2Rad                                                Op = 951  // deg2rad
+	OpDeg2RadInPlace                                         Op = 952  // deg2rad_
+	OpDenseDim                                               Op = 953  // dense_dim
+	OpDequantizeSelf                                         Op = 954  // dequantize.self
+	OpDequantizeTensors                                      Op = 955  // dequantize.tensors
+	OpDet                                                    Op = 956  // det
+	OpDetach                                                 Op = 957  // detach
+	OpDetachInPlace                                          Op = 958  // detach_
+	OpDetachCopy                                             Op = 959  // detach_copy
+	OpDiag                                                   Op = 960  // diag
+	OpDiagEmbed                                              Op = 961  // diag_embed
+	OpDiagFlat                                               Op = 962  // diagflat
+	OpDiagonal                                               Op = 963  // diagonal
+	OpDiagonalBackward                                       Op = 964  // diagonal_backward
+	OpDiagonalCopy                                           Op = 965  // diagonal_copy
+	OpDiagonalScatter                                        Op = 966  // diagonal_scatter
+	OpDiff                                                   Op = 967  // diff
+	OpDigamma                                                Op = 968  // digamma
+	OpDigammaInPlace                                         Op = 969  // digamma_
+	OpDist                                                   Op = 970  // dist
+	OpDivScalar                                              Op = 971  // div.Scalar
+	OpDivScalarMode                                          Op = 972  // div.Scalar_mode
+	OpDivTensor                                              Op = 973  // div.Tensor
+	OpDivTensorMode                                          Op = 974  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 975  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 976  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 977  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 978  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 979  // divide.Scalar
+	OpDivideScalarMode                                       Op = 980  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 981  // divide.Tensor
+	OpDivideTensorMode                                       Op = 982  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 983  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 984  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 985  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 986  // divide_.Tensor_mode
+	OpDot                                                    Op = 987  // dot
+	OpDropout                                                Op = 988  // dropout
+	OpDropoutInPlace                                         Op = 989  // dropout_
+	OpDSplitArray                                            Op = 990  // dsplit.array
+	OpDSplitInt                                              Op = 991  // dsplit.int
+	OpDStack                                                 Op = 992  // dstack
+	OpEinsum                                                 Op = 993  // einsum
+	OpELU                                                    Op = 994  // elu
+	OpELUInPlace                                             Op = 995  // elu_
+	OpELUBackward                                            Op = 996  // elu_backward
+	OpEmbedding                                              Op = 997  // embedding
+	OpEmbeddingBackward                                      Op = 998  // embedding_backward
+	OpEmbeddingBag                                           Op = 999  // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1000 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1001 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1002 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1003 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1004 // empty.memory_format
+	OpEmptyLike                                              Op = 1005 // empty_like
+	OpEmptyPermuted                                          Op = 1006 // empty_permuted
+	OpEmptyQuantized                                         Op = 1007 // empty_quantized
+	OpEmptyStrided                                           Op = 1008 // empty_strided
+	OpEqScalar                                               Op = 1009 // eq.Scalar
+	OpEqTensor                                               Op = 1010 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1011 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1012 // eq_.Tensor
+	OpEqual                                                  Op = 1013 // equal
+	OpErf                                                    Op = 1014 // erf
+	OpErfInPlace                                             Op = 1015 // erf_
+	OpErfc                                                   Op = 1016 // erfc
+	OpErfcInPlace                                            Op = 1017 // erfc_
+	OpErfinv                                                 Op = 1018 // erfinv
+	OpErfinvInPlace                                          Op = 1019 // erfinv_
+	OpExp                                                    Op = 1020 // exp
+	OpExp2                                                   Op = 1021 // exp2
+	OpExp2InPlace                                            Op = 1022 // exp2_
+	OpExpInPlace                                             Op = 1023 // exp_
+	OpExpand                                                 Op = 1024 // expand
+	OpExpandAs                                               Op = 1025 // expand_as
+	OpExpandCopy                                             Op = 1026 // expand_copy
+	OpExpm1                                                  Op = 1027 // expm1
+	OpExpm1InPlace                                           Op = 1028 // expm1_
+	OpExponentialInPlace                                     Op = 1029 // exponential_
+	OpEye                                                    Op = 1030 // eye
+	OpEyeM                                                   Op = 1031 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1032 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1033 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1034 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1035 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1036 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1037 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1038 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1039 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1040 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1041 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1042 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1043 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1044 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1045 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1046 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1047 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1048 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1049 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1050 // feature_dropout_
+	OpFFTFFT                                                 Op = 1051 // fft_fft
+	OpFFTFFT2                                                Op = 1052 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1053 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1054 // fft_fftn
+	OpFFTFFTShift                                            Op = 1055 // fft_fftshift
+	OpFFTHFFT                                                Op = 1056 // fft_hfft
+	OpFFTHFFT2                                               Op = 1057 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1058 // fft_hfftn
+	OpFFTIFFT                                                Op = 1059 // fft_ifft
+	OpFFTIFFT2                                               Op = 1060 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1061 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1062 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1063 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1064 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1065 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1066 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1067 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1068 // fft_irfftn
+	OpFFTRFFT                                                Op = 1069 // fft_rfft
+	OpFFTRFFT2                                               Op = 1070 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1071 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1072 // fft_rfftn
+	OpFillScalar                                             Op = 1073 // fill.Scalar
+	OpFillTensor                                             Op = 1074 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1075 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1076 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1077 // fill_diagonal_
+	OpFix                                                    Op = 1078 // fix
+	OpFixInPlace                                             Op = 1079 // fix_
+	OpFlattenUsingInts                                       Op = 1080 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1081 // flatten_dense_tensors
+	OpFlip                                                   Op = 1082 // flip
+	OpFlipLR                                                 Op = 1083 // fliplr
+	OpFlipUD                                                 Op = 1084 // flipud
+	OpFloatPowerScalar                                       Op = 1085 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1086 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1087 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1088 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1089 // float_power_.Tensor
+	OpFloor                                                  Op = 1090 // floor
+	OpFloorInPlace                                           Op = 1091 // floor_
+	OpFloorDivide                                            Op = 1092 // floor_divide
+	OpFloorDivideScalar                                      Op = 1093 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1094 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1095 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1096 // fmax
+	OpFMin                                                   Op = 1097 // fmin
+	OpFModScalar                                             Op = 1098 // fmod.Scalar
+	OpFModTensor                                             Op = 1099 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1100 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1101 // fmod_.Tensor
+	OpFrac                                                   Op = 1102 // frac
+	OpFracInPlace                                            Op = 1103 // frac_
+	OpFractionalMaxPool2d                                    Op = 1104 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1105 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1106 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1107 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1108 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1109 // frobenius_norm.dim
+	OpFromFile                                               Op = 1110 // from_file
+	OpFull                                                   Op = 1111 // full
+	OpFullLike                                               Op = 1112 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1113 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1114 // gather
+	OpGatherBackward                                         Op = 1115 // gather_backward
+	OpGCD                                                    Op = 1116 // gcd
+	OpGCDInPlace                                             Op = 1117 // gcd_
+	OpGeScalar                                               Op = 1118 // ge.Scalar
+	OpGeTensor                                               Op = 1119 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1120 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1121 // ge_.Tensor
+	OpGELU                                                   Op = 1122 // gelu
+	OpGELUInPlace                                            Op = 1123 // gelu_
+	OpGELUBackward                                           Op = 1124 // gelu_backward
+	OpGeometricInPlace                                       Op = 1125 // geometric_
+	OpGeqrf                                                  Op = 1126 // geqrf
+	OpGer                                                    Op = 1127 // ger
+	OpGLU                                                    Op = 1128 // glu
+	OpGLUBackward                                            Op = 1129 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1130 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1131 // glu_jvp
+	OpGradientArray                                          Op = 1132 // gradient.array
+	OpGradientScalararray                                    Op = 1133 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1134 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1135 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1136 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1137 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1138 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1139 // greater.Scalar
+	OpGreaterTensor                                          Op = 1140 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1141 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1142 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1143 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1144 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1145 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1146 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1147 // grid_sampler
+	OpGridSampler2d                                          Op = 1148 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1149 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1150 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1151 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1152 // group_norm
+	OpGRUData                                                Op = 1153 // gru.data
+	OpGRUInput                                               Op = 1154 // gru.input
+	OpGRUCell                                                Op = 1155 // gru_cell
+	OpGtScalar                                               Op = 1156 // gt.Scalar
+	OpGtTensor                                               Op = 1157 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1158 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1159 // gt_.Tensor
+	OpHammingWindow                                          Op = 1160 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1161 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1162 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1163 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1164 // hann_window
+	OpHannWindowPeriodic                                     Op = 1165 // hann_window.periodic
+	OpHardshrink                                             Op = 1166 // hardshrink
+	OpHardshrinkBackward                                     Op = 1167 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1168 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1169 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1170 // hardsigmoid_backward
+	OpHardswish                                              Op = 1171 // hardswish
+	OpHardswishInPlace                                       Op = 1172 // hardswish_
+	OpHardswishBackward                                      Op = 1173 // hardswish_backward
+	OpHardtanh                                               Op = 1174 // hardtanh
+	OpHardtanhInPlace                                        Op = 1175 // hardtanh_
+	OpHardtanhBackward                                       Op = 1176 // hardtanh_backward
+	OpHashTensor                                             Op = 1177 // hash_tensor
+	OpHeaviside                                              Op = 1178 // heaviside
+	OpHeavisideInPlace                                       Op = 1179 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1180 // hinge_embedding_loss
+	OpHistc                                                  Op = 1181 // histc
+	OpHistogramBinCt                                         Op = 1182 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1183 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1184 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1185 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1186 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1187 // hsplit.array
+	OpHSplitInt                                              Op = 1188 // hsplit.int
+	OpHSPMM                                                  Op = 1189 // hspmm
+	OpHStack                                                 Op = 1190 // hstack
+	OpHuberLoss                                              Op = 1191 // huber_loss
+	OpHuberLossBackward                                      Op = 1192 // huber_loss_backward
+	OpHypot                                                  Op = 1193 // hypot
+	OpHypotInPlace                                           Op = 1194 // hypot_
+	OpI0                                                     Op = 1195 // i0
+	OpI0InPlace                                              Op = 1196 // i0_
+	OpIGamma                                                 Op = 1197 // igamma
+	OpIGammaInPlace                                          Op = 1198 // igamma_
+	OpIGammaC                                                Op = 1199 // igammac
+	OpIGammaCInPlace                                         Op = 1200 // igammac_
+	OpIm2Col                                                 Op = 1201 // im2col
+	OpImag                                                   Op = 1202 // imag
+	OpIndexTensor                                            Op = 1203 // index.Tensor
+	OpIndexAdd                                               Op = 1204 // index_add
+	OpIndexAddInPlace                                        Op = 1205 // index_add_
+	OpIndexCopy                                              Op = 1206 // index_copy
+	OpIndexCopyInPlace                                       Op = 1207 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1208 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1209 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1210 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1211 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1212 // index_put
+	OpIndexPutInPlace                                        Op = 1213 // index_put_
+	OpIndexReduce                                            Op = 1214 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1215 // index_reduce_
+	OpIndexSelect                                            Op = 1216 // index_select
+	OpIndexSelectBackward                                    Op = 1217 // index_select_backward
+	OpIndices                                                Op = 1218 // indices
+	OpIndicesCopy                                            Op = 1219 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1220 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1221 // inner
+	OpInstanceNorm                                           Op = 1222 // instance_norm
+	OpIntRepr                                                Op = 1223 // int_repr
+	OpInverse                                                Op = 1224 // inverse
+	OpIsCoalesced                                            Op = 1225 // is_coalesced
+	OpIsComplex                                              Op = 1226 // is_complex
+	OpIsConj                                                 Op = 1227 // is_conj
+	OpIsDistributed                                          Op = 1228 // is_distributed
+	OpIsFloatingPoint                                        Op = 1229 // is_floating_point
+	OpAtenIsInference                                        Op = 1230 // is_inference
+	OpIsLeaf                                                 Op = 1231 // is_leaf
+	OpIsNeg                                                  Op = 1232 // is_neg
+	OpIsNonzero                                              Op = 1233 // is_nonzero
+	OpIsPinned                                               Op = 1234 // is_pinned
+	OpIsSameSize                                             Op = 1235 // is_same_size
+	OpIsSetTo                                                Op = 1236 // is_set_to
+	OpIsSigned                                               Op = 1237 // is_signed
+	OpIsVulkanAvailable                                      Op = 1238 // is_vulkan_available
+	OpIsClose                                                Op = 1239 // isclose
+	OpIsFinite                                               Op = 1240 // isfinite
+	OpIsInScalarTensor                                       Op = 1241 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1242 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1243 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1244 // isinf
+	OpIsNaN                                                  Op = 1245 // isnan
+	OpIsNegInf                                               Op = 1246 // isneginf
+	OpIsPosInf                                               Op = 1247 // isposinf
+	OpIsReal                                                 Op = 1248 // isreal
+	OpISTFT                                                  Op = 1249 // istft
+	OpAtenItem                                               Op = 1250 // item
+	OpKaiserWindow                                           Op = 1251 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1252 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1253 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1254 // kl_div
+	OpKron                                                   Op = 1255 // kron
+	OpKthValue                                               Op = 1256 // kthvalue
+	OpL1Loss                                                 Op = 1257 // l1_loss
+	OpLayerNorm                                              Op = 1258 // layer_norm
+	OpLCM                                                    Op = 1259 // lcm
+	OpLCMInPlace                                             Op = 1260 // lcm_
+	OpLdexpTensor                                            Op = 1261 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1262 // ldexp_
+	OpLeScalar                                               Op = 1263 // le.Scalar
+	OpLeTensor                                               Op = 1264 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1265 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1266 // le_.Tensor
+	OpLeakyReLU                                              Op = 1267 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1268 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1269 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1270 // lerp.Scalar
+	OpLerpTensor                                             Op = 1271 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1272 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1273 // lerp_.Tensor
+	OpLessScalar                                             Op = 1274 // less.Scalar
+	OpLessTensor                                             Op = 1275 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1276 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1277 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1278 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1279 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1280 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1281 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1282 // lgamma
+	OpLgammaInPlace                                          Op = 1283 // lgamma_
+	OpLift                                                   Op = 1284 // lift
+	OpLiftFresh                                              Op = 1285 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1286 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1287 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1288 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1289 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1290 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1291 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1292 // linalg_cross
+	OpLinalgDet                                              Op = 1293 // linalg_det
+	OpLinalgDiagonal                                         Op = 1294 // linalg_diagonal
+	OpLinalgEig                                              Op = 1295 // linalg_eig
+	OpLinalgEigh                                             Op = 1296 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1297 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1298 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1299 // linalg_householder_product
+	OpLinalgInv                                              Op = 1300 // linalg_inv
+	OpLinalgInvEx                                            Op = 1301 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1302 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1303 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1304 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1305 // linalg_lstsq
+	OpLinalgLU                                               Op = 1306 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1307 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1308 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1309 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1310 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1311 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1312 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1313 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1314 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1315 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1316 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1317 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1318 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1319 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1320 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1321 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1322 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1323 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1324 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1325 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1326 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1327 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1328 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1329 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1330 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1331 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1332 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1333 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1334 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1335 // linalg_vander
+	OpLinalgVecDot                                           Op = 1336 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1337 // linalg_vector_norm
+	OpLinear                                                 Op = 1338 // linear
+	OpLinearBackward                                         Op = 1339 // linear_backward
+	OpLinspace                                               Op = 1340 // linspace
+	OpLinspaceScalarTensor                                   Op = 1341 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1342 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1343 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1344 // log
+	OpLog10                                                  Op = 1345 // log10
+	OpLog10InPlace                                           Op = 1346 // log10_
+	OpLog1p                                                  Op = 1347 // log1p
+	OpLog1pInPlace                                           Op = 1348 // log1p_
+	OpLog2                                                   Op = 1349 // log2
+	OpLog2InPlace                                            Op = 1350 // log2_
+	OpLogInPlace                                             Op = 1351 // log_
+	OpLogNormalInPlace                                       Op = 1352 // log_normal_
+	OpLogSigmoid                                             Op = 1353 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1354 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1355 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1356 // log_softmax.int
+	OpLogAddExp                                              Op = 1357 // logaddexp
+	OpLogAddExp2                                             Op = 1358 // logaddexp2
+	OpLogCumSumExp                                           Op = 1359 // logcumsumexp
+	OpLogDet                                                 Op = 1360 // logdet
+	OpLogicalAnd                                             Op = 1361 // logical_and
+	OpLogicalAndInPlace                                      Op = 1362 // logical_and_
+	OpLogicalNot                                             Op = 1363 // logical_not
+	OpLogicalNotInPlace                                      Op = 1364 // logical_not_
+	OpLogicalOr                                              Op = 1365 // logical_or
+	OpLogicalOrInPlace                                       Op = 1366 // logical_or_
+	OpLogicalXor                                             Op = 1367 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1368 // logical_xor_
+	OpLogit                                                  Op = 1369 // logit
+	OpLogitInPlace                                           Op = 1370 // logit_
+	OpLogitBackward                                          Op = 1371 // logit_backward
+	OpLogspace                                               Op = 1372 // logspace
+	OpLogspaceScalarTensor                                   Op = 1373 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1374 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1375 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1376 // logsumexp
+	OpLSTMData                                               Op = 1377 // lstm.data
+	OpLSTMInput                                              Op = 1378 // lstm.input
+	OpLSTMCell                                               Op = 1379 // lstm_cell
+	OpLtScalar                                               Op = 1380 // lt.Scalar
+	OpLtTensor                                               Op = 1381 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1382 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1383 // lt_.Tensor
+	OpLUSolve                                                Op = 1384 // lu_solve
+	OpLUUnpack                                               Op = 1385 // lu_unpack
+	OpMH                                                     Op = 1386 // mH
+	OpMT                                                     Op = 1387 // mT
+	OpMarginRankingLoss                                      Op = 1388 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1389 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1390 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1391 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1392 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1393 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1394 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1395 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1396 // masked_select
+	OpMaskedSelectBackward                                   Op = 1397 // masked_select_backward
+	OpMatMul                                                 Op = 1398 // matmul
+	OpMatMulBackward                                         Op = 1399 // matmul_backward
+	OpMatrixH                                                Op = 1400 // matrix_H
+	OpMatrixExp                                              Op = 1401 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1402 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1403 // matrix_power
+	OpMax                                                    Op = 1404 // max
+	OpMaxDim                                                 Op = 1405 // max.dim
+	OpMaxOther                                               Op = 1406 // max.other
+	OpMaxPool1d                                              Op = 1407 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1408 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1409 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1410 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1411 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1412 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1413 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1414 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1415 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1416 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1417 // max_unpool3d
+	OpMaximum                                                Op = 1418 // maximum
+	OpMean                                                   Op = 1419 // mean
+	OpMeanDim                                                Op = 1420 // mean.dim
+	OpMedian                                                 Op = 1421 // median
+	OpMedianDim                                              Op = 1422 // median.dim
+	OpMeshgrid                                               Op = 1423 // meshgrid
+	OpMeshgridIndexing                                       Op = 1424 // meshgrid.indexing
+	OpMin                                                    Op = 1425 // min
+	OpMinDim                                                 Op = 1426 // min.dim
+	OpMinOther                                               Op = 1427 // min.other
+	OpMinimum                                                Op = 1428 // minimum
+	OpMIOpenBatchNorm                                        Op = 1429 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1430 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1431 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1432 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1433 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1434 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1435 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1436 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1437 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1438 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1439 // miopen_rnn_backward
+	OpMish                                                   Op = 1440 // mish
+	OpMishInPlace                                            Op = 1441 // mish_
+	OpMishBackward                                           Op = 1442 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1443 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1444 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1445 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1446 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1447 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1448 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1449 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1450 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1451 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1452 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1453 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1454 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1455 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1456 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1457 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1458 // mm
+	OpMMDType                                                Op = 1459 // mm.dtype
+	OpMode                                                   Op = 1460 // mode
+	OpMoveAxisInt                                            Op = 1461 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1462 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1463 // movedim.int
+	OpMoveDimIntlist                                         Op = 1464 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1465 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1466 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1467 // mse_loss
+	OpMSELossBackward                                        Op = 1468 // mse_loss_backward
+	OpMSort                                                  Op = 1469 // msort
+	OpMulScalar                                              Op = 1470 // mul.Scalar
+	OpMulTensor                                              Op = 1471 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1472 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1473 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1474 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1475 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1476 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1477 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1478 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1479 // multinomial
+	OpMultiplyScalar                                         Op = 1480 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1481 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1482 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1483 // multiply_.Tensor
+	OpMV                                                     Op = 1484 // mv
+	OpMvLgamma                                               Op = 1485 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1486 // mvlgamma_
+	OpNaNToNum                                               Op = 1487 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1488 // nan_to_num_
+	OpNaNMean                                                Op = 1489 // nanmean
+	OpNaNMedian                                              Op = 1490 // nanmedian
+	OpNaNMedianDim                                           Op = 1491 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1492 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1493 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1494 // nansum
+	OpNarrow                                                 Op = 1495 // narrow
+	OpNarrowTensor                                           Op = 1496 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1497 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1498 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1499 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1500 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1501 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1502 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1503 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1504 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1505 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1506 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1507 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1508 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1509 // ne.Scalar
+	OpNeTensor                                               Op = 1510 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1511 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1512 // ne_.Tensor
+	OpNeg                                                    Op = 1513 // neg
+	OpNegInPlace                                             Op = 1514 // neg_
+	OpNegative                                               Op = 1515 // negative
+	OpNegativeInPlace                                        Op = 1516 // negative_
+	OpNestedToPaddedTensor                                   Op = 1517 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1518 // new_empty
+	OpNewEmptyStrided                                        Op = 1519 // new_empty_strided
+	OpNewFull                                                Op = 1520 // new_full
+	OpNewOnes                                                Op = 1521 // new_ones
+	OpNewZeros                                               Op = 1522 // new_zeros
+	OpNextafter                                              Op = 1523 // nextafter
+	OpNextafterInPlace                                       Op = 1524 // nextafter_
+	OpNLLLoss                                                Op = 1525 // nll_loss
+	OpNLLLoss2d                                              Op = 1526 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1527 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1528 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1529 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1530 // nll_loss_forward
+	OpNLLLossND                                              Op = 1531 // nll_loss_nd
+	OpNonzero                                                Op = 1532 // nonzero
+	OpNonzeroNumpy                                           Op = 1533 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1534 // nonzero_static
+	OpNormScalar                                             Op = 1535 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1536 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1537 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1538 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1539 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1540 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1541 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1542 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1543 // normal.float_float
+	OpNormalInPlace                                          Op = 1544 // normal_
+	OpNormalFunctional                                       Op = 1545 // normal_functional
+	OpNotEqualScalar                                         Op = 1546 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1547 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1548 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1549 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1550 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1551 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1552 // numpy_T
+	OpOneHot                                                 Op = 1553 // one_hot
+	OpOnes                                                   Op = 1554 // ones
+	OpOnesLike                                               Op = 1555 // ones_like
+	OpOrgqr                                                  Op = 1556 // orgqr
+	OpOrmqr                                                  Op = 1557 // ormqr
+	OpOuter                                                  Op = 1558 // outer
+	OpOutputNr                                               Op = 1559 // output_nr
+	OpPad                                                    Op = 1560 // pad
+	OpPadSequence                                            Op = 1561 // pad_sequence
+	OpPairwiseDistance                                       Op = 1562 // pairwise_distance
+	OpPDist                                                  Op = 1563 // pdist
+	OpPermute                                                Op = 1564 // permute
+	OpPermuteCopy                                            Op = 1565 // permute_copy
+	OpPinMemory                                              Op = 1566 // pin_memory
+	OpPinverse                                               Op = 1567 // pinverse
+	OpPixelShuffle                                           Op = 1568 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1569 // pixel_unshuffle
+	OpPoisson                                                Op = 1570 // poisson
+	OpPoissonNLLLoss                                         Op = 1571 // poisson_nll_loss
+	OpPolar                                                  Op = 1572 // polar
+	OpPolygamma                                              Op = 1573 // polygamma
+	OpPolygammaInPlace                                       Op = 1574 // polygamma_
+	OpPositive                                               Op = 1575 // positive
+	OpPowScalar                                              Op = 1576 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1577 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1578 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1579 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1580 // pow_.Tensor
+	OpPReLU                                                  Op = 1581 // prelu
+	OpProd                                                   Op = 1582 // prod
+	OpProdDimInt                                             Op = 1583 // prod.dim_int
+	OpPromoteTypes                                           Op = 1584 // promote_types
+	OpPut                                                    Op = 1585 // put
+	OpPutInPlace                                             Op = 1586 // put_
+	OpQPerChannelAxis                                        Op = 1587 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1588 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1589 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1590 // q_scale
+	OpQZeroPoint                                             Op = 1591 // q_zero_point
+	OpQR                                                     Op = 1592 // qr
+	OpQuantile                                               Op = 1593 // quantile
+	OpQuantileScalar                                         Op = 1594 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1595 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1596 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1597 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1598 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1599 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1600 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1601 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1602 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1603 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1604 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1605 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1606 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1607 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1608 // rad2deg
+	OpRad2DegInPlace                                         Op = 1609 // rad2deg_
+	OpRand                                                   Op = 1610 // rand
+	OpRandGenerator                                          Op = 1611 // rand.generator
+	OpRandLike                                               Op = 1612 // rand_like
+	OpRandLikeGenerator                                      Op = 1613 // rand_like.generator
+	OpRandInt                                                Op = 1614 // randint
+	OpRandIntGenerator                                       Op = 1615 // randint.generator
+	OpRandIntLow                                             Op = 1616 // randint.low
+	OpRandIntLowGenerator                                    Op = 1617 // randint.low_generator
+	OpRandIntLike                                            Op = 1618 // randint_like
+	OpRandIntLikeTensor                                      Op = 1619 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1620 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1621 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1622 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1623 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1624 // randn
+	OpRandNGenerator                                         Op = 1625 // randn.generator
+	OpRandNLike                                              Op = 1626 // randn_like
+	OpRandNLikeGenerator                                     Op = 1627 // randn_like.generator
+	OpRandomInPlace                                          Op = 1628 // random_
+	OpRandomInPlaceFrom                                      Op = 1629 // random_.from
+	OpRandomInPlaceTo                                        Op = 1630 // random_.to
+	OpRandPerm                                               Op = 1631 // randperm
+	OpRandPermGenerator                                      Op = 1632 // randperm.generator
+	OpRange                                                  Op = 1633 // range
+	OpRangeStep                                              Op = 1634 // range.step
+	OpRavel                                                  Op = 1635 // ravel
+	OpReal                                                   Op = 1636 // real
+	OpReciprocal                                             Op = 1637 // reciprocal
+	OpReciprocalInPlace                                      Op = 1638 // reciprocal_
+	OpReflectionPad1d                                        Op = 1639 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1640 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1641 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1642 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1643 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1644 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1645 // relu
+	OpReLU6                                                  Op = 1646 // relu6
+	OpReLU6InPlace                                           Op = 1647 // relu6_
+	OpReLUInPlace                                            Op = 1648 // relu_
+	OpRemainderScalar                                        Op = 1649 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1650 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1651 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1652 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1653 // remainder_.Tensor
+	OpRenorm                                                 Op = 1654 // renorm
+	OpRenormInPlace                                          Op = 1655 // renorm_
+	OpRepeat                                                 Op = 1656 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1657 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1658 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1659 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1660 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1661 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1662 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1663 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1664 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1665 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1666 // requires_grad_
+	OpReshape                                                Op = 1667 // reshape
+	OpReshapeAs                                              Op = 1668 // reshape_as
+	OpResizeInPlace                                          Op = 1669 // resize_
+	OpResizeAsInPlace                                        Op = 1670 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1671 // resize_as_sparse_
+	OpResolveConj                                            Op = 1672 // resolve_conj
+	OpResolveNeg                                             Op = 1673 // resolve_neg
+	OpResultTypeScalar                                       Op = 1674 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1675 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1676 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1677 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1678 // retain_grad
+	OpRetainsGrad                                            Op = 1679 // retains_grad
+	OpRMSNorm                                                Op = 1680 // rms_norm
+	OpRNNReLUData                                            Op = 1681 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1682 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1683 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1684 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1685 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1686 // rnn_tanh_cell
+	OpRoll                                                   Op = 1687 // roll
+	OpRot90                                                  Op = 1688 // rot90
+	OpRound                                                  Op = 1689 // round
+	OpRoundDecimals                                          Op = 1690 // round.decimals
+	OpRoundInPlace                                           Op = 1691 // round_
+	OpRoundInPlaceDecimals                                   Op = 1692 // round_.decimals
+	OpRowIndices                                             Op = 1693 // row_indices
+	OpRowIndicesCopy                                         Op = 1694 // row_indices_copy
+	OpRowStack                                               Op = 1695 // row_stack
+	OpRReLU                                                  Op = 1696 // rrelu
+	OpRReLUInPlace                                           Op = 1697 // rrelu_
+	OpRReLUWithNoise                                         Op = 1698 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1699 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1700 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1701 // rsqrt
+	OpRsqrtInPlace                                           Op = 1702 // rsqrt_
+	OpRSubScalar                                             Op = 1703 // rsub.Scalar
+	OpRSubTensor                                             Op = 1704 // rsub.Tensor
+	OpScalarTensor                                           Op = 1705 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1706 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1707 // scatter.reduce
+	OpScatterSrc                                             Op = 1708 // scatter.src
+	OpScatterValue                                           Op = 1709 // scatter.value
+	OpScatterValueReduce                                     Op = 1710 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1711 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1712 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1713 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1714 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1715 // scatter_add
+	OpScatterAddInPlace                                      Op = 1716 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1717 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1718 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1719 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1720 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1721 // segment_reduce
+	OpSelectInt                                              Op = 1722 // select.int
+	OpSelectBackward                                         Op = 1723 // select_backward
+	OpSelectCopyInt                                          Op = 1724 // select_copy.int
+	OpSelectScatter                                          Op = 1725 // select_scatter
+	OpSELU                                                   Op = 1726 // selu
+	OpSELUInPlace                                            Op = 1727 // selu_
+	OpSetInPlace                                             Op = 1728 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1729 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1730 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1731 // set_data
+	OpSgn                                                    Op = 1732 // sgn
+	OpSgnInPlace                                             Op = 1733 // sgn_
+	OpSigmoid                                                Op = 1734 // sigmoid
+	OpSigmoidInPlace                                         Op = 1735 // sigmoid_
+	OpSigmoidBackward                                        Op = 1736 // sigmoid_backward
+	OpSign                                                   Op = 1737 // sign
+	OpSignInPlace                                            Op = 1738 // sign_
+	OpSignbit                                                Op = 1739 // signbit
+	OpSiLU                                                   Op = 1740 // silu
+	OpSiLUInPlace                                            Op = 1741 // silu_
+	OpSiLUBackward                                           Op = 1742 // silu_backward
+	OpSin                                                    Op = 1743 // sin
+	OpSinInPlace                                             Op = 1744 // sin_
+	OpSinc                                                   Op = 1745 // sinc
+	OpSincInPlace                                            Op = 1746 // sinc_
+	OpSinh                                                   Op = 1747 // sinh
+	OpSinhInPlace                                            Op = 1748 // sinh_
+	OpSizeInt                                                Op = 1749 // size.int
+	OpSliceTensor                                            Op = 1750 // slice.Tensor
+	OpSliceBackward                                          Op = 1751 // slice_backward
+	OpSliceCopyTensor                                        Op = 1752 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1753 // slice_inverse
+	OpSliceScatter                                           Op = 1754 // slice_scatter
+	OpSLogDet                                                Op = 1755 // slogdet
+	OpSlowConv3d                                             Op = 1756 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1757 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1758 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1759 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1760 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1761 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1762 // smm
+	OpSmoothL1Loss                                           Op = 1763 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1764 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1765 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1766 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1767 // softmax.int
+	OpSoftplus                                               Op = 1768 // softplus
+	OpSoftplusBackward                                       Op = 1769 // softplus_backward
+	OpSoftshrink                                             Op = 1770 // softshrink
+	OpSoftshrinkBackward                                     Op = 1771 // softshrink_backward
+	OpSort                                                   Op = 1772 // sort
+	OpSortStable                                             Op = 1773 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1774 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1775 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1776 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1777 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1778 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1779 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1780 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1781 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1782 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1783 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1784 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1785 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1786 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1787 // sparse_dim
+	OpSparseMask                                             Op = 1788 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1789 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1790 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1791 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1792 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1793 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1794 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1795 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1796 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1797 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1798 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1799 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1800 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1801 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1802 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1803 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1804 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1805 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1806 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1807 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1808 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1809 // special_digamma
+	OpSpecialEntr                                            Op = 1810 // special_entr
+	OpSpecialErf                                             Op = 1811 // special_erf
+	OpSpecialErfc                                            Op = 1812 // special_erfc
+	OpSpecialErfcx                                           Op = 1813 // special_erfcx
+	OpSpecialErfinv                                          Op = 1814 // special_erfinv
+	OpSpecialExp2                                            Op = 1815 // special_exp2
+	OpSpecialExpit                                           Op = 1816 // special_expit
+	OpSpecialExpm1                                           Op = 1817 // special_expm1
+	OpSpecialGammaInc                                        Op = 1818 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1819 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1820 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1821 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1822 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1823 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1824 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1825 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1826 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1827 // special_i0
+	OpSpecialI0e                                             Op = 1828 // special_i0e
+	OpSpecialI1                                              Op = 1829 // special_i1
+	OpSpecialI1e                                             Op = 1830 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1831 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1832 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1833 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1834 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1835 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1836 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1837 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1838 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1839 // special_log_softmax
+	OpSpecialLogit                                           Op = 1840 // special_logit
+	OpSpecialLogSumExp                                       Op = 1841 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1842 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1843 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1844 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1845 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1846 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1847 // special_ndtr
+	OpSpecialNdtri                                           Op = 1848 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1849 // special_polygamma
+	OpSpecialPsi                                             Op = 1850 // special_psi
+	OpSpecialRound                                           Op = 1851 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1852 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1853 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1854 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1855 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1856 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1857 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1858 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1859 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1860 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1861 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1862 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1863 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1864 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1865 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1866 // special_sinc
+	OpSpecialSoftmax                                         Op = 1867 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1868 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1869 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1870 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1871 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1872 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1873 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1874 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1875 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1876 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1877 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1878 // split.Tensor
+	OpSplitSizes                                             Op = 1879 // split.sizes
+	OpSplitCopyTensor                                        Op = 1880 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1881 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1882 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1883 // sqrt
+	OpSqrtInPlace                                            Op = 1884 // sqrt_
+	OpSquare                                                 Op = 1885 // square
+	OpSquareInPlace                                          Op = 1886 // square_
+	OpSqueeze                                                Op = 1887 // squeeze
+	OpSqueezeDim                                             Op = 1888 // squeeze.dim
+	OpSqueezeDims                                            Op = 1889 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1890 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1891 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1892 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1893 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1894 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1895 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1896 // sspaddmm
+	OpStack                                                  Op = 1897 // stack
+	OpStd                                                    Op = 1898 // std
+	OpStdCorrection                                          Op = 1899 // std.correction
+	OpStdDim                                                 Op = 1900 // std.dim
+	OpStdMean                                                Op = 1901 // std_mean
+	OpStdMeanCorrection                                      Op = 1902 // std_mean.correction
+	OpStdMeanDim                                             Op = 1903 // std_mean.dim
+	OpSTFT                                                   Op = 1904 // stft
+	OpSTFTCenter                                             Op = 1905 // stft.center
+	OpStrideInt                                              Op = 1906 // stride.int
+	OpSubScalar                                              Op = 1907 // sub.Scalar
+	OpSubTensor                                              Op = 1908 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1909 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1910 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1911 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1912 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1913 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1914 // subtract_.Tensor
+	OpSum                                                    Op = 1915 // sum
+	OpSumDimIntList                                          Op = 1916 // sum.dim_IntList
+	OpSumToSize                                              Op = 1917 // sum_to_size
+	OpSVD                                                    Op = 1918 // svd
+	OpSwapAxes                                               Op = 1919 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1920 // swapaxes_
+	OpSwapDims                                               Op = 1921 // swapdims
+	OpSwapDimsInPlace                                        Op = 1922 // swapdims_
+	OpT                                                      Op = 1923 // t
+	OpTInPlace                                               Op = 1924 // t_
+	OpTCopy                                                  Op = 1925 // t_copy
+	OpTake                                                   Op = 1926 // take
+	OpTakeAlongDim                                           Op = 1927 // take_along_dim
+	OpTan                                                    Op = 1928 // tan
+	OpTanInPlace                                             Op = 1929 // tan_
+	OpTanh                                                   Op = 1930 // tanh
+	OpTanhInPlace                                            Op = 1931 // tanh_
+	OpTanhBackward                                           Op = 1932 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1933 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1934 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1935 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1936 // tensordot
+	OpTHNNConv2d                                             Op = 1937 // thnn_conv2d
+	OpThreshold                                              Op = 1938 // threshold
+	OpThresholdInPlace                                       Op = 1939 // threshold_
+	OpThresholdBackward                                      Op = 1940 // threshold_backward
+	OpTile                                                   Op = 1941 // tile
+	OpToDevice                                               Op = 1942 // to.device
+	OpToDType                                                Op = 1943 // to.dtype
+	OpToDTypeLayout                                          Op = 1944 // to.dtype_layout
+	OpToOther                                                Op = 1945 // to.other
+	OpToDense                                                Op = 1946 // to_dense
+	OpToDenseBackward                                        Op = 1947 // to_dense_backward
+	OpToMKLDNN                                               Op = 1948 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1949 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1950 // to_padded_tensor
+	OpToSparse                                               Op = 1951 // to_sparse
+	OpToSparseSparseDim                                      Op = 1952 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1953 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1954 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1955 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1956 // to_sparse_csr
+	OpTopK                                                   Op = 1957 // topk
+	OpTrace                                                  Op = 1958 // trace
+	OpTraceBackward                                          Op = 1959 // trace_backward
+	OpTransposeInt                                           Op = 1960 // transpose.int
+	OpTransposeInPlace                                       Op = 1961 // transpose_
+	OpTransposeCopyInt                                       Op = 1962 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1963 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1964 // trapezoid.x
+	OpTrapzDx                                                Op = 1965 // trapz.dx
+	OpTrapzX                                                 Op = 1966 // trapz.x
+	OpTriangularSolve                                        Op = 1967 // triangular_solve
+	OpTril                                                   Op = 1968 // tril
+	OpTrilInPlace                                            Op = 1969 // tril_
+	OpTrilIndices                                            Op = 1970 // tril_indices
+	OpTripletMarginLoss                                      Op = 1971 // triplet_margin_loss
+	OpTriu                                                   Op = 1972 // triu
+	OpTriuInPlace                                            Op = 1973 // triu_
+	OpTriuIndices                                            Op = 1974 // triu_indices
+	OpTrueDivideScalar                                       Op = 1975 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1976 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1977 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1978 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1979 // trunc
+	OpTruncInPlace                                           Op = 1980 // trunc_
+	OpTypeAs                                                 Op = 1981 // type_as
+	OpUnbindInt                                              Op = 1982 // unbind.int
+	OpUnbindCopyInt                                          Op = 1983 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1984 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1985 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1986 // unfold
+	OpUnfoldBackward                                         Op = 1987 // unfold_backward
+	OpUnfoldCopy                                             Op = 1988 // unfold_copy
+	OpUniformInPlace                                         Op = 1989 // uniform_
+	OpUniqueConsecutive                                      Op = 1990 // unique_consecutive
+	OpUniqueDim                                              Op = 1991 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1992 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1993 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1994 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1995 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1996 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1997 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1998 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 1999 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2000 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2001 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2002 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2003 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2004 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2005 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2006 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2007 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2008 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2009 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2010 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2011 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2012 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2013 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2014 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2015 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2016 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2017 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2018 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2019 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2020 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2021 // values
+	OpValuesCopy                                             Op = 2022 // values_copy
+	OpVander                                                 Op = 2023 // vander
+	OpVar                                                    Op = 2024 // var
+	OpVarCorrection                                          Op = 2025 // var.correction
+	OpVarDim                                                 Op = 2026 // var.dim
+	OpVarMean                                                Op = 2027 // var_mean
+	OpVarMeanCorrection                                      Op = 2028 // var_mean.correction
+	OpVarMeanDim                                             Op = 2029 // var_mean.dim
+	OpVDot                                                   Op = 2030 // vdot
+	OpView                                                   Op = 2031 // view
+	OpViewDType                                              Op = 2032 // view.dtype
+	OpViewAs                                                 Op = 2033 // view_as
+	OpViewAsComplex                                          Op = 2034 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2035 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2036 // view_as_real
+	OpViewAsRealCopy                                         Op = 2037 // view_as_real_copy
+	OpViewCopy                                               Op = 2038 // view_copy
+	OpViewCopyDType                                          Op = 2039 // view_copy.dtype
+	OpVSplitArray                                            Op = 2040 // vsplit.array
+	OpVSplitInt                                              Op = 2041 // vsplit.int
+	OpVStack                                                 Op = 2042 // vstack
+	OpWhere                                                  Op = 2043 // where
+	OpWhereScalar                                            Op = 2044 // where.Scalar
+	OpWhereScalarOther                                       Op = 2045 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2046 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2047 // where.self
+	OpXLogYScalarOther                                       Op = 2048 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2049 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2050 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2051 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2052 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2053 // zero_
+	OpZeros                                                  Op = 2054 // zeros
+	OpZerosLike                                              Op = 2055 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
@@ -2073,485 +2075,485 @@ const opNames = "" +
 	"eenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modesenter_modesfree_modesis" +
 	"_grad_enabledis_inferenceautocast_statebackwardgradgradientsclear_gradientsset_gradientset_requires_" +
 	"gradretain_gradgrad_fnreplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_byt" +
-	"esoverwriteitemtowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_" +
-	"generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_de" +
-	"vicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settin" +
-	"gcuda_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hook" +
-	"sbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_o" +
-	"peratorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadk" +
-	"ernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssa" +
-	"ve_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstre" +
-	"am_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventeve" +
-	"nt_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_" +
-	"pushnvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_pr" +
-	"ioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_" +
-	"historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingra" +
-	"ph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing_" +
-	"_and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__" +
-	".Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Sc" +
-	"alar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor" +
-	"__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_b" +
-	"ackward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activa" +
-	"tion_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_as" +
-	"sert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_p" +
-	"recision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_no" +
-	"rm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cd" +
-	"ist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coales" +
-	"ced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_c" +
-	"oo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_" +
-	"cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_f" +
-	"rom_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_" +
-	"backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cu" +
-	"dnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_c" +
-	"ufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_m" +
-	"ax_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_d" +
-	"yn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_for" +
-	"ward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding" +
-	"_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affi" +
-	"ne_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_a" +
-	"ffine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_" +
-	"fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_" +
-	"qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_" +
-	"forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreac" +
-	"h_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_ad" +
-	"d_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarL" +
-	"ist_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tens" +
-	"or_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_" +
-	"foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_" +
-	"atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.S" +
-	"calarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_cl" +
-	"amp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_c" +
-	"lamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__f" +
-	"oreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Ten" +
-	"sor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_fo" +
-	"reach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_" +
-	"floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.S" +
-	"calarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lg" +
-	"amma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log" +
-	"2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_f" +
-	"oreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreac" +
-	"h_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_mi" +
-	"nimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_fore" +
-	"ach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_ne" +
-	"g__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.S" +
-	"calarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreac" +
-	"h_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_s" +
-	"igmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sin" +
-	"h__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub" +
-	"_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tan" +
-	"h__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_f" +
-	"unctional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_." +
-	"tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_" +
-	"moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sg" +
-	"d_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampl" +
-	"er_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histo" +
-	"gramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indic" +
-	"es_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linal" +
-	"g_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local" +
-	"_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_toke" +
-	"n_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked" +
-	"_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mk" +
-	"ldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_" +
-	"legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_cop" +
-	"y_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example" +
-	"_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_g" +
-	"et_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nest" +
-	"ed_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_" +
-	"nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_sto" +
-	"rage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_" +
-	"from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_sp" +
-	"atial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_p" +
-	"acked_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_p" +
-	"relu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_resh" +
-	"ape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_wei" +
-	"ght_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_p" +
-	"roduct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_atte" +
-	"ntion_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_" +
-	"product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_fla" +
-	"sh_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_at" +
-	"tention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scal" +
-	"ed_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward" +
-	".output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__s" +
-	"obol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcas" +
-	"t_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_c" +
-	"ompressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_wi" +
-	"th_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_spar" +
-	"se_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_spar" +
-	"se_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_s" +
-	"parse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_s" +
-	"emi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_so" +
-	"ftmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim" +
-	"_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad" +
-	"_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_th" +
-	"nn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_b" +
-	"ackward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_s" +
-	"parse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_lay" +
-	"er_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_" +
-	"unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_v" +
-	"iew_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear" +
-	"2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_n" +
-	"earest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact" +
-	"2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsam" +
-	"ple_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weig" +
-	"ht_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse" +
-	"_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_spa" +
-	"rse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_co" +
-	"py_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_we" +
-	"ight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_i" +
-	"nterface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_a" +
-	"cosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadapt" +
-	"ive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalara" +
-	"dd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addm" +
-	"vaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asali" +
-	"gn_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dim" +
-	"sarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanar" +
-	"ctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_" +
-	"strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1" +
-	"d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_b" +
-	"ackwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.perio" +
-	"dicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtb" +
-	"atch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbern" +
-	"oullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_ba" +
-	"ckwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbit" +
-	"wise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_sh" +
-	"ift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scala" +
-	"rbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalar" +
-	"bitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Ten" +
-	"sor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor" +
-	".Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window" +
-	".periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_cast" +
-	"cartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel" +
-	"_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_cl" +
-	"amp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_cl" +
-	"amp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_" +
-	"stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguouscon" +
-	"v1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardco" +
-	"nv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution" +
-	"_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign" +
-	".Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similarit" +
-	"ycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_lo" +
-	"ss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_" +
-	"normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_" +
-	"convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin" +
-	"_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezo" +
-	"id.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag" +
-	"_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scala" +
-	"rdiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivid" +
-	"e.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Te" +
-	"nsordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembedd" +
-	"ingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_" +
-	"embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.S" +
-	"calareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_ase" +
-	"xpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_a" +
-	"ffine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefak" +
-	"e_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_pe" +
-	"r_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activation" +
-	"fbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgem" +
-	"m_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_drop" +
-	"outfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshi" +
-	"ftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_" +
-	"irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfil" +
-	"l_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Sca" +
-	"larfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloo" +
-	"r_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Ten" +
-	"sorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_ma" +
-	"x_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_movi" +
-	"ng_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu" +
-	"_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararrayg" +
-	"radient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarra" +
-	"yintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tens" +
-	"orgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_" +
-	"sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_" +
-	".Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alp" +
-	"ha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoi" +
-	"d_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisid" +
-	"eheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.Tens" +
-	"orList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothy" +
-	"pot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_i" +
-	"ndex_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_" +
-	"put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differen" +
-	"tiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_f" +
-	"loating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_ava" +
-	"ilableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposin" +
-	"fisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_" +
-	"normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_b" +
-	"ackwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorl" +
-	"ess_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift" +
-	"_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crossli" +
-	"nalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productl" +
-	"inalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulina" +
-	"lg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg" +
-	"_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_ma" +
-	"trix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_st" +
-	"rlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qr" +
-	"linalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tenso" +
-	"rinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinsp" +
-	"ace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_l" +
-	"og_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcum" +
-	"sumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xo" +
-	"r_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tenso" +
-	"rlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmar" +
-	"gin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_sca" +
-	"ttermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardma" +
-	"trix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesm" +
-	"ax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_poo" +
-	"l3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmed" +
-	"ian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwar" +
-	"dmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemio" +
-	"pen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_" +
-	"mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_l" +
-	"inearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool" +
-	"2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightm" +
-	"kldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveax" +
-	"is.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lo" +
-	"ssmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss" +
-	"_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinom" +
-	"ialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to" +
-	"_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copyn" +
-	"ative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwar" +
-	"dnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normna" +
-	"tive_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to" +
-	"_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss" +
-	"2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_nu" +
-	"mpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_excep" +
-	"t_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_funct" +
-	"ionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimn" +
-	"umpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermut" +
-	"e_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_p" +
-	"ositivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromot" +
-	"e_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrqu" +
-	"antilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquanti" +
-	"ze_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm" +
-	"_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rn" +
-	"n_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrand" +
-	"int.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like" +
-	".generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_" +
-	"like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealrecipro" +
-	"calreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardrefl" +
-	"ection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorrema" +
-	"inder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_inte" +
-	"rleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_p" +
-	"ad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshap" +
-	"e_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Sc" +
-	"alarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu." +
-	"inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.d" +
-	"ecimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_no" +
-	"ise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reduce" +
-	"scatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_" +
-	"reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Te" +
-	"nsorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Ten" +
-	"sorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsi" +
-	"lusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslic" +
-	"e_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslo" +
-	"w_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_" +
-	"margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stable" +
-	"sparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valu" +
-	"esparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_ten" +
-	"sor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.si" +
-	"zesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_va" +
-	"luesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_s" +
-	"parse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_" +
-	"y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_" +
-	"t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_pol" +
-	"ynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_cheby" +
-	"shev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspeci" +
-	"al_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspe" +
-	"cial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspe" +
-	"cial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalars" +
-	"pecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_sc" +
-	"alarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomi" +
-	"al_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_pol" +
-	"ynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_sof" +
-	"tmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modifi" +
-	"ed_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygamma" +
-	"special_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_sh" +
-	"ifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev" +
-	"_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n" +
-	"_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_" +
-	"shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifte" +
-	"d_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_pol" +
-	"ynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1" +
-	"py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_" +
-	"scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy" +
-	".Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssque" +
-	"eze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correc" +
-	"tionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_." +
-	"Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum" +
-	"_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwar" +
-	"dtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2" +
-	"dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_b" +
-	"ackwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_spars" +
-	"e_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrape" +
-	"zoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_tr" +
-	"iu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_" +
-	"asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyunifo" +
-	"rm_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_wit" +
-	"h_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_b" +
-	"ackwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsamp" +
-	"le_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_" +
-	"backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsampl" +
-	"e_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trili" +
-	"near3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_" +
-	"meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_" +
-	"as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.S" +
-	"calarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Oth" +
-	"erxlogy_.Tensorzero_zeroszeros_like"
+	"esoverwriteitemindexset_indextowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsm" +
+	"anual_seednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_sta" +
+	"tegenerator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_set" +
+	"tingset_settingcuda_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsen" +
+	"ter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_opera" +
+	"torimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_ar" +
+	"chkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerpro" +
+	"filer_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamen" +
+	"ter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_stre" +
+	"amnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memory" +
+	"nvtx_marknvtx_pushnvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_s" +
+	"treamstream_prioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshot" +
+	"record_memory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_ca" +
+	"pture_begingraph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dum" +
+	"pis_capturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__" +
+	".Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tenso" +
+	"r__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor" +
+	"__.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptiv" +
+	"e_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tenso" +
+	"r_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__a" +
+	"ssert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocas" +
+	"t_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_u" +
+	"pdate_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long" +
+	"_cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_c" +
+	"oalesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_" +
+	"indices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to" +
+	"_int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_co" +
+	"py_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Te" +
+	"nsor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cud" +
+	"nn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_fl" +
+	"atten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_se" +
+	"t_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_di" +
+	"richlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient" +
+	"_attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_back" +
+	"ward_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backw" +
+	"ard_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable" +
+	"_per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_" +
+	"tensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cac" +
+	"hemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_fl" +
+	"ash_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreac" +
+	"h_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.L" +
+	"ist_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_a" +
+	"ddcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach" +
+	"_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_ad" +
+	"dcmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach" +
+	"_atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_forea" +
+	"ch_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarL" +
+	"ist_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_." +
+	"List_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_" +
+	"foreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_f" +
+	"oreach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_" +
+	"foreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_e" +
+	"xpm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_" +
+	"foreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lga" +
+	"mma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_lo" +
+	"g2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximu" +
+	"m.ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minim" +
+	"um.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Sca" +
+	"lar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_m" +
+	"ul.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_" +
+	"neg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor" +
+	"_foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum" +
+	".Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rs" +
+	"qrt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_si" +
+	"nh_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarLi" +
+	"st_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_ta" +
+	"nh_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_a" +
+	"ssert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__f" +
+	"used_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_" +
+	"dropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused" +
+	"_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallb" +
+	"ack_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_stora" +
+	"ge_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl_" +
+	"_indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_la" +
+	"zy_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_li" +
+	"nalg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info" +
+	"_make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized" +
+	"_tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldn" +
+	"n_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_nati" +
+	"ve_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_vie" +
+	"w_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_" +
+	"nested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_s" +
+	"eqlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_va" +
+	"lues_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask" +
+	"_left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nes" +
+	"ted_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_cop" +
+	"y_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_avail" +
+	"able_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_" +
+	"pad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_" +
+	"prelu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_a" +
+	"lias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichle" +
+	"t_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mp" +
+	"s_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_" +
+	"efficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attenti" +
+	"on_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_d" +
+	"ot_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_pr" +
+	"oduct_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_g" +
+	"rouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_c" +
+	"onv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initi" +
+	"alize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_s" +
+	"parse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_u" +
+	"nsafe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse" +
+	"_coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum." +
+	"dim_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_back" +
+	"ward_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_i" +
+	"mpl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_" +
+	"dense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_sof" +
+	"tmax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_" +
+	"sparse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_stand" +
+	"ard_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fus" +
+	"ed_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fus" +
+	"ed_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_s" +
+	"parse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transform" +
+	"er_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique" +
+	"2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accum" +
+	"ulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_ups" +
+	"ample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exac" +
+	"t1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample" +
+	"_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exa" +
+	"ct3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rn" +
+	"n_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_v" +
+	"alidate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_arg" +
+	"s_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_va" +
+	"lues_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scale" +
+	"s_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface" +
+	"_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_abso" +
+	"luteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_m" +
+	"ax_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backw" +
+	"ardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.d" +
+	"typeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_c" +
+	"opyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleany" +
+	"any.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinhar" +
+	"csinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_strided" +
+	"as_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atlea" +
+	"st_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool" +
+	"2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlet" +
+	"t_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebat" +
+	"ch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_up" +
+	"date_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cr" +
+	"oss_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Sc" +
+	"alar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorb" +
+	"itwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift" +
+	"_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitw" +
+	"ise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_r" +
+	"ight_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Sca" +
+	"larbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowb" +
+	"lackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize." +
+	"Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matm" +
+	"ulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp." +
+	"Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tens" +
+	"orclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indic" +
+	"es_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_n" +
+	"dcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_" +
+	"tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backw" +
+	"ardconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign." +
+	"Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_lossco" +
+	"sine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indi" +
+	"ces_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwa" +
+	"rdcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolut" +
+	"ion_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablec" +
+	"ummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumu" +
+	"lative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detac" +
+	"h_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma" +
+	"_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Te" +
+	"nsor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_" +
+	"modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_" +
+	"backwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardemb" +
+	"edding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedemp" +
+	"ty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_ex" +
+	"pandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize" +
+	"_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_te" +
+	"nsor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfa" +
+	"ke_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_f" +
+	"p32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quanti" +
+	"ze_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeat" +
+	"ure_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_" +
+	"fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2" +
+	"fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorf" +
+	"ill_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudf" +
+	"loat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.T" +
+	"ensorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod." +
+	"Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwar" +
+	"dfractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_" +
+	"likefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tenso" +
+	"rgelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradien" +
+	"t.scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradi" +
+	"ent.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargrea" +
+	"ter_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d" +
+	"_backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tenso" +
+	"rgt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_windo" +
+	"w.periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigm" +
+	"oid_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_" +
+	"tensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhi" +
+	"stogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_b" +
+	"ackwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_co" +
+	"pyindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensori" +
+	"ndex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfin" +
+	"itely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_d" +
+	"istributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signe" +
+	"dis_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnani" +
+	"sneginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvalu" +
+	"el1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_rel" +
+	"u_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scala" +
+	"rless_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_lift" +
+	"lift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_str" +
+	"linalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_househ" +
+	"older_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lsts" +
+	"qlinalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_mat" +
+	"rix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_" +
+	"floatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlina" +
+	"lg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_t" +
+	"ensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdva" +
+	"lslinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwar" +
+	"dlinspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_" +
+	"log2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplo" +
+	"gaddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical" +
+	"_xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspac" +
+	"e.Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu" +
+	"_unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Te" +
+	"nsormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmat" +
+	"mul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d" +
+	"_with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax" +
+	"_pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmea" +
+	"n.dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batc" +
+	"h_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolutio" +
+	"n_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_bac" +
+	"kwardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convo" +
+	"lutionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsm" +
+	"kldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_" +
+	"conv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemove" +
+	"axis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_" +
+	"backwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmul" +
+	"ti_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_f" +
+	"orwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_na" +
+	"n_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tens" +
+	"ornarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_d" +
+	"ropout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwar" +
+	"dnative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenega" +
+	"tive_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nl" +
+	"l_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnon" +
+	"zerononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_d" +
+	"typenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnorma" +
+	"l_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuc" +
+	"lear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdis" +
+	"tpermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolyga" +
+	"mmapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod" +
+	".dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_" +
+	"zero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor" +
+	"_qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cell" +
+	"quantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_ce" +
+	"llquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint" +
+	".generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generat" +
+	"orrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorra" +
+	"ndn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepra" +
+	"velrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2" +
+	"d_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Sca" +
+	"lar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Ten" +
+	"sorrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwar" +
+	"dreplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad" +
+	"_reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_" +
+	"type.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu" +
+	".datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimals" +
+	"round_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise" +
+	"_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attention" +
+	"scatter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.values" +
+	"catter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalars" +
+	"earchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_s" +
+	"et_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsign" +
+	"sign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_c" +
+	"opy.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_con" +
+	"v_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_ma" +
+	"rgin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwards" +
+	"ortsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor" +
+	".crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_" +
+	"compressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse" +
+	"_coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tens" +
+	"or.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resi" +
+	"ze_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0s" +
+	"pecial_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebysh" +
+	"ev_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial" +
+	"_chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scala" +
+	"rspecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w" +
+	".n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcsp" +
+	"ecial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspec" +
+	"ial_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomi" +
+	"al_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_poly" +
+	"nomial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_lag" +
+	"uerre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecia" +
+	"l_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrs" +
+	"pecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1" +
+	"special_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispe" +
+	"cial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_besse" +
+	"l_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shi" +
+	"fted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_" +
+	"polynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polyno" +
+	"mial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalar" +
+	"special_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted" +
+	"_chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1p" +
+	"yspecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspeci" +
+	"al_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.s" +
+	"izessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsq" +
+	"ueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstac" +
+	"kstdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalars" +
+	"ub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum." +
+	"dim_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtan" +
+	"h_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstenso" +
+	"rdotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_d" +
+	"enseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_spar" +
+	"se_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose" +
+	"_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_l" +
+	"osstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortr" +
+	"unctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardun" +
+	"fold_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorun" +
+	"safe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsamp" +
+	"le_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_" +
+	"linear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsam" +
+	"ple_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_ne" +
+	"arest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vec" +
+	"upsample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correct" +
+	"ionvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_com" +
+	"plex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere" +
+	".Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlo" +
+	"gy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 57, 74, 85, 96, 101, 111, 123, 138, 152,
 	164, 177, 188, 198, 213, 225, 239, 247, 251, 260, 275, 287, 304, 315, 322, 334,
-	339, 346, 354, 357, 370, 377, 384, 394, 402, 411, 415, 417, 425, 436, 447, 466,
-	485, 496, 509, 526, 540, 554, 569, 588, 604, 617, 628, 640, 651, 665, 679, 690,
-	701, 714, 719, 727, 746, 757, 771, 784, 801, 816, 827, 834, 849, 861, 874, 889,
-	907, 923, 940, 954, 964, 977, 988, 999, 1012, 1027, 1040, 1056, 1070, 1083, 1098, 1110,
-	1122, 1133, 1146, 1160, 1174, 1184, 1196, 1208, 1226, 1243, 1261, 1275, 1288, 1297, 1309, 1320,
-	1337, 1350, 1362, 1386, 1395, 1404, 1412, 1422, 1441, 1458, 1476, 1491, 1506, 1523, 1537, 1552,
-	1571, 1586, 1607, 1618, 1630, 1641, 1655, 1669, 1678, 1697, 1714, 1726, 1737, 1747, 1771, 1787,
-	1799, 1813, 1827, 1842, 1857, 1875, 1893, 1907, 1921, 1939, 1957, 1972, 1987, 2004, 2021, 2034,
-	2047, 2064, 2081, 2095, 2109, 2129, 2158, 2178, 2207, 2221, 2237, 2253, 2270, 2287, 2304, 2312,
-	2324, 2366, 2384, 2397, 2414, 2428, 2451, 2478, 2508, 2517, 2539, 2570, 2591, 2614, 2624, 2634,
-	2646, 2657, 2667, 2676, 2686, 2697, 2712, 2726, 2748, 2774, 2784, 2793, 2804, 2831, 2836, 2846,
-	2860, 2877, 2909, 2941, 2968, 3003, 3015, 3038, 3066, 3083, 3093, 3114, 3128, 3143, 3165, 3174,
-	3190, 3208, 3233, 3258, 3282, 3297, 3319, 3344, 3354, 3373, 3398, 3421, 3451, 3477, 3507, 3521,
-	3535, 3562, 3567, 3572, 3583, 3598, 3620, 3647, 3676, 3704, 3724, 3738, 3761, 3790, 3817, 3859,
-	3889, 3912, 3947, 3962, 4005, 4057, 4099, 4150, 4207, 4215, 4223, 4231, 4258, 4283, 4307, 4341,
-	4353, 4366, 4379, 4393, 4410, 4429, 4452, 4471, 4489, 4509, 4533, 4553, 4576, 4603, 4626, 4650,
-	4678, 4702, 4725, 4752, 4775, 4799, 4827, 4851, 4864, 4878, 4891, 4905, 4918, 4932, 4955, 4980,
-	5009, 5033, 5059, 5089, 5112, 5137, 5166, 5190, 5216, 5246, 5259, 5273, 5285, 5298, 5311, 5325,
-	5342, 5361, 5384, 5403, 5421, 5441, 5465, 5485, 5497, 5510, 5523, 5537, 5549, 5562, 5576, 5591,
-	5605, 5620, 5633, 5647, 5665, 5685, 5709, 5728, 5749, 5774, 5789, 5805, 5817, 5831, 5846, 5860,
-	5875, 5888, 5902, 5915, 5927, 5948, 5971, 5998, 6020, 6044, 6072, 6093, 6116, 6143, 6165, 6189,
-	6217, 6234, 6253, 6276, 6295, 6313, 6333, 6357, 6377, 6389, 6402, 6422, 6439, 6458, 6486, 6509,
-	6527, 6547, 6571, 6593, 6612, 6632, 6646, 6661, 6675, 6690, 6706, 6723, 6736, 6750, 6762, 6775,
-	6788, 6802, 6815, 6829, 6846, 6865, 6888, 6906, 6926, 6950, 6962, 6975, 6988, 7002, 7016, 7031,
-	7045, 7073, 7098, 7129, 7169, 7184, 7209, 7221, 7243, 7256, 7279, 7293, 7324, 7339, 7363, 7380,
-	7391, 7412, 7422, 7437, 7460, 7489, 7527, 7538, 7571, 7594, 7616, 7641, 7670, 7686, 7694, 7707,
-	7714, 7726, 7738, 7752, 7783, 7794, 7814, 7825, 7837, 7852, 7867, 7883, 7894, 7913, 7925, 7951,
-	7964, 7973, 7986, 8001, 8011, 8026, 8060, 8093, 8106, 8121, 8145, 8165, 8180, 8197, 8215, 8231,
-	8257, 8281, 8314, 8350, 8378, 8387, 8401, 8443, 8462, 8500, 8526, 8550, 8569, 8591, 8613, 8632,
-	8654, 8672, 8695, 8718, 8738, 8762, 8799, 8830, 8849, 8882, 8912, 8934, 8958, 8987, 9011, 9040,
-	9073, 9090, 9117, 9121, 9142, 9172, 9185, 9194, 9214, 9245, 9260, 9274, 9285, 9298, 9320, 9326,
-	9345, 9362, 9376, 9395, 9408, 9428, 9443, 9457, 9470, 9487, 9511, 9545, 9587, 9622, 9666, 9705,
-	9753, 9788, 9833, 9877, 9920, 9972, 10020, 10077, 10095, 10116, 10126, 10139, 10163, 10179, 10212, 10232,
-	10250, 10267, 10298, 10321, 10329, 10351, 10364, 10384, 10409, 10434, 10459, 10491, 10526, 10551, 10579, 10619,
-	10644, 10670, 10695, 10720, 10739, 10762, 10795, 10818, 10828, 10845, 10867, 10898, 10927, 10956, 10991, 11021,
-	11047, 11075, 11090, 11109, 11138, 11159, 11170, 11185, 11206, 11223, 11243, 11251, 11259, 11265, 11280, 11300,
-	11338, 11377, 11397, 11426, 11447, 11477, 11512, 11520, 11527, 11536, 11546, 11567, 11581, 11595, 11609, 11623,
-	11649, 11676, 11706, 11716, 11744, 11772, 11779, 11787, 11799, 11819, 11836, 11856, 11891, 11903, 11925, 11951,
-	11982, 12005, 12032, 12064, 12089, 12118, 12152, 12177, 12206, 12240, 12265, 12294, 12328, 12347, 12373, 12402,
-	12422, 12449, 12484, 12516, 12548, 12587, 12619, 12651, 12683, 12690, 12702, 12710, 12729, 12756, 12797, 12816,
-	12828, 12864, 12886, 12917, 12940, 12975, 12978, 12982, 12990, 12999, 13003, 13008, 13013, 13019, 13038, 13057,
-	13076, 13095, 13114, 13142, 13161, 13189, 13199, 13209, 13220, 13231, 13237, 13244, 13251, 13259, 13266, 13274,
-	13279, 13290, 13296, 13301, 13307, 13311, 13316, 13323, 13344, 13374, 13379, 13389, 13397, 13410, 13413, 13420,
-	13428, 13436, 13449, 13463, 13467, 13471, 13478, 13483, 13486, 13493, 13501, 13507, 13519, 13536, 13542, 13549,
-	13556, 13564, 13570, 13577, 13584, 13592, 13598, 13605, 13613, 13620, 13627, 13635, 13641, 13647, 13654, 13668,
-	13676, 13686, 13697, 13712, 13730, 13734, 13739, 13744, 13750, 13754, 13759, 13765, 13770, 13775, 13781, 13791,
-	13810, 13820, 13839, 13849, 13868, 13878, 13888, 13907, 13917, 13936, 13943, 13956, 13964, 13979, 14003, 14013,
-	14032, 14057, 14083, 14099, 14122, 14157, 14173, 14196, 14205, 14216, 14233, 14249, 14257, 14277, 14306, 14338,
-	14346, 14354, 14372, 14397, 14415, 14434, 14453, 14485, 14510, 14542, 14568, 14601, 14612, 14624, 14641, 14665,
-	14682, 14700, 14718, 14751, 14777, 14810, 14837, 14871, 14889, 14914, 14932, 14951, 14970, 14985, 15009, 15019,
-	15022, 15031, 15048, 15060, 15076, 15092, 15100, 15114, 15117, 15124, 15136, 15153, 15158, 15162, 15167, 15171,
-	15176, 15188, 15193, 15208, 15216, 15232, 15246, 15270, 15275, 15280, 15292, 15298, 15311, 15320, 15336, 15346,
-	15363, 15372, 15388, 15398, 15415, 15419, 15430, 15435, 15447, 15452, 15460, 15466, 15477, 15493, 15505, 15517,
-	15524, 15530, 15541, 15545, 15558, 15572, 15587, 15597, 15603, 15617, 15623, 15637, 15643, 15657, 15673, 15681,
-	15698, 15714, 15736, 15758, 15769, 15789, 15822, 15846, 15850, 15855, 15877, 15892, 15907, 15923, 15939, 15947,
-	15950, 15954, 15958, 15963, 15984, 16001, 16014, 16039, 16042, 16047, 16065, 16077, 16094, 16110, 16125, 16152,
-	16188, 16204, 16229, 16246, 16272, 16294, 16321, 16339, 16366, 16385, 16391, 16409, 16415, 16422, 16430, 16446,
-	16452, 16459, 16482, 16504, 16508, 16515, 16523, 16532, 16547, 16565, 16568, 16574, 16581, 16592, 16596, 16606,
-	16614, 16622, 16639, 16652, 16668, 16672, 16679, 16687, 16691, 16701, 16716, 16726, 16741, 16752, 16768, 16779,
-	16795, 16808, 16826, 16839, 16857, 16871, 16890, 16904, 16923, 16926, 16933, 16941, 16953, 16963, 16969, 16975,
-	16978, 16982, 16994, 17003, 17021, 17034, 17059, 17083, 17100, 17125, 17144, 17154, 17168, 17183, 17196, 17205,
-	17214, 17224, 17234, 17239, 17242, 17246, 17250, 17255, 17261, 17268, 17271, 17275, 17280, 17284, 17290, 17299,
-	17310, 17315, 17321, 17333, 17336, 17341, 17373, 17415, 17466, 17497, 17543, 17584, 17634, 17659, 17700, 17725,
-	17766, 17795, 17823, 17851, 17882, 17903, 17925, 17940, 17956, 17963, 17971, 17982, 17990, 18002, 18010, 18019,
-	18028, 18036, 18045, 18054, 18067, 18076, 18086, 18096, 18105, 18115, 18125, 18133, 18142, 18154, 18163, 18174,
-	18185, 18197, 18209, 18223, 18226, 18230, 18248, 18269, 18273, 18279, 18285, 18303, 18328, 18353, 18372, 18391,
-	18396, 18402, 18414, 18433, 18453, 18473, 18477, 18481, 18492, 18503, 18515, 18527, 18531, 18536, 18557, 18587,
-	18608, 18638, 18650, 18668, 18677, 18681, 18690, 18721, 18727, 18742, 18745, 18749, 18758, 18767, 18777, 18787,
-	18791, 18796, 18809, 18819, 18824, 18827, 18830, 18842, 18858, 18865, 18879, 18899, 18917, 18940, 18961, 18981,
-	19004, 19018, 19032, 19047, 19062, 19082, 19102, 19123, 19144, 19156, 19171, 19195, 19210, 19234, 19244, 19252,
-	19261, 19269, 19278, 19287, 19297, 19307, 19321, 19344, 19373, 19407, 19418, 19438, 19448, 19467, 19478, 19490,
-	19510, 19519, 19529, 19547, 19555, 19564, 19581, 19592, 19601, 19611, 19631, 19636, 19652, 19673, 19684, 19711,
-	19731, 19743, 19753, 19758, 19764, 19774, 19793, 19798, 19804, 19806, 19809, 19815, 19822, 19829, 19837, 19843,
-	19847, 19859, 19868, 19878, 19888, 19899, 19920, 19941, 19963, 19985, 19994, 20004, 20016, 20029, 20041, 20062,
-	20069, 20081, 20120, 20125, 20138, 20146, 20153, 20165, 20175, 20182, 20196, 20213, 20225, 20232, 20238, 20248,
-	20257, 20269, 20278, 20287, 20306, 20313, 20321, 20339, 20357, 20375, 20380, 20385, 20393, 20401, 20407, 20412,
-	20416, 20429, 20447, 20469, 20475, 20479, 20487, 20494, 20504, 20507, 20511, 20523, 20529, 20538, 20547, 20557,
-	20567, 20577, 20588, 20607, 20618, 20629, 20641, 20653, 20664, 20675, 20687, 20699, 20716, 20733, 20751, 20769,
-	20775, 20782, 20786, 20796, 20811, 20825, 20840, 20858, 20869, 20886, 20898, 20908, 20923, 20933, 20944, 20958,
-	20973, 20999, 21009, 21022, 21039, 21059, 21075, 21087, 21096, 21112, 21131, 21146, 21159, 21176, 21194, 21220,
-	21239, 21257, 21291, 21326, 21355, 21371, 21382, 21401, 21412, 21439, 21467, 21491, 21500, 21514, 21526, 21541,
-	21564, 21574, 21588, 21604, 21622, 21635, 21648, 21666, 21672, 21687, 21695, 21717, 21739, 21761, 21764, 21769,
-	21775, 21780, 21786, 21790, 21795, 21799, 21810, 21821, 21841, 21860, 21875, 21884, 21894, 21906, 21912, 21923,
-	21935, 21946, 21958, 21968, 21979, 21990, 22002, 22007, 22013, 22027, 22035, 22057, 22079, 22101, 22110, 22119,
-	22129, 22138, 22147, 22156, 22166, 22176, 22184, 22193, 22195, 22197, 22216, 22234, 22252, 22271, 22290, 22304,
-	22319, 22342, 22355, 22377, 22383, 22398, 22406, 22416, 22435, 22447, 22450, 22457, 22466, 22476, 22499, 22509,
-	22528, 22551, 22583, 22593, 22616, 22648, 22660, 22672, 22679, 22683, 22691, 22697, 22707, 22715, 22732, 22735,
-	22742, 22751, 22758, 22775, 22801, 22819, 22846, 22869, 22897, 22912, 22934, 22962, 22972, 22991, 22995, 23000,
-	23013, 23039, 23074, 23092, 23105, 23127, 23155, 23185, 23202, 23228, 23245, 23271, 23299, 23327, 23343, 23368,
-	23370, 23378, 23382, 23394, 23410, 23421, 23436, 23460, 23494, 23502, 23519, 23524, 23534, 23544, 23555, 23566,
-	23583, 23609, 23631, 23662, 23692, 23703, 23718, 23733, 23749, 23765, 23767, 23775, 23784, 23794, 23805, 23812,
-	23821, 23834, 23845, 23863, 23869, 23875, 23888, 23899, 23916, 23942, 23964, 23978, 24001, 24018, 24044, 24061,
-	24087, 24098, 24129, 24138, 24147, 24157, 24167, 24170, 24174, 24182, 24191, 24214, 24223, 24240, 24248, 24256,
-	24265, 24274, 24284, 24292, 24302, 24321, 24339, 24356, 24372, 24383, 24390, 24403, 24417, 24428, 24446, 24470,
-	24490, 24505, 24525, 24544, 24563, 24581, 24588, 24605, 24621, 24637, 24654, 24671, 24683, 24699, 24706, 24713,
-	24717, 24726, 24731, 24736, 24741, 24750, 24753, 24765, 24782, 24787, 24794, 24806, 24816, 24824, 24837, 24852,
-	24859, 24875, 24880, 24889, 24899, 24907, 24917, 24934, 24951, 24962, 24973, 24978, 24982, 24994, 25007, 25010,
-	25014, 25032, 25052, 25077, 25084, 25096, 25098, 25106, 25121, 25141, 25160, 25194, 25221, 25248, 25268, 25286,
-	25305, 25325, 25345, 25365, 25388, 25411, 25418, 25426, 25430, 25444, 25453, 25472, 25479, 25496, 25507, 25528,
-	25540, 25559, 25588, 25610, 25632, 25664, 25669, 25684, 25694, 25714, 25721, 25733, 25743, 25751, 25769, 25774,
-	25784, 25789, 25793, 25803, 25814, 25830, 25855, 25871, 25896, 25912, 25937, 25941, 25946, 25952, 25957, 25973,
-	25996, 26012, 26029, 26046, 26052, 26059, 26065, 26089, 26118, 26144, 26161, 26187, 26204, 26230, 26247, 26273,
-	26287, 26294, 26304, 26311, 26321, 26338, 26350, 26361, 26379, 26404, 26429, 26447, 26458, 26470, 26478, 26491,
-	26505, 26518, 26531, 26545, 26558, 26562, 26567, 26572, 26586, 26592, 26607, 26618, 26634, 26643, 26648, 26654,
-	26670, 26687, 26712, 26717, 26723, 26734, 26745, 26758, 26786, 26800, 26811, 26824, 26844, 26859, 26871, 26885,
-	26906, 26917, 26929, 26947, 26966, 26985, 27004, 27018, 27028, 27043, 27058, 27072, 27076, 27081, 27085, 27103,
-	27136, 27144, 27147, 27151, 27158, 27166, 27182, 27186, 27191, 27198, 27202, 27207, 27220, 27223, 27227, 27231,
-	27236, 27240, 27245, 27253, 27265, 27279, 27296, 27309, 27322, 27329, 27340, 27359, 27378, 27397, 27418, 27439,
-	27442, 27456, 27479, 27495, 27520, 27531, 27539, 27556, 27566, 27585, 27589, 27600, 27632, 27669, 27701, 27738,
-	27779, 27825, 27850, 27880, 27902, 27934, 27971, 28003, 28040, 28050, 28061, 28075, 28099, 28119, 28134, 28151,
-	28168, 28185, 28202, 28232, 28271, 28310, 28340, 28379, 28418, 28448, 28487, 28526, 28556, 28595, 28634, 28649,
-	28661, 28672, 28684, 28697, 28711, 28723, 28736, 28749, 28765, 28782, 28797, 28825, 28862, 28899, 28928, 28966,
-	29004, 29014, 29025, 29035, 29046, 29075, 29113, 29151, 29180, 29218, 29256, 29269, 29285, 29304, 29317, 29334,
-	29360, 29386, 29412, 29438, 29458, 29470, 29483, 29500, 29511, 29524, 29557, 29590, 29628, 29675, 29722, 29760,
-	29807, 29854, 29892, 29939, 29986, 30024, 30071, 30118, 30130, 30145, 30172, 30187, 30215, 30242, 30255, 30281,
-	30306, 30318, 30343, 30367, 30379, 30390, 30407, 30423, 30444, 30448, 30453, 30459, 30466, 30473, 30484, 30496,
-	30504, 30516, 30529, 30541, 30557, 30574, 30582, 30587, 30590, 30604, 30611, 30619, 30638, 30650, 30654, 30665,
-	30675, 30685, 30695, 30706, 30717, 30732, 30747, 30763, 30779, 30782, 30797, 30808, 30811, 30819, 30828, 30836,
-	30845, 30846, 30848, 30854, 30858, 30872, 30875, 30879, 30883, 30888, 30901, 30921, 30942, 30981, 30990, 31001,
-	31010, 31020, 31038, 31042, 31051, 31059, 31074, 31082, 31090, 31107, 31116, 31134, 31150, 31159, 31179, 31192,
-	31205, 31218, 31231, 31235, 31240, 31254, 31267, 31277, 31295, 31307, 31318, 31326, 31333, 31349, 31353, 31358,
-	31370, 31389, 31393, 31398, 31410, 31428, 31446, 31465, 31484, 31489, 31495, 31502, 31512, 31527, 31540, 31563,
-	31569, 31584, 31595, 31603, 31621, 31631, 31653, 31665, 31684, 31707, 31716, 31726, 31740, 31758, 31780, 31807,
-	31826, 31849, 31877, 31894, 31915, 31941, 31959, 31981, 32008, 32026, 32048, 32075, 32093, 32115, 32142, 32162,
-	32186, 32215, 32249, 32255, 32266, 32272, 32275, 32289, 32296, 32304, 32323, 32335, 32339, 32343, 32353, 32360,
-	32375, 32395, 32407, 32424, 32433, 32448, 32460, 32470, 32476, 32481, 32493, 32510, 32526, 32536, 32554, 32571,
-	32583, 32602, 32615, 32620, 32625, 32635,
+	339, 346, 354, 357, 370, 377, 384, 394, 402, 411, 415, 420, 429, 431, 439, 450,
+	461, 480, 499, 510, 523, 540, 554, 568, 583, 602, 618, 631, 642, 654, 665, 679,
+	693, 704, 715, 728, 733, 741, 760, 771, 785, 798, 815, 830, 841, 848, 863, 875,
+	888, 903, 921, 937, 954, 968, 978, 991, 1002, 1013, 1026, 1041, 1054, 1070, 1084, 1097,
+	1112, 1124, 1136, 1147, 1160, 1174, 1188, 1198, 1210, 1222, 1240, 1257, 1275, 1289, 1302, 1311,
+	1323, 1334, 1351, 1364, 1376, 1400, 1409, 1418, 1426, 1436, 1455, 1472, 1490, 1505, 1520, 1537,
+	1551, 1566, 1585, 1600, 1621, 1632, 1644, 1655, 1669, 1683, 1692, 1711, 1728, 1740, 1751, 1761,
+	1785, 1801, 1813, 1827, 1841, 1856, 1871, 1889, 1907, 1921, 1935, 1953, 1971, 1986, 2001, 2018,
+	2035, 2048, 2061, 2078, 2095, 2109, 2123, 2143, 2172, 2192, 2221, 2235, 2251, 2267, 2284, 2301,
+	2318, 2326, 2338, 2380, 2398, 2411, 2428, 2442, 2465, 2492, 2522, 2531, 2553, 2584, 2605, 2628,
+	2638, 2648, 2660, 2671, 2681, 2690, 2700, 2711, 2726, 2740, 2762, 2788, 2798, 2807, 2818, 2845,
+	2850, 2860, 2874, 2891, 2923, 2955, 2982, 3017, 3029, 3052, 3080, 3097, 3107, 3128, 3142, 3157,
+	3179, 3188, 3204, 3222, 3247, 3272, 3296, 3311, 3333, 3358, 3368, 3387, 3412, 3435, 3465, 3491,
+	3521, 3535, 3549, 3576, 3581, 3586, 3597, 3612, 3634, 3661, 3690, 3718, 3738, 3752, 3775, 3804,
+	3831, 3873, 3903, 3926, 3961, 3976, 4019, 4071, 4113, 4164, 4221, 4229, 4237, 4245, 4272, 4297,
+	4321, 4355, 4367, 4380, 4393, 4407, 4424, 4443, 4466, 4485, 4503, 4523, 4547, 4567, 4590, 4617,
+	4640, 4664, 4692, 4716, 4739, 4766, 4789, 4813, 4841, 4865, 4878, 4892, 4905, 4919, 4932, 4946,
+	4969, 4994, 5023, 5047, 5073, 5103, 5126, 5151, 5180, 5204, 5230, 5260, 5273, 5287, 5299, 5312,
+	5325, 5339, 5356, 5375, 5398, 5417, 5435, 5455, 5479, 5499, 5511, 5524, 5537, 5551, 5563, 5576,
+	5590, 5605, 5619, 5634, 5647, 5661, 5679, 5699, 5723, 5742, 5763, 5788, 5803, 5819, 5831, 5845,
+	5860, 5874, 5889, 5902, 5916, 5929, 5941, 5962, 5985, 6012, 6034, 6058, 6086, 6107, 6130, 6157,
+	6179, 6203, 6231, 6248, 6267, 6290, 6309, 6327, 6347, 6371, 6391, 6403, 6416, 6436, 6453, 6472,
+	6500, 6523, 6541, 6561, 6585, 6607, 6626, 6646, 6660, 6675, 6689, 6704, 6720, 6737, 6750, 6764,
+	6776, 6789, 6802, 6816, 6829, 6843, 6860, 6879, 6902, 6920, 6940, 6964, 6976, 6989, 7002, 7016,
+	7030, 7045, 7059, 7087, 7112, 7143, 7183, 7198, 7223, 7235, 7257, 7270, 7293, 7307, 7338, 7353,
+	7377, 7394, 7405, 7426, 7436, 7451, 7474, 7503, 7541, 7552, 7585, 7608, 7630, 7655, 7684, 7700,
+	7708, 7721, 7728, 7740, 7752, 7766, 7797, 7808, 7828, 7839, 7851, 7866, 7881, 7897, 7908, 7927,
+	7939, 7965, 7978, 7987, 8000, 8015, 8025, 8040, 8074, 8107, 8120, 8135, 8159, 8179, 8194, 8211,
+	8229, 8245, 8271, 8295, 8328, 8364, 8392, 8401, 8415, 8457, 8476, 8514, 8540, 8564, 8583, 8605,
+	8627, 8646, 8668, 8686, 8709, 8732, 8752, 8776, 8813, 8844, 8863, 8896, 8926, 8948, 8972, 9001,
+	9025, 9054, 9087, 9104, 9131, 9135, 9156, 9186, 9199, 9208, 9228, 9259, 9274, 9288, 9299, 9312,
+	9334, 9340, 9359, 9376, 9390, 9409, 9422, 9442, 9457, 9471, 9484, 9501, 9525, 9559, 9601, 9636,
+	9680, 9719, 9767, 9802, 9847, 9891, 9934, 9986, 10034, 10091, 10109, 10130, 10140, 10153, 10177, 10193,
+	10226, 10246, 10264, 10281, 10312, 10335, 10343, 10365, 10378, 10398, 10423, 10448, 10473, 10505, 10540, 10565,
+	10593, 10633, 10658, 10684, 10709, 10734, 10753, 10776, 10809, 10832, 10842, 10859, 10881, 10912, 10941, 10970,
+	11005, 11035, 11061, 11089, 11104, 11123, 11152, 11173, 11184, 11199, 11220, 11237, 11257, 11265, 11273, 11279,
+	11294, 11314, 11352, 11391, 11411, 11440, 11461, 11491, 11526, 11534, 11541, 11550, 11560, 11581, 11595, 11609,
+	11623, 11637, 11663, 11690, 11720, 11730, 11758, 11786, 11793, 11801, 11813, 11833, 11850, 11870, 11905, 11917,
+	11939, 11965, 11996, 12019, 12046, 12078, 12103, 12132, 12166, 12191, 12220, 12254, 12279, 12308, 12342, 12361,
+	12387, 12416, 12436, 12463, 12498, 12530, 12562, 12601, 12633, 12665, 12697, 12704, 12716, 12724, 12743, 12770,
+	12811, 12830, 12842, 12878, 12900, 12931, 12954, 12989, 12992, 12996, 13004, 13013, 13017, 13022, 13027, 13033,
+	13052, 13071, 13090, 13109, 13128, 13156, 13175, 13203, 13213, 13223, 13234, 13245, 13251, 13258, 13265, 13273,
+	13280, 13288, 13293, 13304, 13310, 13315, 13321, 13325, 13330, 13337, 13358, 13388, 13393, 13403, 13411, 13424,
+	13427, 13434, 13442, 13450, 13463, 13477, 13481, 13485, 13492, 13497, 13500, 13507, 13515, 13521, 13533, 13550,
+	13556, 13563, 13570, 13578, 13584, 13591, 13598, 13606, 13612, 13619, 13627, 13634, 13641, 13649, 13655, 13661,
+	13668, 13682, 13690, 13700, 13711, 13726, 13744, 13748, 13753, 13758, 13764, 13768, 13773, 13779, 13784, 13789,
+	13795, 13805, 13824, 13834, 13853, 13863, 13882, 13892, 13902, 13921, 13931, 13950, 13957, 13970, 13978, 13993,
+	14017, 14027, 14046, 14071, 14097, 14113, 14136, 14171, 14187, 14210, 14219, 14230, 14247, 14263, 14271, 14291,
+	14320, 14352, 14360, 14368, 14386, 14411, 14429, 14448, 14467, 14499, 14524, 14556, 14582, 14615, 14626, 14638,
+	14655, 14679, 14696, 14714, 14732, 14765, 14791, 14824, 14851, 14885, 14903, 14928, 14946, 14965, 14984, 14999,
+	15023, 15033, 15036, 15045, 15062, 15074, 15090, 15106, 15114, 15128, 15131, 15138, 15150, 15167, 15172, 15176,
+	15181, 15185, 15190, 15202, 15207, 15222, 15230, 15246, 15260, 15284, 15289, 15294, 15306, 15312, 15325, 15334,
+	15350, 15360, 15377, 15386, 15402, 15412, 15429, 15433, 15444, 15449, 15461, 15466, 15474, 15480, 15491, 15507,
+	15519, 15531, 15538, 15544, 15555, 15559, 15572, 15586, 15601, 15611, 15617, 15631, 15637, 15651, 15657, 15671,
+	15687, 15695, 15712, 15728, 15750, 15772, 15783, 15803, 15836, 15860, 15864, 15869, 15891, 15906, 15921, 15937,
+	15953, 15961, 15964, 15968, 15972, 15977, 15998, 16015, 16028, 16053, 16056, 16061, 16079, 16091, 16108, 16124,
+	16139, 16166, 16202, 16218, 16243, 16260, 16286, 16308, 16335, 16353, 16380, 16399, 16405, 16423, 16429, 16436,
+	16444, 16460, 16466, 16473, 16496, 16518, 16522, 16529, 16537, 16546, 16561, 16579, 16582, 16588, 16595, 16606,
+	16610, 16620, 16628, 16636, 16653, 16666, 16682, 16686, 16693, 16701, 16705, 16715, 16730, 16740, 16755, 16766,
+	16782, 16793, 16809, 16822, 16840, 16853, 16871, 16885, 16904, 16918, 16937, 16940, 16947, 16955, 16967, 16977,
+	16983, 16989, 16992, 16996, 17008, 17017, 17035, 17048, 17073, 17097, 17114, 17139, 17158, 17168, 17182, 17197,
+	17210, 17219, 17228, 17238, 17248, 17253, 17256, 17260, 17264, 17269, 17275, 17282, 17285, 17289, 17294, 17298,
+	17304, 17313, 17324, 17329, 17335, 17347, 17350, 17355, 17387, 17429, 17480, 17511, 17557, 17598, 17648, 17673,
+	17714, 17739, 17780, 17809, 17837, 17865, 17896, 17917, 17939, 17954, 17970, 17977, 17985, 17996, 18004, 18016,
+	18024, 18033, 18042, 18050, 18059, 18068, 18081, 18090, 18100, 18110, 18119, 18129, 18139, 18147, 18156, 18168,
+	18177, 18188, 18199, 18211, 18223, 18237, 18240, 18244, 18262, 18283, 18287, 18293, 18299, 18317, 18342, 18367,
+	18386, 18405, 18410, 18416, 18428, 18447, 18467, 18487, 18491, 18495, 18506, 18517, 18529, 18541, 18545, 18550,
+	18571, 18601, 18622, 18652, 18664, 18682, 18691, 18695, 18704, 18735, 18741, 18756, 18759, 18763, 18772, 18781,
+	18791, 18801, 18805, 18810, 18823, 18833, 18838, 18841, 18844, 18856, 18872, 18879, 18893, 18913, 18931, 18954,
+	18975, 18995, 19018, 19032, 19046, 19061, 19076, 19096, 19116, 19137, 19158, 19170, 19185, 19209, 19224, 19248,
+	19258, 19266, 19275, 19283, 19292, 19301, 19311, 19321, 19335, 19358, 19387, 19421, 19432, 19452, 19462, 19481,
+	19492, 19504, 19524, 19533, 19543, 19561, 19569, 19578, 19595, 19606, 19615, 19625, 19645, 19650, 19666, 19687,
+	19698, 19725, 19745, 19757, 19767, 19772, 19778, 19788, 19807, 19812, 19818, 19820, 19823, 19829, 19836, 19843,
+	19851, 19857, 19861, 19873, 19882, 19892, 19902, 19913, 19934, 19955, 19977, 19999, 20008, 20018, 20030, 20043,
+	20055, 20076, 20083, 20095, 20134, 20139, 20152, 20160, 20167, 20179, 20189, 20196, 20210, 20227, 20239, 20246,
+	20252, 20262, 20271, 20283, 20292, 20301, 20320, 20327, 20335, 20353, 20371, 20389, 20394, 20399, 20407, 20415,
+	20421, 20426, 20430, 20443, 20461, 20483, 20489, 20493, 20501, 20508, 20518, 20521, 20525, 20537, 20543, 20552,
+	20561, 20571, 20581, 20591, 20602, 20621, 20632, 20643, 20655, 20667, 20678, 20689, 20701, 20713, 20730, 20747,
+	20765, 20783, 20789, 20796, 20800, 20810, 20825, 20839, 20854, 20872, 20883, 20900, 20912, 20922, 20937, 20947,
+	20958, 20972, 20987, 21013, 21023, 21036, 21053, 21073, 21089, 21101, 21110, 21126, 21145, 21160, 21173, 21190,
+	21208, 21234, 21253, 21271, 21305, 21340, 21369, 21385, 21396, 21415, 21426, 21453, 21481, 21505, 21514, 21528,
+	21540, 21555, 21578, 21588, 21602, 21618, 21636, 21649, 21662, 21680, 21686, 21701, 21709, 21731, 21753, 21775,
+	21778, 21783, 21789, 21794, 21800, 21804, 21809, 21813, 21824, 21835, 21855, 21874, 21889, 21898, 21908, 21920,
+	21926, 21937, 21949, 21960, 21972, 21982, 21993, 22004, 22016, 22021, 22027, 22041, 22049, 22071, 22093, 22115,
+	22124, 22133, 22143, 22152, 22161, 22170, 22180, 22190, 22198, 22207, 22209, 22211, 22230, 22248, 22266, 22285,
+	22304, 22318, 22333, 22356, 22369, 22391, 22397, 22412, 22420, 22430, 22449, 22461, 22464, 22471, 22480, 22490,
+	22513, 22523, 22542, 22565, 22597, 22607, 22630, 22662, 22674, 22686, 22693, 22697, 22705, 22711, 22721, 22729,
+	22746, 22749, 22756, 22765, 22772, 22789, 22815, 22833, 22860, 22883, 22911, 22926, 22948, 22976, 22986, 23005,
+	23009, 23014, 23027, 23053, 23088, 23106, 23119, 23141, 23169, 23199, 23216, 23242, 23259, 23285, 23313, 23341,
+	23357, 23382, 23384, 23392, 23396, 23408, 23424, 23435, 23450, 23474, 23508, 23516, 23533, 23538, 23548, 23558,
+	23569, 23580, 23597, 23623, 23645, 23676, 23706, 23717, 23732, 23747, 23763, 23779, 23781, 23789, 23798, 23808,
+	23819, 23826, 23835, 23848, 23859, 23877, 23883, 23889, 23902, 23913, 23930, 23956, 23978, 23992, 24015, 24032,
+	24058, 24075, 24101, 24112, 24143, 24152, 24161, 24171, 24181, 24184, 24188, 24196, 24205, 24228, 24237, 24254,
+	24262, 24270, 24279, 24288, 24298, 24306, 24316, 24335, 24353, 24370, 24386, 24397, 24404, 24417, 24431, 24442,
+	24460, 24484, 24504, 24519, 24539, 24558, 24577, 24595, 24602, 24619, 24635, 24651, 24668, 24685, 24697, 24713,
+	24720, 24727, 24731, 24740, 24745, 24750, 24755, 24764, 24767, 24779, 24796, 24801, 24808, 24820, 24830, 24838,
+	24851, 24866, 24873, 24889, 24894, 24903, 24913, 24921, 24931, 24948, 24965, 24976, 24987, 24992, 24996, 25008,
+	25021, 25024, 25028, 25046, 25066, 25091, 25098, 25110, 25112, 25120, 25135, 25155, 25174, 25208, 25235, 25262,
+	25282, 25300, 25319, 25339, 25359, 25379, 25402, 25425, 25432, 25440, 25444, 25458, 25467, 25486, 25493, 25510,
+	25521, 25542, 25554, 25573, 25602, 25624, 25646, 25678, 25683, 25698, 25708, 25728, 25735, 25747, 25757, 25765,
+	25783, 25788, 25798, 25803, 25807, 25817, 25828, 25844, 25869, 25885, 25910, 25926, 25951, 25955, 25960, 25966,
+	25971, 25987, 26010, 26026, 26043, 26060, 26066, 26073, 26079, 26103, 26132, 26158, 26175, 26201, 26218, 26244,
+	26261, 26287, 26301, 26308, 26318, 26325, 26335, 26352, 26364, 26375, 26393, 26418, 26443, 26461, 26472, 26484,
+	26492, 26505, 26519, 26532, 26545, 26559, 26572, 26576, 26581, 26586, 26600, 26606, 26621, 26632, 26648, 26657,
+	26662, 26668, 26684, 26701, 26726, 26731, 26737, 26748, 26759, 26772, 26800, 26814, 26825, 26838, 26858, 26873,
+	26885, 26899, 26920, 26931, 26943, 26961, 26980, 26999, 27018, 27032, 27042, 27057, 27072, 27086, 27090, 27095,
+	27099, 27117, 27150, 27158, 27161, 27165, 27172, 27180, 27196, 27200, 27205, 27212, 27216, 27221, 27234, 27237,
+	27241, 27245, 27250, 27254, 27259, 27267, 27279, 27293, 27310, 27323, 27336, 27343, 27354, 27373, 27392, 27411,
+	27432, 27453, 27456, 27470, 27493, 27509, 27534, 27545, 27553, 27570, 27580, 27599, 27603, 27614, 27646, 27683,
+	27715, 27752, 27793, 27839, 27864, 27894, 27916, 27948, 27985, 28017, 28054, 28064, 28075, 28089, 28113, 28133,
+	28148, 28165, 28182, 28199, 28216, 28246, 28285, 28324, 28354, 28393, 28432, 28462, 28501, 28540, 28570, 28609,
+	28648, 28663, 28675, 28686, 28698, 28711, 28725, 28737, 28750, 28763, 28779, 28796, 28811, 28839, 28876, 28913,
+	28942, 28980, 29018, 29028, 29039, 29049, 29060, 29089, 29127, 29165, 29194, 29232, 29270, 29283, 29299, 29318,
+	29331, 29348, 29374, 29400, 29426, 29452, 29472, 29484, 29497, 29514, 29525, 29538, 29571, 29604, 29642, 29689,
+	29736, 29774, 29821, 29868, 29906, 29953, 30000, 30038, 30085, 30132, 30144, 30159, 30186, 30201, 30229, 30256,
+	30269, 30295, 30320, 30332, 30357, 30381, 30393, 30404, 30421, 30437, 30458, 30462, 30467, 30473, 30480, 30487,
+	30498, 30510, 30518, 30530, 30543, 30555, 30571, 30588, 30596, 30601, 30604, 30618, 30625, 30633, 30652, 30664,
+	30668, 30679, 30689, 30699, 30709, 30720, 30731, 30746, 30761, 30777, 30793, 30796, 30811, 30822, 30825, 30833,
+	30842, 30850, 30859, 30860, 30862, 30868, 30872, 30886, 30889, 30893, 30897, 30902, 30915, 30935, 30956, 30995,
+	31004, 31015, 31024, 31034, 31052, 31056, 31065, 31073, 31088, 31096, 31104, 31121, 31130, 31148, 31164, 31173,
+	31193, 31206, 31219, 31232, 31245, 31249, 31254, 31268, 31281, 31291, 31309, 31321, 31332, 31340, 31347, 31363,
+	31367, 31372, 31384, 31403, 31407, 31412, 31424, 31442, 31460, 31479, 31498, 31503, 31509, 31516, 31526, 31541,
+	31554, 31577, 31583, 31598, 31609, 31617, 31635, 31645, 31667, 31679, 31698, 31721, 31730, 31740, 31754, 31772,
+	31794, 31821, 31840, 31863, 31891, 31908, 31929, 31955, 31973, 31995, 32022, 32040, 32062, 32089, 32107, 32129,
+	32156, 32176, 32200, 32229, 32263, 32269, 32280, 32286, 32289, 32303, 32310, 32318, 32337, 32349, 32353, 32357,
+	32367, 32374, 32389, 32409, 32421, 32438, 32447, 32462, 32474, 32484, 32490, 32495, 32507, 32524, 32540, 32550,
+	32568, 32585, 32597, 32616, 32629, 32634, 32639, 32649,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000000000000000000000000001100000000001111111111111110011100111111111101111111111" +
-	"1111011111111111111111111111111111111110011111111111111111111111111101111010111100001110001110001010" +
-	"1011100011100010101011110000101010101010111000101101010011110001110001111000010111110001101010101010" +
-	"1010111000101010011110000001011100111111111110111111111111111111111111111111110110111111111111111111" +
-	"1111111111111111111111111111111111011111111111111111111111111000111111111111111111111111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111010101011111111110032" +
-	"1010312321011111111111101111111111101010101100101111110111010110010111111111113121111111111111003111" +
-	"1111100111001011100111001110011131111111101131010311111111100110011001100111111111111011333333131333" +
-	"3111100110011010111111111111111111111111110110111101111101111111111011111000011110000110111310111331" +
-	"0111111110011010101100111100111111111111111111010331311113331111333331311000101111111100101100111100" +
-	"1011111111101110110010101111111111111110011001111113311100111111111011011011101111111111111101010101" +
-	"1110101100101011111111111111111111111111111111131111111111010110010111001100110010111131111113333131" +
-	"1113311133111111131133333131133111113111111101010001111111110101010101111113311100111111100101113111" +
-	"1111111111111111111111111111111111111110111111111111111131111111111111001111111100310101111111111111" +
-	"1111111110010101111111011111111111111111110111001111111111111111111111110111100111110111111111111111" +
-	"1111111011111111111111111100011111110111111110011100101111111111011000111111011331331111100111100011" +
-	"0111311110000101011111111000001010110110110101011111111111111111111111331111111111111110011111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111010111000111111111" +
-	"1133111001100111110101011110101111311011111111111111111111101111111011101110010111111110111111101111" +
-	"111111111111111111111111111111111111111111111111100011"
+	"0000000000000000000000000000000000000000000000011000000000011111111111111100111001111111111011111111" +
+	"1111110111111111111111111111111111111111100111111111111111111111111111011110101111000011100011100010" +
+	"1010111000111000101010111100001010101010101110001011010100111100011100011110000101111100011010101010" +
+	"1010101110001010100111100000010111001111111111101111111111111111111111111111111101101111111111111111" +
+	"1111111111111111111111111111111111110111111111111111111111111110001111111111111111111111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111110101010111111111100" +
+	"3210103123210111111111111011111111111010101011001011111101110101100101111111111131211111111111110031" +
+	"1111111001110010111001110011100111311111111011310103111111111001100110011001111111111110113333331313" +
+	"3331111001100110101111111111111111111111111101101111011111011111111110111110000111100001101113101113" +
+	"3101111111100110101011001111001111111111111111110103313111133311113333313110001011111111001011001111" +
+	"0010111111111011101100101011111111111111100110011111133111001111111110110110111011111111111111010101" +
+	"0111101011001010111111111111111111111111111111111311111111110101100101110011001100101111311111133331" +
+	"3111133111331111111311333331311331111131111111010100011111111101010101011111133111001111111001011131" +
+	"1111111111111111111111111111111111111111101111111111111111311111111111110011111111003101011111111111" +
+	"1111111111100101011111110111111111111111111101110011111111111111111111111101111001111101111111111111" +
+	"1111111110111111111111111111000111111101111111100111001011111111110110001111110113313311111001111000" +
+	"1101113111100001010111111110000010101101101101010111111111111111111111113311111111111111100111111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111110101110001111111" +
+	"1111331110011001111101010111101011113110111111111111111111111011111110111011100101111111101111111011" +
+	"11111111111111111111111111111111111111111111111111100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

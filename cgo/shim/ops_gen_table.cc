@@ -1963,6 +1963,8 @@ const Entry ops_table[] = {
 	entry::to_bytes,
 	entry::overwrite,
 	entry::item,
+	entry::index,
+	entry::set_index,
 	entry::to,
 	entry::warnings,
 	entry::set_threads,
@@ -3975,7 +3977,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2054;
-const uint64_t ops_hash = 0xe7731c0dc5b7b6bcu;
+const uint32_t ops_count = 2056;
+const uint64_t ops_hash = 0x384332a25c621bedu;
 
 }  // namespace tg
