@@ -25,29 +25,17 @@ type Op struct {
 	Method bool   // the yaml lists the variant `method`
 	Module string // python_module: nn, linalg, fft, special, …
 
-<<<<<<< HEAD
-	Number int    // its place in the table
-	Place  Place  // where its Go form goes
-	Why    string // why it was left out, or what replaces it
-	Gone   string // first supported libtorch that lacks it, "" when all have it
-	Const  string // Go constant, OpAddTensor
-	Go     *Func  // its Go form; nil for Left, Hand and folded operators
-	Also   *Func  // a second Go form
-	Fold   *Op    // the same operator without its Generator, whose Go form serves this one too
-	Seeded *Op    // the reverse of Fold
-	Guard  Guard  // what stands before it
-=======
 	Number int      // its place in the table
 	Place  Place    // where its Go form goes
-	Why    string   // why it was left out, or what stands in its stead
-	Flat   []string // lists whose tensors it takes as runs of memory
+	Why    string   // why it was left out, or what replaces it
 	Gone   string   // first supported libtorch that lacks it, "" when all have it
 	Const  string   // Go constant, OpAddTensor
 	Go     *Func    // its Go form; nil for Left, Hand and folded operators
 	Also   *Func    // a second Go form
 	Fold   *Op      // the same operator without its Generator, whose Go form serves this one too
 	Seeded *Op      // the reverse of Fold
->>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
+	Guard  Guard    // what stands before it
+	Flat   []string // lists whose tensors it takes as runs of memory
 }
 
 // Inplace reports an operator that writes to its first argument by name (add_).
@@ -80,6 +68,14 @@ func (o *Op) plainName() string {
 // Functional reports an operator that writes to none of its arguments.
 func (o *Op) Functional() bool {
 	return !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable })
+}
+
+// source reports an operator that makes a tensor of no other. There is nothing to derive it by, and
+// the values it writes into its result are no change of it: Python calls it below autograd as well,
+// and so its versions start at 0.
+func (o *Op) source() bool {
+	made := slices.ContainsFunc(o.Returns, func(r Return) bool { return r.Type.Base == "Tensor" })
+	return made && !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Tensor" })
 }
 
 func (o *Op) isOut() bool {

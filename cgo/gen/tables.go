@@ -180,13 +180,8 @@ func (t *Tables) unused(ops []*Op) error {
 	var lost []string
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
-<<<<<<< HEAD
 		maps.Keys(t.Public), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
-		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Instead),
-=======
-		maps.Keys(t.Public), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Flat), maps.Keys(t.Tails),
-		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Checks),
->>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
+		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Instead), maps.Keys(t.Flat),
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {
 		for name := range keys {

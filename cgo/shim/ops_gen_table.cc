@@ -1951,6 +1951,7 @@ const Entry ops_table[] = {
 	entry::set_requires_grad,
 	entry::retain_grad,
 	entry::grad_fn,
+	entry::likeness,
 	entry::replace_data,
 	entry::sizes,
 	entry::strides,
@@ -1963,6 +1964,8 @@ const Entry ops_table[] = {
 	entry::to_bytes,
 	entry::overwrite,
 	entry::item,
+	entry::index,
+	entry::set_index,
 	entry::to,
 	entry::warnings,
 	entry::set_threads,
@@ -3975,7 +3978,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2054;
-const uint64_t ops_hash = 0xe7731c0dc5b7b6bcu;
+const uint32_t ops_count = 2057;
+const uint64_t ops_hash = 0xb6666fc111dc3f84u;
 
 }  // namespace tg
