@@ -1927,6 +1927,7 @@ const Entry ops_table[] = {
 	entry::host_memory,
 	entry::limit,
 	entry::bound,
+	entry::place_blocks,
 	entry::device_memory,
 	entry::reset_peak_memory,
 	entry::empty_cache,
@@ -3978,7 +3979,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2057;
-const uint64_t ops_hash = 0xb6666fc111dc3f84u;
+const uint32_t ops_count = 2058;
+const uint64_t ops_hash = 0xd2bb3b48911eb33u;
 
 }  // namespace tg
