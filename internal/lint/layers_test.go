@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"internal/frames"},
 	{"cgo", "cgo/gen", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pickle", "internal/proc", "internal/pytext", "internal/reliability", "internal/talk"},
 	{"torch"},
-	{"torch/aten", "internal/switches"},
+	{"torch/aten", "internal/switches", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/profiler", "torch/safetensors", "torch/jit", "torch/export", "torch/dist", "torch/cpp"},
 	{"torch/nn", "torch/optim/lr", "torch/checkpoint", "internal/peer"},

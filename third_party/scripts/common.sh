@@ -26,8 +26,11 @@ for_peer=() # --same-python where the Python peer is to be built on the wheels
 
 version=${LIBTORCH_VERSION:-$LIBTORCH_DEFAULT}
 [[ " $LIBTORCH_KNOWN " == *" $version "* ]] || die "LIBTORCH_VERSION is $version; known are $LIBTORCH_KNOWN"
-home=$PWD/third_party
-[[ $version == "$LIBTORCH_DEFAULT" ]] || home+=/$version
+# home_of VERSION: the folder for all that belongs to it.
+home_of() {
+	[[ $1 == "$LIBTORCH_DEFAULT" ]] && echo "$root/third_party" || echo "$root/third_party/$1"
+}
+home=$(home_of "$version")
 export LIBTORCH_GO_HOME=$home
 
 # pins KIND [VERSION]: the list of that kind for a libtorch version, from versions.env.

@@ -1,0 +1,31 @@
+package versions
+
+import (
+	"fmt"
+
+	"github.com/libtorch-go/libtorch/torch"
+)
+
+// Difference is something that libtorch and its Python do from some version on.
+type Difference struct {
+	What  string
+	since int // 212 for 2.12
+}
+
+// The differences.
+var (
+	TruncNormalDrawsAgain = Difference{"nn.init.trunc_normal_ draws again what is out of bounds, where 2.11 cuts it", 212}
+	UndefinedBecomesZeros = Difference{"a gradient that a backward pass leaves undefined arrives as zeros", 212}
+	OtherWords            = Difference{"some errors have other words or another kind than in 2.11", 212}
+)
+
+// Holds reports whether the libtorch in use does it.
+func (d Difference) Holds() bool { return d.holdsIn(torch.Version()) }
+
+func (d Difference) holdsIn(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		panic(fmt.Sprintf("versions: libtorch's version is %q: %v", version, err))
+	}
+	return major*100+minor >= d.since
+}
