@@ -94,3 +94,14 @@ func LiveScoped() (n int) {
 
 // LiveUnscoped counts the open handles of a kind that belong to no scope.
 func LiveUnscoped(k HandleKind) int { return int(netLive[k].Load()) }
+
+// PlaceBlocks puts the blocks of host memory that are made from now on between pages that
+// nobody may touch: 1 has them end there, 2 begin there, 3 end closer than libtorch's
+// alignment, 0 takes them from the heap again. The process must have been started with
+// LIBTORCH_GO_GUARD=1 in its environment; it is for ./build.sh fuzz.
+func PlaceBlocks(at int) *Error {
+	var c Call
+	c.Begin(OpPlaceBlocks)
+	c.Int(at)
+	return c.Run()
+}

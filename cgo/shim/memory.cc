@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "entries.h"
+#include "guardpages.h"
 
 namespace tg {
 
@@ -25,6 +26,8 @@ namespace {
 constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
 std::atomic<int64_t> host_bound{kNoBound};  // an allocation that would pass it is refused
 std::atomic<int64_t> host_peak{0};
+std::atomic<Placement> placement{Placement::none};  // of blocks between guard pages
+std::atomic<bool> has_guards{false};
 
 // Adds to the live bytes. Two threads may both find the peak too low: the higher one wins.
 void count(int64_t bytes) {
@@ -162,6 +165,36 @@ struct CountingAllocator final : c10::Allocator {
 	}
 };
 
+// The allocator of ./build.sh fuzz: the same books, and blocks between guard pages while it
+// is told where to put them.
+struct GuardedAllocator final : c10::Allocator {
+	c10::DataPtr allocate(size_t n) override {
+		auto at = placement.load(std::memory_order_relaxed);
+		void* data = nullptr;
+		if (n > 0 && at != Placement::none) {
+			Claim claim(n);
+			if (data = guarded_take(n, at); data != nullptr) {
+				count(steps(n) - claim.take());
+			}
+		}
+		return data == nullptr ? heap_.allocate(n) : c10::DataPtr{data, data, &release, at::Device(at::DeviceType::CPU)};
+	}
+	static void release(void* data) {
+		if (!is_guarded(data)) {
+			CountingAllocator::release(data);
+			return;
+		}
+		host_bytes.fetch_sub(steps(guarded_size(data)), std::memory_order_relaxed);
+		guarded_give(data);
+	}
+	c10::DeleterFnPtr raw_deleter() const override { return &release; }
+	void copy_data(void* dest, const void* src, std::size_t n) const override { default_copy_data(dest, src, n); }
+
+ private:
+	static int64_t steps(size_t n) { return static_cast<int64_t>((n + c10::gAlignment - 1) / c10::gAlignment * c10::gAlignment); }
+	CountingAllocator heap_;
+};
+
 // The allocator of a kind of device. Counters of one that was never used are zero: asking
 // must not bring a device up.
 at::DeviceAllocator* device_allocator(at::Device d) {
@@ -176,9 +209,12 @@ c10::CachingDeviceAllocator::DeviceStats stats_of(at::Device d) {
 }  // namespace
 
 void count_host_memory() {
-	static CountingAllocator allocator;
+	static CountingAllocator counting;
+	static GuardedAllocator guarded;
+	const char* guard = std::getenv("LIBTORCH_GO_GUARD");
+	has_guards = guard != nullptr && *guard != '\0';
 	constexpr uint8_t kPriority = 1;  // above the default's 0
-	c10::SetCPUAllocator(&allocator, kPriority);
+	c10::SetCPUAllocator(has_guards ? static_cast<c10::Allocator*>(&guarded) : &counting, kPriority);
 }
 
 namespace entry {
@@ -223,6 +259,14 @@ void limit(Args& a, Results&) {
 void bound(Args& a, Results&) {
 	int64_t bytes = a.integer();
 	host_bound.store(bytes == 0 ? kNoBound : bytes);
+}
+
+// place_blocks(placement): where new blocks lie between guard pages, from now on and in all threads.
+void place_blocks(Args& a, Results&) {
+	auto at = a.integer();
+	TORCH_CHECK_VALUE(at >= 0 && at <= static_cast<int64_t>(Placement::close), "there is no placement ", at);
+	TORCH_CHECK(has_guards || at == 0, "guard pages take LIBTORCH_GO_GUARD=1 in the environment before libtorch is loaded");
+	placement.store(static_cast<Placement>(at));
 }
 
 // device_memory(device) -> allocated, peak allocated, reserved, peak reserved,

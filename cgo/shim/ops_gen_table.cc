@@ -1927,6 +1927,7 @@ const Entry ops_table[] = {
 	entry::host_memory,
 	entry::limit,
 	entry::bound,
+	entry::place_blocks,
 	entry::device_memory,
 	entry::reset_peak_memory,
 	entry::empty_cache,
@@ -3975,7 +3976,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2054;
-const uint64_t ops_hash = 0xe7731c0dc5b7b6bcu;
+const uint32_t ops_count = 2055;
+const uint64_t ops_hash = 0x9c88e7dcd03b164bu;
 
 }  // namespace tg

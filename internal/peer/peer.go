@@ -50,7 +50,7 @@ func Run(t testing.TB, script string, inputs Tensors, args ...string) Tensors {
 // arguments. It skips the test as [Run] does.
 func Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd, err := python()
+	cmd, err := Python()
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("peer: ", err)
@@ -62,8 +62,8 @@ func Command(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// python is the peer that build.sh makes, and the bundle's env.sh.
-func python() (*exec.Cmd, error) {
+// Python is the peer that build.sh makes, or the env.sh of a bundle: a command without arguments.
+func Python() (*exec.Cmd, error) {
 	home := os.Getenv("LIBTORCH_GO_HOME")
 	if home == "" {
 		home = above("third_party")
