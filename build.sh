@@ -20,6 +20,7 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
   bench    our side and Python's, paired; arguments go to the benchmark
   reliability  the suites on memory, threads and faults; writes RELIABILITY.md (-short: the sizes of CI)
+  fuzz     calls that nobody would write, between guard pages, in processes that may die (-time 10m, -calls N, -only RE, -seed S)
   bundle   dist/bundle: compiled tests and trainer for a machine without Go
   clean    remove what this script made, except the cache
 
@@ -55,6 +56,8 @@ bench() { go run ./bench "$@"; }
 
 parity() { go test ./internal/parity -timeout 90m -v -full "$@"; }
 
+fuzz() { go run ./internal/fuzz/cmd "$@"; }
+
 gen() { go run ./cgo/gen -yaml "$(operator_list)" "$@"; }
 
 clean() {
@@ -66,7 +69,7 @@ clean() {
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
 	[test]="deps shim peer checks" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
-	[reliability]="deps shim peer asan reliability"
+	[fuzz]="deps shim peer fuzz" [reliability]="deps shim peer asan reliability"
 )
 
 main() {
@@ -84,8 +87,8 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test parity bench reliability bundle " != *" $verb "* ]] || need_go
-	[[ $# -eq 0 || " gen test parity bench reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	[[ " gen test parity bench fuzz reliability bundle " != *" $verb "* ]] || need_go
+	[[ $# -eq 0 || " gen test parity bench fuzz reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"
 	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)

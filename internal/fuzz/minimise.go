@@ -193,3 +193,29 @@ func (v List) simpler() (list []any) {
 	}
 	return list
 }
+
+// Check makes the calls of cases, each as if it stood alone, and returns what is wrong with
+// them and how each ended.
+func Check(command []string, cases []Case) (findings []Finding, outcomes []string, err error) {
+	m := &minimiser{command: command}
+	defer m.stop()
+	for _, c := range cases {
+		for _, index := range []uint64{0, 24} { // blocks at the end of pages, and at their beginning
+			kind, text, err := m.try(c, index)
+			if err != nil {
+				return findings, outcomes, err
+			}
+			if index == 0 {
+				outcomes = append(outcomes, kind)
+			}
+			if isFault(kind) {
+				findings = append(findings, Finding{Kind: kind, Case: c.String(), Text: text})
+			}
+		}
+	}
+	return findings, outcomes, nil
+}
+
+func isFault(kind string) bool {
+	return slices.ContainsFunc(kindsOf, func(k fault) bool { return k.kind == kind })
+}

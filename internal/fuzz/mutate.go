@@ -211,7 +211,7 @@ func (m *mutator) literals(t *Tensor) []int64 {
 	for _, s := range t.Shape {
 		n *= max(0, s)
 	}
-	if n > 8 || strings.HasPrefix(t.DType, "q") || strings.HasPrefix(t.DType, "b") {
+	if n == 0 || n > 8 || strings.HasPrefix(t.DType, "q") || strings.HasPrefix(t.DType, "b") {
 		return nil
 	}
 	data := make([]int64, n)

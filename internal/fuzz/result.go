@@ -9,7 +9,7 @@ import (
 )
 
 // kindsOf are the faults that are counted, in the order of a report.
-var kindsOf = []struct{ kind, text string }{
+var kindsOf = []fault{
 	{"crash", "calls that ended the process"},
 	{"hang", "calls that did not come back within 20 s"},
 	{"panic", "panics with anything but a *torch.Error"},
@@ -19,6 +19,8 @@ var kindsOf = []struct{ kind, text string }{
 	{"differs", "calls whose results differ without guard pages"},
 	{"varies", "calls whose results differ from one time to the next"},
 }
+
+type fault struct{ kind, text string }
 
 func (r Result) count(kind string) (n int) {
 	for _, f := range r.Findings {
@@ -94,11 +96,9 @@ func (e *Explainer) Again(f Finding, out io.Writer) error {
 		return err
 	}
 	f.Kind, f.Text = kind, text
-	for _, k := range kindsOf {
-		if k.kind == kind {
-			_, err = e.Explain(f, out)
-			return err
-		}
+	if isFault(kind) {
+		_, err = e.Explain(f, out)
+		return err
 	}
 	fmt.Fprintf(out, "%s\n    %s %s\n", c, kind, text)
 	if t := find(c.Target); t != nil && t.operator {

@@ -25,11 +25,12 @@ var layers = [][]string{
 	{"vision/datasets"},
 	{"examples/internal/cli", "examples/internal/clitest", "examples/internal/meter"},
 	{"examples/internal/"},
-	{"examples/", "bench", "bench/", "compat", "compat/", "internal/reliability/", "internal/gpusuite", "internal/gpusuite/"},
+	{"examples/", "bench", "bench/", "compat", "compat/", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/gpusuite/"},
+	{"internal/fuzz/"},
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.
-var doorKeepers = []string{"torch", "internal/switches", "torch/aten", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/optim/lr", "torch/data", "torch/profiler", "torch/jit", "torch/export", "torch/dist", "amp"}
+var doorKeepers = []string{"torch", "internal/fuzz", "internal/switches", "torch/aten", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/optim/lr", "torch/data", "torch/profiler", "torch/jit", "torch/export", "torch/dist", "amp"}
 
 func layer(path string) int {
 	for i, row := range layers {

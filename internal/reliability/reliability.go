@@ -30,6 +30,14 @@ type Figure struct {
 	Missed bool   `json:"missed,omitempty"`
 }
 
+// Event is the line with which go test -json would tell of the figure, for commands that
+// measure without being tests.
+func (f Figure) Event() string {
+	value, _ := json.Marshal(f) // of texts alone
+	line, _ := json.Marshal(map[string]string{"Action": "attr", "Key": Attribute, "Value": string(value)})
+	return string(line)
+}
+
 // number is what can be measured.
 type number interface {
 	~int | ~int64 | ~float64

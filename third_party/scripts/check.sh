@@ -22,6 +22,7 @@ checks() {
 		step race "${flags[@]}"
 		step asan
 		step hardened
+		step fuzzed
 	fi
 	echo "==> all passed"
 }
@@ -52,3 +53,6 @@ race() {
 	done
 	[[ ${#packages[@]} -eq 0 ]] || go test -race -timeout 20m "$@" "${packages[@]}"
 }
+
+# Calls that nobody has made before: the seed is new every time, and printed.
+fuzzed() { fuzz -time 2m; }

@@ -11,7 +11,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/fuzz"
 	"github.com/libtorch-go/libtorch/internal/peer"
+	"github.com/libtorch-go/libtorch/internal/reliability"
 )
 
 func main() {
@@ -75,7 +75,11 @@ func run() error {
 	case one.Case != "":
 		return e.Again(one, os.Stdout)
 	}
-	if o.Time == 0 && o.Calls == 0 {
+	switch {
+	case o.Time > 0 || o.Calls > 0:
+	case *figures:
+		o.Calls = reliability.Size(5_000_000, 50_000)
+	default:
 		o.Time = 2 * time.Minute
 	}
 	fmt.Println("seed", o.Seed)
@@ -93,8 +97,7 @@ func run() error {
 	fmt.Print(r)
 	if *figures {
 		for _, f := range r.Figures() {
-			line, _ := json.Marshal(f)
-			fmt.Printf("{\"Action\":\"attr\",\"Key\":\"figure\",\"Value\":%q}\n", line)
+			fmt.Println(f.Event())
 		}
 	}
 	if n := len(r.Findings); n > 0 {

@@ -102,6 +102,12 @@ var suites = []suite{
 		without: watched, reports: crash,
 	},
 	{
+		name: "fuzz", title: "Calls that nobody would write",
+		what: "Arguments of PyTorch's test database, changed by chance: every dtype, layout and shape, extreme numbers, closed and undefined tensors, " +
+			"with the backward pass. Each call is made between guard pages and again without, in a process that may die.",
+		command: []string{"go", "run", "./internal/fuzz/cmd", "-figures"},
+	},
+	{
 		name: "asan", title: "AddressSanitizer and LeakSanitizer, with the shim instrumented",
 		what: "Go and the C++ of the shim are instrumented, libtorch is as it comes. UndefinedBehaviorSanitizer looks at the shim as well. Nothing is suppressed.",
 		env: []string{

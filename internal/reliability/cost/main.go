@@ -10,7 +10,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -59,9 +58,7 @@ func tell(f reliability.Figure, event bool) {
 		fmt.Printf("%-32s %s %s\n", f.Name, f.Got, f.Bar)
 		return
 	}
-	value, _ := json.Marshal(f)
-	line, _ := json.Marshal(map[string]string{"Action": "attr", "Key": reliability.Attribute, "Value": string(value)})
-	fmt.Println(string(line))
+	fmt.Println(f.Event())
 }
 
 // compare builds both sides and measures them.
