@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/internal/fuzz"
+	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
 func TestMain(m *testing.M) {
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	torchtest.Main(m)
 }
 
 // The calls that once ended a process, hung, left something or gave other results.

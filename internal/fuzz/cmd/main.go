@@ -82,20 +82,26 @@ func run() error {
 	default:
 		o.Time = 2 * time.Minute
 	}
+	return search(o, e, *figures)
+}
+
+// search makes calls and says what it found.
+func search(o fuzz.Options, e *fuzz.Explainer, figures bool) error {
 	fmt.Println("seed", o.Seed)
 	r, err := fuzz.Run(o)
 	if err != nil {
 		return err
 	}
-	if *limit > 0 {
-		for _, f := range r.Findings {
-			if _, err := e.Explain(f, os.Stdout); err != nil {
-				return err
-			}
+	for _, f := range r.Findings {
+		if e.Limit == 0 {
+			break
+		}
+		if _, err := e.Explain(f, os.Stdout); err != nil {
+			return err
 		}
 	}
 	fmt.Print(r)
-	if *figures {
+	if figures {
 		for _, f := range r.Figures() {
 			fmt.Println(f.Event())
 		}
