@@ -1,13 +1,8 @@
 package fuzz
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -19,6 +14,8 @@ type Explainer struct {
 	Python  func() (*exec.Cmd, error) // Python with torch on the same libtorch
 	Script  string                    // ask.py
 	Limit   time.Duration             // for making one finding small
+
+	python *asked
 }
 
 // Explain makes a finding small and writes the case, the call in Go and in Python, and what
@@ -57,33 +54,4 @@ func find(name string) *target {
 		}
 	}
 	return nil
-}
-
-// ask makes the call in Python and says how it ended.
-func (e *Explainer) ask(c Case) string {
-	cmd, err := e.Python()
-	if err != nil {
-		return err.Error()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
-	defer cancel()
-	bounded := exec.CommandContext(ctx, cmd.Path, append(cmd.Args[1:], e.Script, c.String())...)
-	bounded.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", "TORCH_CPP_LOG_LEVEL=ERROR")
-	var out bytes.Buffer
-	bounded.Stdout = &out
-	err = bounded.Run()
-	var said []string
-	for lines := bufio.NewScanner(&out); lines.Scan(); {
-		var line struct{ Call, Outcome string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil {
-			said = append(said, line.Call+line.Outcome)
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		said = append(said, "not back within 40 s")
-	case err != nil:
-		said = append(said, "dies: "+err.Error())
-	}
-	return strings.Join(said, "\n            ")
 }

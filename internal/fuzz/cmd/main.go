@@ -65,6 +65,7 @@ func run() error {
 		o.Only = re
 	}
 	e := &fuzz.Explainer{Command: o.Command, Python: peer.Python, Script: filepath.Join(folder, "python", "ask.py"), Limit: *limit}
+	defer e.Close()
 	switch {
 	case *record:
 		return recorded()

@@ -1,8 +1,7 @@
 """Makes the calls of cases as Python would, and says what came of them.
 
-    python ask.py CASE...
-
-Prints a line of JSON for each: {"call": what Python was asked, "outcome": what it answered}.
+Reads a case a line, and prints lines of JSON: {"call": what Python was asked}, then
+{"outcome": what it answered}, once more for gradients, and {"done": true}.
 """
 
 import ast
@@ -235,5 +234,6 @@ def ask(line):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    for line in sys.argv[1:]:
+    for line in sys.stdin:
         ask(line)
+        print(json.dumps({"done": True}), flush=True)
