@@ -15,6 +15,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(fuzz.EnvChild) != "" {
+		if os.Getenv(fuzz.FaultyVariable) != "" {
+			fuzz.Faulty()
+		}
 		if err := fuzz.Serve(os.Stdin, os.Stdout, os.NewFile(3, "log")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

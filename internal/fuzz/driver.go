@@ -108,7 +108,11 @@ func (d *driver) next() (j job, ok bool) {
 		return j, false
 	}
 	t := d.tallies[j.part]
-	size := uint64(jobSize * max(1, len(d.parts[j.part].targets)/max(1, t.Targets)))
+	n := jobSize
+	if d.Calls > 0 {
+		n = min(n, max(100, d.Calls))
+	}
+	size := uint64(n * max(1, len(d.parts[j.part].targets)/max(1, t.Targets)))
 	j.from, j.to = t.next, t.next+size
 	t.next = j.to
 	return j, true
