@@ -66,7 +66,7 @@ func LentValues() int {
 func takeDropped() {
 	var c Call
 	c.Begin(OpDropped)
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	for _, id := range c.Words(0) {
 		if v, ok := TakeBack(id).(interface{ Close() }); ok {
 			v.Close()
@@ -248,7 +248,7 @@ func Anomaly(nan bool, fn func()) error {
 		c.Begin(OpSetAnomaly)
 		c.Bool(on > 0)
 		c.Bool(anomaly.nan > 0)
-		door(c.op, &c.words[0], &c.frame)
+		c.ask()
 	}
 	change(1)
 	defer change(-1)

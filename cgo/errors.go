@@ -107,7 +107,7 @@ func describe(h *Handle) string {
 	var c Call
 	c.Begin(OpDescribe)
 	c.put(uint64(h.impl.Load())) // pinned by the call that failed
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	if c.frame.kind != 0 {
 		takeString(c.frame.msg, -1)
 		return "a tensor"
@@ -116,7 +116,7 @@ func describe(h *Handle) string {
 	var s Call
 	s.Begin(OpSizes)
 	s.put(uint64(h.impl.Load()))
-	door(s.op, &s.words[0], &s.frame)
+	s.ask()
 	text := DTypeName(int(dtype)) + strings.ReplaceAll(fmt.Sprint(s.Words(0)), " ", ", ")
 	if name := DeviceName(device); name != "cpu" {
 		text += " on " + name

@@ -165,7 +165,7 @@ func (h *Handle) storage() (id uint64, bytes int64) {
 	var c Call
 	c.Begin(OpStorage)
 	c.put(uint64(h.impl.Load()))
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	takeString(c.frame.msg, -1)
 	return c.frame.out[0], int64(c.frame.out[1])
 }

@@ -21,6 +21,7 @@ const shimName = "libtorchgo.so"
 
 var (
 	loaded  atomic.Bool
+	opened  atomic.Bool // loaded, or shut down: there is a shim to ask
 	loading sync.Mutex
 	// torchHome is the folder of the libtorch in use: it has lib/ and include/.
 	torchHome string
@@ -59,6 +60,7 @@ func Load() error {
 	if err := open(home); err != nil {
 		return err
 	}
+	opened.Store(true)
 	loaded.Store(true)
 	word(OpLimit, headroom)
 	garbage.kept.Store(resident())

@@ -83,7 +83,7 @@ func crowded(open int64) bool {
 	if gate.callbacks.Load() > 0 || Load() != nil || answer(OpThreadHeld) != 0 {
 		return false
 	}
-	most := min(mostLocked, max(leastLocked, mostThreads/answer(OpGetThreads))) // a lane would have helpers of its own
+	most := min(mostLocked, max(leastLocked, mostThreads/max(1, answer(OpGetThreads)))) // a lane would have helpers of its own
 	locked.most.Store(most)
 	return open > most
 }
@@ -92,7 +92,7 @@ func crowded(open int64) bool {
 func answer(op Op) int64 {
 	var c Call
 	c.Begin(op)
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	return int64(c.frame.out[0])
 }
 

@@ -53,7 +53,7 @@ func (g *trash) trim() {
 	var c Call
 	c.Begin(OpEmptyCache)
 	c.Code(0) // the CPU
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	g.kept.Store(resident() - HostBytes())
 }
 
@@ -77,7 +77,7 @@ func HostBytes() int64 {
 func HostMemory() (live, peak int64) {
 	var c Call
 	c.Begin(OpHostMemory)
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	return int64(c.frame.out[0]), int64(c.frame.out[1])
 }
 

@@ -5,10 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-const opsHash uint64 = 0x9c88e7dcd03b164b
+const opsHash uint64 = 0x969f7bc632991fae
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 146
+const opsByHand Op = 148
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -55,2017 +55,2019 @@ const (
 	OpToBytes                                                Op = 41   // to_bytes
 	OpOverwrite                                              Op = 42   // overwrite
 	OpItem                                                   Op = 43   // item
-	OpTo                                                     Op = 44   // to
-	OpWarnings                                               Op = 45   // warnings
-	OpSetThreads                                             Op = 46   // set_threads
-	OpGetThreads                                             Op = 47   // get_threads
-	OpSetInteropThreads                                      Op = 48   // set_interop_threads
-	OpGetInteropThreads                                      Op = 49   // get_interop_threads
-	OpManualSeed                                             Op = 50   // manual_seed
-	OpNewGenerator                                           Op = 51   // new_generator
-	OpDefaultGenerator                                       Op = 52   // default_generator
-	OpSeedGenerator                                          Op = 53   // seed_generator
-	OpGeneratorSeed                                          Op = 54   // generator_seed
-	OpGeneratorState                                         Op = 55   // generator_state
-	OpSetGeneratorState                                      Op = 56   // set_generator_state
-	OpGeneratorDevice                                        Op = 57   // generator_device
-	OpTorchVersion                                           Op = 58   // torch_version
-	OpShowConfig                                             Op = 59   // show_config
-	OpDeviceCount                                            Op = 60   // device_count
-	OpSynchronize                                            Op = 61   // synchronize
-	OpCurrentDevice                                          Op = 62   // current_device
-	OpListOperators                                          Op = 63   // list_operators
-	OpGetSetting                                             Op = 64   // get_setting
-	OpSetSetting                                             Op = 65   // set_setting
-	OpCudaVersions                                           Op = 66   // cuda_versions
-	OpBoxed                                                  Op = 67   // boxed
-	OpAddHook                                                Op = 68   // add_hook
-	OpAddAccumulateHook                                      Op = 69   // add_accumulate_hook
-	OpRemoveHook                                             Op = 70   // remove_hook
-	OpApplyFunction                                          Op = 71   // apply_function
-	OpSavedTensors                                           Op = 72   // saved_tensors
-	OpEnterSavedHooks                                        Op = 73   // enter_saved_hooks
-	OpBackwardNumber                                         Op = 74   // backward_number
-	OpSetAnomaly                                             Op = 75   // set_anomaly
-	OpDropped                                                Op = 76   // dropped
-	OpOperatorSchema                                         Op = 77   // operator_schema
-	OpOpenLibrary                                            Op = 78   // open_library
-	OpCloseLibrary                                           Op = 79   // close_library
-	OpDefineOperator                                         Op = 80   // define_operator
-	OpImplementOperator                                      Op = 81   // implement_operator
-	OpKernelArguments                                        Op = 82   // kernel_arguments
-	OpKernelRedispatch                                       Op = 83   // kernel_redispatch
-	OpKernelResults                                          Op = 84   // kernel_results
-	OpNvrtcOpen                                              Op = 85   // nvrtc_open
-	OpNvrtcCompile                                           Op = 86   // nvrtc_compile
-	OpKernelArch                                             Op = 87   // kernel_arch
-	OpKernelLoad                                             Op = 88   // kernel_load
-	OpKernelUnload                                           Op = 89   // kernel_unload
-	OpKernelFunction                                         Op = 90   // kernel_function
-	OpKernelLaunch                                           Op = 91   // kernel_launch
-	OpPrepareProfiler                                        Op = 92   // prepare_profiler
-	OpStartProfiler                                          Op = 93   // start_profiler
-	OpStopProfiler                                           Op = 94   // stop_profiler
-	OpProfilerEvents                                         Op = 95   // profiler_events
-	OpSaveProfile                                            Op = 96   // save_profile
-	OpFreeProfile                                            Op = 97   // free_profile
-	OpEnterRange                                             Op = 98   // enter_range
-	OpThreadNumber                                           Op = 99   // thread_number
-	OpDefaultStream                                          Op = 100  // default_stream
-	OpCurrentStream                                          Op = 101  // current_stream
-	OpNewStream                                              Op = 102  // new_stream
-	OpEnterStream                                            Op = 103  // enter_stream
-	OpStreamQuery                                            Op = 104  // stream_query
-	OpStreamSynchronize                                      Op = 105  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 106  // stream_wait_event
-	OpStreamWaitStream                                       Op = 107  // stream_wait_stream
-	OpStreamPointer                                          Op = 108  // stream_pointer
-	OpRecordStream                                           Op = 109  // record_stream
-	OpNewEvent                                               Op = 110  // new_event
-	OpEventRecord                                            Op = 111  // event_record
-	OpEventQuery                                             Op = 112  // event_query
-	OpEventSynchronize                                       Op = 113  // event_synchronize
-	OpEventElapsed                                           Op = 114  // event_elapsed
-	OpDeviceStats                                            Op = 115  // device_stats
-	OpResetAccumulatedMemory                                 Op = 116  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 117  // nvtx_mark
-	OpNvtxPush                                               Op = 118  // nvtx_push
-	OpNvtxPop                                                Op = 119  // nvtx_pop
-	OpCudaState                                              Op = 120  // cuda_state
-	OpCudaDriverVersion                                      Op = 121  // cuda_driver_version
-	OpDeviceProperties                                       Op = 122  // device_properties
-	OpDeviceAccessPeer                                       Op = 123  // device_access_peer
-	OpExternalStream                                         Op = 124  // external_stream
-	OpStreamPriority                                         Op = 125  // stream_priority
-	OpStreamPriorities                                       Op = 126  // stream_priorities
-	OpBlockingEvent                                          Op = 127  // blocking_event
-	OpMemoryFraction                                         Op = 128  // memory_fraction
-	OpSetMemoryFraction                                      Op = 129  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 130  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 131  // record_memory_history
-	OpNewPoolID                                              Op = 132  // new_pool_id
-	OpNewMemPool                                             Op = 133  // new_mem_pool
-	OpMemPoolID                                              Op = 134  // mem_pool_id
-	OpEnterMemPool                                           Op = 135  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 136  // leave_mem_pool
-	OpNewGraph                                               Op = 137  // new_graph
-	OpGraphCaptureBegin                                      Op = 138  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 139  // graph_capture_end
-	OpGraphReplay                                            Op = 140  // graph_replay
-	OpGraphReset                                             Op = 141  // graph_reset
-	OpGraphPool                                              Op = 142  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 143  // graph_register_generator
-	OpGraphDebugDump                                         Op = 144  // graph_debug_dump
-	OpIsCapturing                                            Op = 145  // is_capturing
-	OpAtenAndScalar                                          Op = 146  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 147  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 148  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 149  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 150  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 151  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 152  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 153  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 154  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 155  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 156  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 157  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 158  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 159  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 160  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 161  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 162  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 163  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 164  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 165  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 166  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 167  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 168  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 169  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 170  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 171  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 172  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 173  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 174  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 175  // _addmm_activation
-	OpAtenAMinMax                                            Op = 176  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 177  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 178  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 179  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 180  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 181  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 182  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 183  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 184  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 185  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 186  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 187  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 188  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 189  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 190  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 191  // _cast_Byte
-	OpAtenCastChar                                           Op = 192  // _cast_Char
-	OpAtenCastDouble                                         Op = 193  // _cast_Double
-	OpAtenCastFloat                                          Op = 194  // _cast_Float
-	OpAtenCastHalf                                           Op = 195  // _cast_Half
-	OpAtenCastInt                                            Op = 196  // _cast_Int
-	OpAtenCastLong                                           Op = 197  // _cast_Long
-	OpAtenCastShort                                          Op = 198  // _cast_Short
-	OpAtenCDistBackward                                      Op = 199  // _cdist_backward
-	OpAtenCDistForward                                       Op = 200  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 201  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 202  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 203  // _chunk_cat
-	OpAtenCoalesce                                           Op = 204  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 205  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 206  // _compute_linear_combination
-	OpAtenConj                                               Op = 207  // _conj
-	OpAtenConjCopy                                           Op = 208  // _conj_copy
-	OpAtenConjPhysical                                       Op = 209  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 210  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 211  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 212  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 213  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 214  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 215  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 216  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 217  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 218  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 219  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 220  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 221  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 222  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 223  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 224  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 225  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 226  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 227  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 228  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 229  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 230  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 231  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 232  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 233  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 234  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 235  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 236  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 237  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 238  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 239  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 240  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 241  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 242  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 243  // _dimI
-	OpAtenDimV                                               Op = 244  // _dimV
-	OpAtenDimArange                                          Op = 245  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 246  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 247  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 248  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 249  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 250  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 251  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 252  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 253  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 254  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 255  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 256  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 257  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 258  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 259  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 260  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 261  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 262  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 263  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 264  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 265  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 266  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 267  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 268  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 269  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 270  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 271  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 272  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 273  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 274  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 275  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 276  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 277  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 278  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 279  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 280  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 281  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 282  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 283  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 284  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 285  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 286  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 287  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 288  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 289  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 290  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 291  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 292  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 293  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 294  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 295  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 296  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 297  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 298  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 299  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 300  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 301  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 302  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 303  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 304  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 305  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 306  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 307  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 308  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 309  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 310  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 311  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 312  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 313  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 314  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 315  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 316  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 317  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 318  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 319  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 320  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 321  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 322  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 323  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 324  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 325  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 326  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 327  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 328  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 329  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 330  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 331  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 332  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 333  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 334  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 335  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 336  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 337  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 338  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 339  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 340  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 341  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 342  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 343  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 344  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 345  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 346  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 347  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 348  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 349  // _foreach_log
-	OpAtenForeachLog10                                       Op = 350  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 351  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 352  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 353  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 354  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 355  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 356  // _foreach_log_
-	OpAtenForeachMax                                         Op = 357  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 358  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 359  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 360  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 361  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 362  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 363  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 364  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 365  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 366  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 367  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 368  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 369  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 370  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 371  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 372  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 373  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 374  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 375  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 376  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 377  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 378  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 379  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 380  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 381  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 382  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 383  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 384  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 385  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 386  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 387  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 388  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 389  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 390  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 391  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 392  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 393  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 394  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 395  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 396  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 397  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 398  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 399  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 400  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 401  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 402  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 403  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 404  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 405  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 406  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 407  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 408  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 409  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 410  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 411  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 412  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 413  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 414  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 415  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 416  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 417  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 418  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 419  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 420  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 421  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 422  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 423  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 424  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 425  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 426  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 427  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 428  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 429  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 430  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 431  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 432  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 433  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 434  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 435  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 436  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 437  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 438  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 439  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 440  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 441  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 442  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 443  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 444  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 445  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 446  // _index_put_impl_
-	OpAtenIndices                                            Op = 447  // _indices
-	OpAtenIndicesCopy                                        Op = 448  // _indices_copy
-	OpAtenIntMM                                              Op = 449  // _int_mm
-	OpAtenIsAllTrue                                          Op = 450  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 451  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 452  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 453  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 454  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 455  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 456  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 457  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 458  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 459  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 460  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 461  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 462  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 463  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 464  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 465  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 466  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 467  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 468  // _make_dep_token
-	OpAtenMakeDual                                           Op = 469  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 470  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 471  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 472  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 473  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 474  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 475  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 476  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 477  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 478  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 479  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 480  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 481  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 482  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 483  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 484  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 485  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 486  // _neg_view
-	OpAtenNegViewCopy                                        Op = 487  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 488  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 489  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 490  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 491  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 492  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 493  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 494  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 495  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 496  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 497  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 498  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 499  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 500  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 501  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 502  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 503  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 504  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 505  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 506  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 507  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 508  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 509  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 510  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 511  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 512  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 513  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 514  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 515  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 516  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 517  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 518  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 519  // _pad_circular
-	OpAtenPadEnum                                            Op = 520  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 521  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 522  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 523  // _pdist_backward
-	OpAtenPDistForward                                       Op = 524  // _pdist_forward
-	OpAtenPinMemory                                          Op = 525  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 526  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 527  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 528  // _print
-	OpAtenPropagateXLAData                                   Op = 529  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 530  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 531  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 532  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 533  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 534  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 535  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 536  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 537  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 538  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 539  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 540  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 541  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 542  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 543  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 544  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 545  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 546  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 547  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 548  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 549  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 550  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 551  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 552  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 553  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 554  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 555  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 556  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 557  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 558  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 559  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 560  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 561  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 562  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 563  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 564  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 565  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 566  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 567  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 568  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 569  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 570  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 571  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 572  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 573  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 574  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 575  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 576  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 577  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 578  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 579  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 580  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 581  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 582  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 583  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 584  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 585  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 586  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 587  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 588  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 589  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 590  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 591  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 592  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 593  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 594  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 595  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 596  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 597  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 598  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 599  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 600  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 601  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 602  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 603  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 604  // _spdiags
-	OpAtenSpsolve                                            Op = 605  // _spsolve
-	OpAtenStack                                              Op = 606  // _stack
-	OpAtenStandardGamma                                      Op = 607  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 608  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 609  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 610  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 611  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 612  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 613  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 614  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 615  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 616  // _to_copy
-	OpAtenToCPU                                              Op = 617  // _to_cpu
-	OpAtenToDense                                            Op = 618  // _to_dense
-	OpAtenToSparse                                           Op = 619  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 620  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 621  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 622  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 623  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 624  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 625  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 626  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 627  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 628  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 629  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 630  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 631  // _unique
-	OpAtenUnique2                                            Op = 632  // _unique2
-	OpAtenUnpackDual                                         Op = 633  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 634  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 635  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 636  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 637  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 638  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 639  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 640  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 641  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 642  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 643  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 644  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 645  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 646  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 647  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 648  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 649  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 650  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 651  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 652  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 653  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 654  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 655  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 656  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 657  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 658  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 659  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 660  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 661  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 662  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 663  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 664  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 665  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 666  // _values
-	OpAtenValuesCopy                                         Op = 667  // _values_copy
-	OpAtenVersion                                            Op = 668  // _version
-	OpAtenWeightInt4PackMM                                   Op = 669  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 670  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 671  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 672  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 673  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 674  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 675  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 676  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 677  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 678  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 679  // abs
-	OpAbsInPlace                                             Op = 680  // abs_
-	OpAbsolute                                               Op = 681  // absolute
-	OpAbsoluteInPlace                                        Op = 682  // absolute_
-	OpAcos                                                   Op = 683  // acos
-	OpAcosInPlace                                            Op = 684  // acos_
-	OpAcosh                                                  Op = 685  // acosh
-	OpAcoshInPlace                                           Op = 686  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 687  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 688  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 689  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 690  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 691  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 692  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 693  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 694  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 695  // add.Scalar
-	OpAddTensor                                              Op = 696  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 697  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 698  // add_.Tensor
-	OpAddBMM                                                 Op = 699  // addbmm
-	OpAddBMMInPlace                                          Op = 700  // addbmm_
-	OpAddCDiv                                                Op = 701  // addcdiv
-	OpAddCDivInPlace                                         Op = 702  // addcdiv_
-	OpAddCMul                                                Op = 703  // addcmul
-	OpAddCMulInPlace                                         Op = 704  // addcmul_
-	OpAddMM                                                  Op = 705  // addmm
-	OpAddMMDType                                             Op = 706  // addmm.dtype
-	OpAddMMInPlace                                           Op = 707  // addmm_
-	OpAddMV                                                  Op = 708  // addmv
-	OpAddMVInPlace                                           Op = 709  // addmv_
-	OpAddR                                                   Op = 710  // addr
-	OpAddRInPlace                                            Op = 711  // addr_
-	OpAdjoint                                                Op = 712  // adjoint
-	OpAffineGridGenerator                                    Op = 713  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 714  // affine_grid_generator_backward
-	OpAlias                                                  Op = 715  // alias
-	OpAliasCopy                                              Op = 716  // alias_copy
-	OpAlignAs                                                Op = 717  // align_as
-	OpAlignTensors                                           Op = 718  // align_tensors
-	OpAll                                                    Op = 719  // all
-	OpAllDim                                                 Op = 720  // all.dim
-	OpAllDims                                                Op = 721  // all.dims
-	OpAllClose                                               Op = 722  // allclose
-	OpAlphaDropout                                           Op = 723  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 724  // alpha_dropout_
-	OpAMax                                                   Op = 725  // amax
-	OpAMin                                                   Op = 726  // amin
-	OpAMinMax                                                Op = 727  // aminmax
-	OpAngle                                                  Op = 728  // angle
-	OpAny                                                    Op = 729  // any
-	OpAnyDim                                                 Op = 730  // any.dim
-	OpAnyDims                                                Op = 731  // any.dims
-	OpArange                                                 Op = 732  // arange
-	OpArangeStart                                            Op = 733  // arange.start
-	OpArangeStartStep                                        Op = 734  // arange.start_step
-	OpArccos                                                 Op = 735  // arccos
-	OpArccosInPlace                                          Op = 736  // arccos_
-	OpArccosh                                                Op = 737  // arccosh
-	OpArccoshInPlace                                         Op = 738  // arccosh_
-	OpArcsin                                                 Op = 739  // arcsin
-	OpArcsinInPlace                                          Op = 740  // arcsin_
-	OpArcsinh                                                Op = 741  // arcsinh
-	OpArcsinhInPlace                                         Op = 742  // arcsinh_
-	OpArctan                                                 Op = 743  // arctan
-	OpArctan2                                                Op = 744  // arctan2
-	OpArctan2InPlace                                         Op = 745  // arctan2_
-	OpArctanInPlace                                          Op = 746  // arctan_
-	OpArctanh                                                Op = 747  // arctanh
-	OpArctanhInPlace                                         Op = 748  // arctanh_
-	OpArgMax                                                 Op = 749  // argmax
-	OpArgMin                                                 Op = 750  // argmin
-	OpArgSort                                                Op = 751  // argsort
-	OpArgSortStable                                          Op = 752  // argsort.stable
-	OpArgWhere                                               Op = 753  // argwhere
-	OpAsStrided                                              Op = 754  // as_strided
-	OpAsStridedInPlace                                       Op = 755  // as_strided_
-	OpAsStridedCopy                                          Op = 756  // as_strided_copy
-	OpAsStridedScatter                                       Op = 757  // as_strided_scatter
-	OpAsin                                                   Op = 758  // asin
-	OpAsinInPlace                                            Op = 759  // asin_
-	OpAsinh                                                  Op = 760  // asinh
-	OpAsinhInPlace                                           Op = 761  // asinh_
-	OpAtan                                                   Op = 762  // atan
-	OpAtan2                                                  Op = 763  // atan2
-	OpAtan2InPlace                                           Op = 764  // atan2_
-	OpAtanInPlace                                            Op = 765  // atan_
-	OpAtanh                                                  Op = 766  // atanh
-	OpAtanhInPlace                                           Op = 767  // atanh_
-	OpAtLeast1d                                              Op = 768  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 769  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 770  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 771  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 772  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 773  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 774  // avg_pool1d
-	OpAvgPool2d                                              Op = 775  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 776  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 777  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 778  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 779  // baddbmm
-	OpBAddBMMDType                                           Op = 780  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 781  // baddbmm_
-	OpBartlettWindow                                         Op = 782  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 783  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 784  // batch_norm
-	OpBatchNormBackward                                      Op = 785  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 786  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 787  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 788  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 789  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 790  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 791  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 792  // batch_norm_update_stats
-	OpBernoulli                                              Op = 793  // bernoulli
-	OpBernoulliP                                             Op = 794  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 795  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 796  // bernoulli_.float
-	OpBilinear                                               Op = 797  // bilinear
-	OpBinaryCrossEntropy                                     Op = 798  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 799  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 800  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 801  // bincount
-	OpBinomial                                               Op = 802  // binomial
-	OpBitwiseAndScalar                                       Op = 803  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 804  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 805  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 806  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 807  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 808  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 809  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 810  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 811  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 812  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 813  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 814  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 815  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 816  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 817  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 818  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 819  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 820  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 821  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 822  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 823  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 824  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 825  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 826  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 827  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 828  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 829  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 830  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 831  // blackman_window.periodic
-	OpBlockDiag                                              Op = 832  // block_diag
-	OpBMM                                                    Op = 833  // bmm
-	OpBMMDType                                               Op = 834  // bmm.dtype
-	OpBroadcastTensors                                       Op = 835  // broadcast_tensors
-	OpBroadcastTo                                            Op = 836  // broadcast_to
-	OpBucketizeScalar                                        Op = 837  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 838  // bucketize.Tensor
-	OpCanCast                                                Op = 839  // can_cast
-	OpCartesianProd                                          Op = 840  // cartesian_prod
-	OpCat                                                    Op = 841  // cat
-	OpCauchyInPlace                                          Op = 842  // cauchy_
-	OpCColIndices                                            Op = 843  // ccol_indices
-	OpCColIndicesCopy                                        Op = 844  // ccol_indices_copy
-	OpCDist                                                  Op = 845  // cdist
-	OpCeil                                                   Op = 846  // ceil
-	OpCeilInPlace                                            Op = 847  // ceil_
-	OpCELU                                                   Op = 848  // celu
-	OpCELUInPlace                                            Op = 849  // celu_
-	OpChainMatMul                                            Op = 850  // chain_matmul
-	OpCHalf                                                  Op = 851  // chalf
-	OpChannelShuffle                                         Op = 852  // channel_shuffle
-	OpCholesky                                               Op = 853  // cholesky
-	OpCholeskyInverse                                        Op = 854  // cholesky_inverse
-	OpCholeskySolve                                          Op = 855  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 856  // choose_qparams_optimized
-	OpChunk                                                  Op = 857  // chunk
-	OpClamp                                                  Op = 858  // clamp
-	OpClampTensor                                            Op = 859  // clamp.Tensor
-	OpClampInPlace                                           Op = 860  // clamp_
-	OpClampInPlaceTensor                                     Op = 861  // clamp_.Tensor
-	OpClampMax                                               Op = 862  // clamp_max
-	OpClampMaxTensor                                         Op = 863  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 864  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 865  // clamp_max_.Tensor
-	OpClampMin                                               Op = 866  // clamp_min
-	OpClampMinTensor                                         Op = 867  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 868  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 869  // clamp_min_.Tensor
-	OpClip                                                   Op = 870  // clip
-	OpClipTensor                                             Op = 871  // clip.Tensor
-	OpClipInPlace                                            Op = 872  // clip_
-	OpClipInPlaceTensor                                      Op = 873  // clip_.Tensor
-	OpClone                                                  Op = 874  // clone
-	OpCoalesce                                               Op = 875  // coalesce
-	OpCol2Im                                                 Op = 876  // col2im
-	OpColIndices                                             Op = 877  // col_indices
-	OpColIndicesCopy                                         Op = 878  // col_indices_copy
-	OpColumnStack                                            Op = 879  // column_stack
-	OpCombinations                                           Op = 880  // combinations
-	OpComplex                                                Op = 881  // complex
-	OpConcat                                                 Op = 882  // concat
-	OpConcatenate                                            Op = 883  // concatenate
-	OpConj                                                   Op = 884  // conj
-	OpConjPhysical                                           Op = 885  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 886  // conj_physical_
-	OpConstantPadND                                          Op = 887  // constant_pad_nd
-	OpContiguous                                             Op = 888  // contiguous
-	OpConv1d                                                 Op = 889  // conv1d
-	OpConv1dPadding                                          Op = 890  // conv1d.padding
-	OpConv2d                                                 Op = 891  // conv2d
-	OpConv2dPadding                                          Op = 892  // conv2d.padding
-	OpConv3d                                                 Op = 893  // conv3d
-	OpConv3dPadding                                          Op = 894  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 895  // conv_depthwise3d
-	OpConvTBC                                                Op = 896  // conv_tbc
-	OpConvTBCBackward                                        Op = 897  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 898  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 899  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 900  // conv_transpose3d.input
-	OpConvolution                                            Op = 901  // convolution
-	OpConvolutionBackward                                    Op = 902  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 903  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 904  // convolution_overrideable
-	OpCopy                                                   Op = 905  // copy
-	OpCopyInPlace                                            Op = 906  // copy_
-	OpCopySparseToSparseInPlace                              Op = 907  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 908  // copysign.Scalar
-	OpCopysignTensor                                         Op = 909  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 910  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 911  // copysign_.Tensor
-	OpCorrCoef                                               Op = 912  // corrcoef
-	OpCos                                                    Op = 913  // cos
-	OpCosInPlace                                             Op = 914  // cos_
-	OpCosh                                                   Op = 915  // cosh
-	OpCoshInPlace                                            Op = 916  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 917  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 918  // cosine_similarity
-	OpCountNonzero                                           Op = 919  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 920  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 921  // cov
-	OpCross                                                  Op = 922  // cross
-	OpCrossEntropyLoss                                       Op = 923  // cross_entropy_loss
-	OpCRowIndices                                            Op = 924  // crow_indices
-	OpCRowIndicesCopy                                        Op = 925  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 926  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 927  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 928  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 929  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 930  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 931  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 932  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 933  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 934  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 935  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 936  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 937  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 938  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 939  // cummax
-	OpCumMaxMinBackward                                      Op = 940  // cummaxmin_backward
-	OpCumMin                                                 Op = 941  // cummin
-	OpCumProd                                                Op = 942  // cumprod
-	OpCumProdInPlace                                         Op = 943  // cumprod_
-	OpCumProdBackward                                        Op = 944  // cumprod_backward
-	OpCumSum                                                 Op = 945  // cumsum
-	OpCumSumInPlace                                          Op = 946  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 947  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 948  // cumulative_trapezoid.x
-	OpData                                                   Op = 949  // data
-	OpDeg2Rad                                                Op = 950  // deg2rad
-	OpDeg2RadInPlace                                         Op = 951  // deg2rad_
-	OpDenseDim                                               Op = 952  // dense_dim
-	OpDequantizeSelf                                         Op = 953  // dequantize.self
-	OpDequantizeTensors                                      Op = 954  // dequantize.tensors
-	OpDet                                                    Op = 955  // det
-	OpDetach                                                 Op = 956  // detach
-	OpDetachInPlace                                          Op = 957  // detach_
-	OpDetachCopy                                             Op = 958  // detach_copy
-	OpDiag                                                   Op = 959  // diag
-	OpDiagEmbed                                              Op = 960  // diag_embed
-	OpDiagFlat                                               Op = 961  // diagflat
-	OpDiagonal                                               Op = 962  // diagonal
-	OpDiagonalBackward                                       Op = 963  // diagonal_backward
-	OpDiagonalCopy                                           Op = 964  // diagonal_copy
-	OpDiagonalScatter                                        Op = 965  // diagonal_scatter
-	OpDiff                                                   Op = 966  // diff
-	OpDigamma                                                Op = 967  // digamma
-	OpDigammaInPlace                                         Op = 968  // digamma_
-	OpDist                                                   Op = 969  // dist
-	OpDivScalar                                              Op = 970  // div.Scalar
-	OpDivScalarMode                                          Op = 971  // div.Scalar_mode
-	OpDivTensor                                              Op = 972  // div.Tensor
-	OpDivTensorMode                                          Op = 973  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 974  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 975  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 976  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 977  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 978  // divide.Scalar
-	OpDivideScalarMode                                       Op = 979  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 980  // divide.Tensor
-	OpDivideTensorMode                                       Op = 981  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 982  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 983  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 984  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 985  // divide_.Tensor_mode
-	OpDot                                                    Op = 986  // dot
-	OpDropout                                                Op = 987  // dropout
-	OpDropoutInPlace                                         Op = 988  // dropout_
-	OpDSplitArray                                            Op = 989  // dsplit.array
-	OpDSplitInt                                              Op = 990  // dsplit.int
-	OpDStack                                                 Op = 991  // dstack
-	OpEinsum                                                 Op = 992  // einsum
-	OpELU                                                    Op = 993  // elu
-	OpELUInPlace                                             Op = 994  // elu_
-	OpELUBackward                                            Op = 995  // elu_backward
-	OpEmbedding                                              Op = 996  // embedding
-	OpEmbeddingBackward                                      Op = 997  // embedding_backward
-	OpEmbeddingBag                                           Op = 998  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 999  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 1000 // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1001 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1002 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1003 // empty.memory_format
-	OpEmptyLike                                              Op = 1004 // empty_like
-	OpEmptyPermuted                                          Op = 1005 // empty_permuted
-	OpEmptyQuantized                                         Op = 1006 // empty_quantized
-	OpEmptyStrided                                           Op = 1007 // empty_strided
-	OpEqScalar                                               Op = 1008 // eq.Scalar
-	OpEqTensor                                               Op = 1009 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1010 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1011 // eq_.Tensor
-	OpEqual                                                  Op = 1012 // equal
-	OpErf                                                    Op = 1013 // erf
-	OpErfInPlace                                             Op = 1014 // erf_
-	OpErfc                                                   Op = 1015 // erfc
-	OpErfcInPlace                                            Op = 1016 // erfc_
-	OpErfinv                                                 Op = 1017 // erfinv
-	OpErfinvInPlace                                          Op = 1018 // erfinv_
-	OpExp                                                    Op = 1019 // exp
-	OpExp2                                                   Op = 1020 // exp2
-	OpExp2InPlace                                            Op = 1021 // exp2_
-	OpExpInPlace                                             Op = 1022 // exp_
-	OpExpand                                                 Op = 1023 // expand
-	OpExpandAs                                               Op = 1024 // expand_as
-	OpExpandCopy                                             Op = 1025 // expand_copy
-	OpExpm1                                                  Op = 1026 // expm1
-	OpExpm1InPlace                                           Op = 1027 // expm1_
-	OpExponentialInPlace                                     Op = 1028 // exponential_
-	OpEye                                                    Op = 1029 // eye
-	OpEyeM                                                   Op = 1030 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1031 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1032 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1033 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1034 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1035 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1036 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1037 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1038 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1039 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1040 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1041 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1042 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1043 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1044 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1045 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1046 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1047 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1048 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1049 // feature_dropout_
-	OpFFTFFT                                                 Op = 1050 // fft_fft
-	OpFFTFFT2                                                Op = 1051 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1052 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1053 // fft_fftn
-	OpFFTFFTShift                                            Op = 1054 // fft_fftshift
-	OpFFTHFFT                                                Op = 1055 // fft_hfft
-	OpFFTHFFT2                                               Op = 1056 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1057 // fft_hfftn
-	OpFFTIFFT                                                Op = 1058 // fft_ifft
-	OpFFTIFFT2                                               Op = 1059 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1060 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1061 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1062 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1063 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1064 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1065 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1066 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1067 // fft_irfftn
-	OpFFTRFFT                                                Op = 1068 // fft_rfft
-	OpFFTRFFT2                                               Op = 1069 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1070 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1071 // fft_rfftn
-	OpFillScalar                                             Op = 1072 // fill.Scalar
-	OpFillTensor                                             Op = 1073 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1074 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1075 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1076 // fill_diagonal_
-	OpFix                                                    Op = 1077 // fix
-	OpFixInPlace                                             Op = 1078 // fix_
-	OpFlattenUsingInts                                       Op = 1079 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1080 // flatten_dense_tensors
-	OpFlip                                                   Op = 1081 // flip
-	OpFlipLR                                                 Op = 1082 // fliplr
-	OpFlipUD                                                 Op = 1083 // flipud
-	OpFloatPowerScalar                                       Op = 1084 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1085 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1086 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1087 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1088 // float_power_.Tensor
-	OpFloor                                                  Op = 1089 // floor
-	OpFloorInPlace                                           Op = 1090 // floor_
-	OpFloorDivide                                            Op = 1091 // floor_divide
-	OpFloorDivideScalar                                      Op = 1092 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1093 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1094 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1095 // fmax
-	OpFMin                                                   Op = 1096 // fmin
-	OpFModScalar                                             Op = 1097 // fmod.Scalar
-	OpFModTensor                                             Op = 1098 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1099 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1100 // fmod_.Tensor
-	OpFrac                                                   Op = 1101 // frac
-	OpFracInPlace                                            Op = 1102 // frac_
-	OpFractionalMaxPool2d                                    Op = 1103 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1104 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1105 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1106 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1107 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1108 // frobenius_norm.dim
-	OpFromFile                                               Op = 1109 // from_file
-	OpFull                                                   Op = 1110 // full
-	OpFullLike                                               Op = 1111 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1112 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1113 // gather
-	OpGatherBackward                                         Op = 1114 // gather_backward
-	OpGCD                                                    Op = 1115 // gcd
-	OpGCDInPlace                                             Op = 1116 // gcd_
-	OpGeScalar                                               Op = 1117 // ge.Scalar
-	OpGeTensor                                               Op = 1118 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1119 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1120 // ge_.Tensor
-	OpGELU                                                   Op = 1121 // gelu
-	OpGELUInPlace                                            Op = 1122 // gelu_
-	OpGELUBackward                                           Op = 1123 // gelu_backward
-	OpGeometricInPlace                                       Op = 1124 // geometric_
-	OpGeqrf                                                  Op = 1125 // geqrf
-	OpGer                                                    Op = 1126 // ger
-	OpGLU                                                    Op = 1127 // glu
-	OpGLUBackward                                            Op = 1128 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1129 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1130 // glu_jvp
-	OpGradientArray                                          Op = 1131 // gradient.array
-	OpGradientScalararray                                    Op = 1132 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1133 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1134 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1135 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1136 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1137 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1138 // greater.Scalar
-	OpGreaterTensor                                          Op = 1139 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1140 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1141 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1142 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1143 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1144 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1145 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1146 // grid_sampler
-	OpGridSampler2d                                          Op = 1147 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1148 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1149 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1150 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1151 // group_norm
-	OpGRUData                                                Op = 1152 // gru.data
-	OpGRUInput                                               Op = 1153 // gru.input
-	OpGRUCell                                                Op = 1154 // gru_cell
-	OpGtScalar                                               Op = 1155 // gt.Scalar
-	OpGtTensor                                               Op = 1156 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1157 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1158 // gt_.Tensor
-	OpHammingWindow                                          Op = 1159 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1160 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1161 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1162 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1163 // hann_window
-	OpHannWindowPeriodic                                     Op = 1164 // hann_window.periodic
-	OpHardshrink                                             Op = 1165 // hardshrink
-	OpHardshrinkBackward                                     Op = 1166 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1167 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1168 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1169 // hardsigmoid_backward
-	OpHardswish                                              Op = 1170 // hardswish
-	OpHardswishInPlace                                       Op = 1171 // hardswish_
-	OpHardswishBackward                                      Op = 1172 // hardswish_backward
-	OpHardtanh                                               Op = 1173 // hardtanh
-	OpHardtanhInPlace                                        Op = 1174 // hardtanh_
-	OpHardtanhBackward                                       Op = 1175 // hardtanh_backward
-	OpHashTensor                                             Op = 1176 // hash_tensor
-	OpHeaviside                                              Op = 1177 // heaviside
-	OpHeavisideInPlace                                       Op = 1178 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1179 // hinge_embedding_loss
-	OpHistc                                                  Op = 1180 // histc
-	OpHistogramBinCt                                         Op = 1181 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1182 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1183 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1184 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1185 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1186 // hsplit.array
-	OpHSplitInt                                              Op = 1187 // hsplit.int
-	OpHSPMM                                                  Op = 1188 // hspmm
-	OpHStack                                                 Op = 1189 // hstack
-	OpHuberLoss                                              Op = 1190 // huber_loss
-	OpHuberLossBackward                                      Op = 1191 // huber_loss_backward
-	OpHypot                                                  Op = 1192 // hypot
-	OpHypotInPlace                                           Op = 1193 // hypot_
-	OpI0                                                     Op = 1194 // i0
-	OpI0InPlace                                              Op = 1195 // i0_
-	OpIGamma                                                 Op = 1196 // igamma
-	OpIGammaInPlace                                          Op = 1197 // igamma_
-	OpIGammaC                                                Op = 1198 // igammac
-	OpIGammaCInPlace                                         Op = 1199 // igammac_
-	OpIm2Col                                                 Op = 1200 // im2col
-	OpImag                                                   Op = 1201 // imag
-	OpIndexTensor                                            Op = 1202 // index.Tensor
-	OpIndexAdd                                               Op = 1203 // index_add
-	OpIndexAddInPlace                                        Op = 1204 // index_add_
-	OpIndexCopy                                              Op = 1205 // index_copy
-	OpIndexCopyInPlace                                       Op = 1206 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1207 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1208 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1209 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1210 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1211 // index_put
-	OpIndexPutInPlace                                        Op = 1212 // index_put_
-	OpIndexReduce                                            Op = 1213 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1214 // index_reduce_
-	OpIndexSelect                                            Op = 1215 // index_select
-	OpIndexSelectBackward                                    Op = 1216 // index_select_backward
-	OpIndices                                                Op = 1217 // indices
-	OpIndicesCopy                                            Op = 1218 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1219 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1220 // inner
-	OpInstanceNorm                                           Op = 1221 // instance_norm
-	OpIntRepr                                                Op = 1222 // int_repr
-	OpInverse                                                Op = 1223 // inverse
-	OpIsCoalesced                                            Op = 1224 // is_coalesced
-	OpIsComplex                                              Op = 1225 // is_complex
-	OpIsConj                                                 Op = 1226 // is_conj
-	OpIsDistributed                                          Op = 1227 // is_distributed
-	OpIsFloatingPoint                                        Op = 1228 // is_floating_point
-	OpAtenIsInference                                        Op = 1229 // is_inference
-	OpIsLeaf                                                 Op = 1230 // is_leaf
-	OpIsNeg                                                  Op = 1231 // is_neg
-	OpIsNonzero                                              Op = 1232 // is_nonzero
-	OpIsPinned                                               Op = 1233 // is_pinned
-	OpIsSameSize                                             Op = 1234 // is_same_size
-	OpIsSetTo                                                Op = 1235 // is_set_to
-	OpIsSigned                                               Op = 1236 // is_signed
-	OpIsVulkanAvailable                                      Op = 1237 // is_vulkan_available
-	OpIsClose                                                Op = 1238 // isclose
-	OpIsFinite                                               Op = 1239 // isfinite
-	OpIsInScalarTensor                                       Op = 1240 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1241 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1242 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1243 // isinf
-	OpIsNaN                                                  Op = 1244 // isnan
-	OpIsNegInf                                               Op = 1245 // isneginf
-	OpIsPosInf                                               Op = 1246 // isposinf
-	OpIsReal                                                 Op = 1247 // isreal
-	OpISTFT                                                  Op = 1248 // istft
-	OpAtenItem                                               Op = 1249 // item
-	OpKaiserWindow                                           Op = 1250 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1251 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1252 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1253 // kl_div
-	OpKron                                                   Op = 1254 // kron
-	OpKthValue                                               Op = 1255 // kthvalue
-	OpL1Loss                                                 Op = 1256 // l1_loss
-	OpLayerNorm                                              Op = 1257 // layer_norm
-	OpLCM                                                    Op = 1258 // lcm
-	OpLCMInPlace                                             Op = 1259 // lcm_
-	OpLdexpTensor                                            Op = 1260 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1261 // ldexp_
-	OpLeScalar                                               Op = 1262 // le.Scalar
-	OpLeTensor                                               Op = 1263 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1264 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1265 // le_.Tensor
-	OpLeakyReLU                                              Op = 1266 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1267 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1268 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1269 // lerp.Scalar
-	OpLerpTensor                                             Op = 1270 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1271 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1272 // lerp_.Tensor
-	OpLessScalar                                             Op = 1273 // less.Scalar
-	OpLessTensor                                             Op = 1274 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1275 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1276 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1277 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1278 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1279 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1280 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1281 // lgamma
-	OpLgammaInPlace                                          Op = 1282 // lgamma_
-	OpLift                                                   Op = 1283 // lift
-	OpLiftFresh                                              Op = 1284 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1285 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1286 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1287 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1288 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1289 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1290 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1291 // linalg_cross
-	OpLinalgDet                                              Op = 1292 // linalg_det
-	OpLinalgDiagonal                                         Op = 1293 // linalg_diagonal
-	OpLinalgEig                                              Op = 1294 // linalg_eig
-	OpLinalgEigh                                             Op = 1295 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1296 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1297 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1298 // linalg_householder_product
-	OpLinalgInv                                              Op = 1299 // linalg_inv
-	OpLinalgInvEx                                            Op = 1300 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1301 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1302 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1303 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1304 // linalg_lstsq
-	OpLinalgLU                                               Op = 1305 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1306 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1307 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1308 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1309 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1310 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1311 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1312 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1313 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1314 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1315 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1316 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1317 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1318 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1319 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1320 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1321 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1322 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1323 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1324 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1325 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1326 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1327 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1328 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1329 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1330 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1331 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1332 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1333 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1334 // linalg_vander
-	OpLinalgVecDot                                           Op = 1335 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1336 // linalg_vector_norm
-	OpLinear                                                 Op = 1337 // linear
-	OpLinearBackward                                         Op = 1338 // linear_backward
-	OpLinspace                                               Op = 1339 // linspace
-	OpLinspaceScalarTensor                                   Op = 1340 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1341 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1342 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1343 // log
-	OpLog10                                                  Op = 1344 // log10
-	OpLog10InPlace                                           Op = 1345 // log10_
-	OpLog1p                                                  Op = 1346 // log1p
-	OpLog1pInPlace                                           Op = 1347 // log1p_
-	OpLog2                                                   Op = 1348 // log2
-	OpLog2InPlace                                            Op = 1349 // log2_
-	OpLogInPlace                                             Op = 1350 // log_
-	OpLogNormalInPlace                                       Op = 1351 // log_normal_
-	OpLogSigmoid                                             Op = 1352 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1353 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1354 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1355 // log_softmax.int
-	OpLogAddExp                                              Op = 1356 // logaddexp
-	OpLogAddExp2                                             Op = 1357 // logaddexp2
-	OpLogCumSumExp                                           Op = 1358 // logcumsumexp
-	OpLogDet                                                 Op = 1359 // logdet
-	OpLogicalAnd                                             Op = 1360 // logical_and
-	OpLogicalAndInPlace                                      Op = 1361 // logical_and_
-	OpLogicalNot                                             Op = 1362 // logical_not
-	OpLogicalNotInPlace                                      Op = 1363 // logical_not_
-	OpLogicalOr                                              Op = 1364 // logical_or
-	OpLogicalOrInPlace                                       Op = 1365 // logical_or_
-	OpLogicalXor                                             Op = 1366 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1367 // logical_xor_
-	OpLogit                                                  Op = 1368 // logit
-	OpLogitInPlace                                           Op = 1369 // logit_
-	OpLogitBackward                                          Op = 1370 // logit_backward
-	OpLogspace                                               Op = 1371 // logspace
-	OpLogspaceScalarTensor                                   Op = 1372 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1373 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1374 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1375 // logsumexp
-	OpLSTMData                                               Op = 1376 // lstm.data
-	OpLSTMInput                                              Op = 1377 // lstm.input
-	OpLSTMCell                                               Op = 1378 // lstm_cell
-	OpLtScalar                                               Op = 1379 // lt.Scalar
-	OpLtTensor                                               Op = 1380 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1381 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1382 // lt_.Tensor
-	OpLUSolve                                                Op = 1383 // lu_solve
-	OpLUUnpack                                               Op = 1384 // lu_unpack
-	OpMH                                                     Op = 1385 // mH
-	OpMT                                                     Op = 1386 // mT
-	OpMarginRankingLoss                                      Op = 1387 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1388 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1389 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1390 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1391 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1392 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1393 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1394 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1395 // masked_select
-	OpMaskedSelectBackward                                   Op = 1396 // masked_select_backward
-	OpMatMul                                                 Op = 1397 // matmul
-	OpMatMulBackward                                         Op = 1398 // matmul_backward
-	OpMatrixH                                                Op = 1399 // matrix_H
-	OpMatrixExp                                              Op = 1400 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1401 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1402 // matrix_power
-	OpMax                                                    Op = 1403 // max
-	OpMaxDim                                                 Op = 1404 // max.dim
-	OpMaxOther                                               Op = 1405 // max.other
-	OpMaxPool1d                                              Op = 1406 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1407 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1408 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1409 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1410 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1411 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1412 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1413 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1414 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1415 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1416 // max_unpool3d
-	OpMaximum                                                Op = 1417 // maximum
-	OpMean                                                   Op = 1418 // mean
-	OpMeanDim                                                Op = 1419 // mean.dim
-	OpMedian                                                 Op = 1420 // median
-	OpMedianDim                                              Op = 1421 // median.dim
-	OpMeshgrid                                               Op = 1422 // meshgrid
-	OpMeshgridIndexing                                       Op = 1423 // meshgrid.indexing
-	OpMin                                                    Op = 1424 // min
-	OpMinDim                                                 Op = 1425 // min.dim
-	OpMinOther                                               Op = 1426 // min.other
-	OpMinimum                                                Op = 1427 // minimum
-	OpMIOpenBatchNorm                                        Op = 1428 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1429 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1430 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1431 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1432 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1433 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1434 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1435 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1436 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1437 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1438 // miopen_rnn_backward
-	OpMish                                                   Op = 1439 // mish
-	OpMishInPlace                                            Op = 1440 // mish_
-	OpMishBackward                                           Op = 1441 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1442 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1443 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1444 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1445 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1446 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1447 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1448 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1449 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1450 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1451 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1452 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1453 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1454 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1455 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1456 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1457 // mm
-	OpMMDType                                                Op = 1458 // mm.dtype
-	OpMode                                                   Op = 1459 // mode
-	OpMoveAxisInt                                            Op = 1460 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1461 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1462 // movedim.int
-	OpMoveDimIntlist                                         Op = 1463 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1464 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1465 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1466 // mse_loss
-	OpMSELossBackward                                        Op = 1467 // mse_loss_backward
-	OpMSort                                                  Op = 1468 // msort
-	OpMulScalar                                              Op = 1469 // mul.Scalar
-	OpMulTensor                                              Op = 1470 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1471 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1472 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1473 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1474 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1475 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1476 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1477 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1478 // multinomial
-	OpMultiplyScalar                                         Op = 1479 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1480 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1481 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1482 // multiply_.Tensor
-	OpMV                                                     Op = 1483 // mv
-	OpMvLgamma                                               Op = 1484 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1485 // mvlgamma_
-	OpNaNToNum                                               Op = 1486 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1487 // nan_to_num_
-	OpNaNMean                                                Op = 1488 // nanmean
-	OpNaNMedian                                              Op = 1489 // nanmedian
-	OpNaNMedianDim                                           Op = 1490 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1491 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1492 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1493 // nansum
-	OpNarrow                                                 Op = 1494 // narrow
-	OpNarrowTensor                                           Op = 1495 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1496 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1497 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1498 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1499 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1500 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1501 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1502 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1503 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1504 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1505 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1506 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1507 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1508 // ne.Scalar
-	OpNeTensor                                               Op = 1509 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1510 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1511 // ne_.Tensor
-	OpNeg                                                    Op = 1512 // neg
-	OpNegInPlace                                             Op = 1513 // neg_
-	OpNegative                                               Op = 1514 // negative
-	OpNegativeInPlace                                        Op = 1515 // negative_
-	OpNestedToPaddedTensor                                   Op = 1516 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1517 // new_empty
-	OpNewEmptyStrided                                        Op = 1518 // new_empty_strided
-	OpNewFull                                                Op = 1519 // new_full
-	OpNewOnes                                                Op = 1520 // new_ones
-	OpNewZeros                                               Op = 1521 // new_zeros
-	OpNextafter                                              Op = 1522 // nextafter
-	OpNextafterInPlace                                       Op = 1523 // nextafter_
-	OpNLLLoss                                                Op = 1524 // nll_loss
-	OpNLLLoss2d                                              Op = 1525 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1526 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1527 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1528 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1529 // nll_loss_forward
-	OpNLLLossND                                              Op = 1530 // nll_loss_nd
-	OpNonzero                                                Op = 1531 // nonzero
-	OpNonzeroNumpy                                           Op = 1532 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1533 // nonzero_static
-	OpNormScalar                                             Op = 1534 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1535 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1536 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1537 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1538 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1539 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1540 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1541 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1542 // normal.float_float
-	OpNormalInPlace                                          Op = 1543 // normal_
-	OpNormalFunctional                                       Op = 1544 // normal_functional
-	OpNotEqualScalar                                         Op = 1545 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1546 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1547 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1548 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1549 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1550 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1551 // numpy_T
-	OpOneHot                                                 Op = 1552 // one_hot
-	OpOnes                                                   Op = 1553 // ones
-	OpOnesLike                                               Op = 1554 // ones_like
-	OpOrgqr                                                  Op = 1555 // orgqr
-	OpOrmqr                                                  Op = 1556 // ormqr
-	OpOuter                                                  Op = 1557 // outer
-	OpOutputNr                                               Op = 1558 // output_nr
-	OpPad                                                    Op = 1559 // pad
-	OpPadSequence                                            Op = 1560 // pad_sequence
-	OpPairwiseDistance                                       Op = 1561 // pairwise_distance
-	OpPDist                                                  Op = 1562 // pdist
-	OpPermute                                                Op = 1563 // permute
-	OpPermuteCopy                                            Op = 1564 // permute_copy
-	OpPinMemory                                              Op = 1565 // pin_memory
-	OpPinverse                                               Op = 1566 // pinverse
-	OpPixelShuffle                                           Op = 1567 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1568 // pixel_unshuffle
-	OpPoisson                                                Op = 1569 // poisson
-	OpPoissonNLLLoss                                         Op = 1570 // poisson_nll_loss
-	OpPolar                                                  Op = 1571 // polar
-	OpPolygamma                                              Op = 1572 // polygamma
-	OpPolygammaInPlace                                       Op = 1573 // polygamma_
-	OpPositive                                               Op = 1574 // positive
-	OpPowScalar                                              Op = 1575 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1576 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1577 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1578 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1579 // pow_.Tensor
-	OpPReLU                                                  Op = 1580 // prelu
-	OpProd                                                   Op = 1581 // prod
-	OpProdDimInt                                             Op = 1582 // prod.dim_int
-	OpPromoteTypes                                           Op = 1583 // promote_types
-	OpPut                                                    Op = 1584 // put
-	OpPutInPlace                                             Op = 1585 // put_
-	OpQPerChannelAxis                                        Op = 1586 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1587 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1588 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1589 // q_scale
-	OpQZeroPoint                                             Op = 1590 // q_zero_point
-	OpQR                                                     Op = 1591 // qr
-	OpQuantile                                               Op = 1592 // quantile
-	OpQuantileScalar                                         Op = 1593 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1594 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1595 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1596 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1597 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1598 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1599 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1600 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1601 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1602 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1603 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1604 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1605 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1606 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1607 // rad2deg
-	OpRad2DegInPlace                                         Op = 1608 // rad2deg_
-	OpRand                                                   Op = 1609 // rand
-	OpRandGenerator                                          Op = 1610 // rand.generator
-	OpRandLike                                               Op = 1611 // rand_like
-	OpRandLikeGenerator                                      Op = 1612 // rand_like.generator
-	OpRandInt                                                Op = 1613 // randint
-	OpRandIntGenerator                                       Op = 1614 // randint.generator
-	OpRandIntLow                                             Op = 1615 // randint.low
-	OpRandIntLowGenerator                                    Op = 1616 // randint.low_generator
-	OpRandIntLike                                            Op = 1617 // randint_like
-	OpRandIntLikeTensor                                      Op = 1618 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1619 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1620 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1621 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1622 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1623 // randn
-	OpRandNGenerator                                         Op = 1624 // randn.generator
-	OpRandNLike                                              Op = 1625 // randn_like
-	OpRandNLikeGenerator                                     Op = 1626 // randn_like.generator
-	OpRandomInPlace                                          Op = 1627 // random_
-	OpRandomInPlaceFrom                                      Op = 1628 // random_.from
-	OpRandomInPlaceTo                                        Op = 1629 // random_.to
-	OpRandPerm                                               Op = 1630 // randperm
-	OpRandPermGenerator                                      Op = 1631 // randperm.generator
-	OpRange                                                  Op = 1632 // range
-	OpRangeStep                                              Op = 1633 // range.step
-	OpRavel                                                  Op = 1634 // ravel
-	OpReal                                                   Op = 1635 // real
-	OpReciprocal                                             Op = 1636 // reciprocal
-	OpReciprocalInPlace                                      Op = 1637 // reciprocal_
-	OpReflectionPad1d                                        Op = 1638 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1639 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1640 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1641 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1642 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1643 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1644 // relu
-	OpReLU6                                                  Op = 1645 // relu6
-	OpReLU6InPlace                                           Op = 1646 // relu6_
-	OpReLUInPlace                                            Op = 1647 // relu_
-	OpRemainderScalar                                        Op = 1648 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1649 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1650 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1651 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1652 // remainder_.Tensor
-	OpRenorm                                                 Op = 1653 // renorm
-	OpRenormInPlace                                          Op = 1654 // renorm_
-	OpRepeat                                                 Op = 1655 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1656 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1657 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1658 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1659 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1660 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1661 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1662 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1663 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1664 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1665 // requires_grad_
-	OpReshape                                                Op = 1666 // reshape
-	OpReshapeAs                                              Op = 1667 // reshape_as
-	OpResizeInPlace                                          Op = 1668 // resize_
-	OpResizeAsInPlace                                        Op = 1669 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1670 // resize_as_sparse_
-	OpResolveConj                                            Op = 1671 // resolve_conj
-	OpResolveNeg                                             Op = 1672 // resolve_neg
-	OpResultTypeScalar                                       Op = 1673 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1674 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1675 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1676 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1677 // retain_grad
-	OpRetainsGrad                                            Op = 1678 // retains_grad
-	OpRMSNorm                                                Op = 1679 // rms_norm
-	OpRNNReLUData                                            Op = 1680 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1681 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1682 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1683 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1684 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1685 // rnn_tanh_cell
-	OpRoll                                                   Op = 1686 // roll
-	OpRot90                                                  Op = 1687 // rot90
-	OpRound                                                  Op = 1688 // round
-	OpRoundDecimals                                          Op = 1689 // round.decimals
-	OpRoundInPlace                                           Op = 1690 // round_
-	OpRoundInPlaceDecimals                                   Op = 1691 // round_.decimals
-	OpRowIndices                                             Op = 1692 // row_indices
-	OpRowIndicesCopy                                         Op = 1693 // row_indices_copy
-	OpRowStack                                               Op = 1694 // row_stack
-	OpRReLU                                                  Op = 1695 // rrelu
-	OpRReLUInPlace                                           Op = 1696 // rrelu_
-	OpRReLUWithNoise                                         Op = 1697 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1698 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1699 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1700 // rsqrt
-	OpRsqrtInPlace                                           Op = 1701 // rsqrt_
-	OpRSubScalar                                             Op = 1702 // rsub.Scalar
-	OpRSubTensor                                             Op = 1703 // rsub.Tensor
-	OpScalarTensor                                           Op = 1704 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1705 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1706 // scatter.reduce
-	OpScatterSrc                                             Op = 1707 // scatter.src
-	OpScatterValue                                           Op = 1708 // scatter.value
-	OpScatterValueReduce                                     Op = 1709 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1710 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1711 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1712 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1713 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1714 // scatter_add
-	OpScatterAddInPlace                                      Op = 1715 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1716 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1717 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1718 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1719 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1720 // segment_reduce
-	OpSelectInt                                              Op = 1721 // select.int
-	OpSelectBackward                                         Op = 1722 // select_backward
-	OpSelectCopyInt                                          Op = 1723 // select_copy.int
-	OpSelectScatter                                          Op = 1724 // select_scatter
-	OpSELU                                                   Op = 1725 // selu
-	OpSELUInPlace                                            Op = 1726 // selu_
-	OpSetInPlace                                             Op = 1727 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1728 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1729 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1730 // set_data
-	OpSgn                                                    Op = 1731 // sgn
-	OpSgnInPlace                                             Op = 1732 // sgn_
-	OpSigmoid                                                Op = 1733 // sigmoid
-	OpSigmoidInPlace                                         Op = 1734 // sigmoid_
-	OpSigmoidBackward                                        Op = 1735 // sigmoid_backward
-	OpSign                                                   Op = 1736 // sign
-	OpSignInPlace                                            Op = 1737 // sign_
-	OpSignbit                                                Op = 1738 // signbit
-	OpSiLU                                                   Op = 1739 // silu
-	OpSiLUInPlace                                            Op = 1740 // silu_
-	OpSiLUBackward                                           Op = 1741 // silu_backward
-	OpSin                                                    Op = 1742 // sin
-	OpSinInPlace                                             Op = 1743 // sin_
-	OpSinc                                                   Op = 1744 // sinc
-	OpSincInPlace                                            Op = 1745 // sinc_
-	OpSinh                                                   Op = 1746 // sinh
-	OpSinhInPlace                                            Op = 1747 // sinh_
-	OpSizeInt                                                Op = 1748 // size.int
-	OpSliceTensor                                            Op = 1749 // slice.Tensor
-	OpSliceBackward                                          Op = 1750 // slice_backward
-	OpSliceCopyTensor                                        Op = 1751 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1752 // slice_inverse
-	OpSliceScatter                                           Op = 1753 // slice_scatter
-	OpSLogDet                                                Op = 1754 // slogdet
-	OpSlowConv3d                                             Op = 1755 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1756 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1757 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1758 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1759 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1760 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1761 // smm
-	OpSmoothL1Loss                                           Op = 1762 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1763 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1764 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1765 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1766 // softmax.int
-	OpSoftplus                                               Op = 1767 // softplus
-	OpSoftplusBackward                                       Op = 1768 // softplus_backward
-	OpSoftshrink                                             Op = 1769 // softshrink
-	OpSoftshrinkBackward                                     Op = 1770 // softshrink_backward
-	OpSort                                                   Op = 1771 // sort
-	OpSortStable                                             Op = 1772 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1773 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1774 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1775 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1776 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1777 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1778 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1779 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1780 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1781 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1782 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1783 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1784 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1785 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1786 // sparse_dim
-	OpSparseMask                                             Op = 1787 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1788 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1789 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1790 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1791 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1792 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1793 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1794 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1795 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1796 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1797 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1798 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1799 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1800 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1801 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1802 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1803 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1804 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1805 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1806 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1807 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1808 // special_digamma
-	OpSpecialEntr                                            Op = 1809 // special_entr
-	OpSpecialErf                                             Op = 1810 // special_erf
-	OpSpecialErfc                                            Op = 1811 // special_erfc
-	OpSpecialErfcx                                           Op = 1812 // special_erfcx
-	OpSpecialErfinv                                          Op = 1813 // special_erfinv
-	OpSpecialExp2                                            Op = 1814 // special_exp2
-	OpSpecialExpit                                           Op = 1815 // special_expit
-	OpSpecialExpm1                                           Op = 1816 // special_expm1
-	OpSpecialGammaInc                                        Op = 1817 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1818 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1819 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1820 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1821 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1822 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1823 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1824 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1825 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1826 // special_i0
-	OpSpecialI0e                                             Op = 1827 // special_i0e
-	OpSpecialI1                                              Op = 1828 // special_i1
-	OpSpecialI1e                                             Op = 1829 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1830 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1831 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1832 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1833 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1834 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1835 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1836 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1837 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1838 // special_log_softmax
-	OpSpecialLogit                                           Op = 1839 // special_logit
-	OpSpecialLogSumExp                                       Op = 1840 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1841 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1842 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1843 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1844 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1845 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1846 // special_ndtr
-	OpSpecialNdtri                                           Op = 1847 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1848 // special_polygamma
-	OpSpecialPsi                                             Op = 1849 // special_psi
-	OpSpecialRound                                           Op = 1850 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1851 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1852 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1853 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1854 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1855 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1856 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1857 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1858 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1859 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1860 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1861 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1862 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1863 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1864 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1865 // special_sinc
-	OpSpecialSoftmax                                         Op = 1866 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1867 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1868 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1869 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1870 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1871 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1872 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1873 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1874 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1875 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1876 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1877 // split.Tensor
-	OpSplitSizes                                             Op = 1878 // split.sizes
-	OpSplitCopyTensor                                        Op = 1879 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1880 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1881 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1882 // sqrt
-	OpSqrtInPlace                                            Op = 1883 // sqrt_
-	OpSquare                                                 Op = 1884 // square
-	OpSquareInPlace                                          Op = 1885 // square_
-	OpSqueeze                                                Op = 1886 // squeeze
-	OpSqueezeDim                                             Op = 1887 // squeeze.dim
-	OpSqueezeDims                                            Op = 1888 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1889 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1890 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1891 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1892 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1893 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1894 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1895 // sspaddmm
-	OpStack                                                  Op = 1896 // stack
-	OpStd                                                    Op = 1897 // std
-	OpStdCorrection                                          Op = 1898 // std.correction
-	OpStdDim                                                 Op = 1899 // std.dim
-	OpStdMean                                                Op = 1900 // std_mean
-	OpStdMeanCorrection                                      Op = 1901 // std_mean.correction
-	OpStdMeanDim                                             Op = 1902 // std_mean.dim
-	OpSTFT                                                   Op = 1903 // stft
-	OpSTFTCenter                                             Op = 1904 // stft.center
-	OpStrideInt                                              Op = 1905 // stride.int
-	OpSubScalar                                              Op = 1906 // sub.Scalar
-	OpSubTensor                                              Op = 1907 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1908 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1909 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1910 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1911 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1912 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1913 // subtract_.Tensor
-	OpSum                                                    Op = 1914 // sum
-	OpSumDimIntList                                          Op = 1915 // sum.dim_IntList
-	OpSumToSize                                              Op = 1916 // sum_to_size
-	OpSVD                                                    Op = 1917 // svd
-	OpSwapAxes                                               Op = 1918 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1919 // swapaxes_
-	OpSwapDims                                               Op = 1920 // swapdims
-	OpSwapDimsInPlace                                        Op = 1921 // swapdims_
-	OpT                                                      Op = 1922 // t
-	OpTInPlace                                               Op = 1923 // t_
-	OpTCopy                                                  Op = 1924 // t_copy
-	OpTake                                                   Op = 1925 // take
-	OpTakeAlongDim                                           Op = 1926 // take_along_dim
-	OpTan                                                    Op = 1927 // tan
-	OpTanInPlace                                             Op = 1928 // tan_
-	OpTanh                                                   Op = 1929 // tanh
-	OpTanhInPlace                                            Op = 1930 // tanh_
-	OpTanhBackward                                           Op = 1931 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1932 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1933 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1934 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1935 // tensordot
-	OpTHNNConv2d                                             Op = 1936 // thnn_conv2d
-	OpThreshold                                              Op = 1937 // threshold
-	OpThresholdInPlace                                       Op = 1938 // threshold_
-	OpThresholdBackward                                      Op = 1939 // threshold_backward
-	OpTile                                                   Op = 1940 // tile
-	OpToDevice                                               Op = 1941 // to.device
-	OpToDType                                                Op = 1942 // to.dtype
-	OpToDTypeLayout                                          Op = 1943 // to.dtype_layout
-	OpToOther                                                Op = 1944 // to.other
-	OpToDense                                                Op = 1945 // to_dense
-	OpToDenseBackward                                        Op = 1946 // to_dense_backward
-	OpToMKLDNN                                               Op = 1947 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1948 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1949 // to_padded_tensor
-	OpToSparse                                               Op = 1950 // to_sparse
-	OpToSparseSparseDim                                      Op = 1951 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1952 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1953 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1954 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1955 // to_sparse_csr
-	OpTopK                                                   Op = 1956 // topk
-	OpTrace                                                  Op = 1957 // trace
-	OpTraceBackward                                          Op = 1958 // trace_backward
-	OpTransposeInt                                           Op = 1959 // transpose.int
-	OpTransposeInPlace                                       Op = 1960 // transpose_
-	OpTransposeCopyInt                                       Op = 1961 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1962 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1963 // trapezoid.x
-	OpTrapzDx                                                Op = 1964 // trapz.dx
-	OpTrapzX                                                 Op = 1965 // trapz.x
-	OpTriangularSolve                                        Op = 1966 // triangular_solve
-	OpTril                                                   Op = 1967 // tril
-	OpTrilInPlace                                            Op = 1968 // tril_
-	OpTrilIndices                                            Op = 1969 // tril_indices
-	OpTripletMarginLoss                                      Op = 1970 // triplet_margin_loss
-	OpTriu                                                   Op = 1971 // triu
-	OpTriuInPlace                                            Op = 1972 // triu_
-	OpTriuIndices                                            Op = 1973 // triu_indices
-	OpTrueDivideScalar                                       Op = 1974 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1975 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1976 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1977 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1978 // trunc
-	OpTruncInPlace                                           Op = 1979 // trunc_
-	OpTypeAs                                                 Op = 1980 // type_as
-	OpUnbindInt                                              Op = 1981 // unbind.int
-	OpUnbindCopyInt                                          Op = 1982 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1983 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1984 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1985 // unfold
-	OpUnfoldBackward                                         Op = 1986 // unfold_backward
-	OpUnfoldCopy                                             Op = 1987 // unfold_copy
-	OpUniformInPlace                                         Op = 1988 // uniform_
-	OpUniqueConsecutive                                      Op = 1989 // unique_consecutive
-	OpUniqueDim                                              Op = 1990 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1991 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1992 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1993 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1994 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1995 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1996 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1997 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1998 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1999 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 2000 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2001 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2002 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2003 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2004 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2005 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2006 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2007 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2008 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2009 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2010 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2011 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2012 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2013 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2014 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2015 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2016 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2017 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2018 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2019 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2020 // values
-	OpValuesCopy                                             Op = 2021 // values_copy
-	OpVander                                                 Op = 2022 // vander
-	OpVar                                                    Op = 2023 // var
-	OpVarCorrection                                          Op = 2024 // var.correction
-	OpVarDim                                                 Op = 2025 // var.dim
-	OpVarMean                                                Op = 2026 // var_mean
-	OpVarMeanCorrection                                      Op = 2027 // var_mean.correction
-	OpVarMeanDim                                             Op = 2028 // var_mean.dim
-	OpVDot                                                   Op = 2029 // vdot
-	OpView                                                   Op = 2030 // view
-	OpViewDType                                              Op = 2031 // view.dtype
-	OpViewAs                                                 Op = 2032 // view_as
-	OpViewAsComplex                                          Op = 2033 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2034 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2035 // view_as_real
-	OpViewAsRealCopy                                         Op = 2036 // view_as_real_copy
-	OpViewCopy                                               Op = 2037 // view_copy
-	OpViewCopyDType                                          Op = 2038 // view_copy.dtype
-	OpVSplitArray                                            Op = 2039 // vsplit.array
-	OpVSplitInt                                              Op = 2040 // vsplit.int
-	OpVStack                                                 Op = 2041 // vstack
-	OpWhere                                                  Op = 2042 // where
-	OpWhereScalar                                            Op = 2043 // where.Scalar
-	OpWhereScalarOther                                       Op = 2044 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2045 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2046 // where.self
-	OpXLogYScalarOther                                       Op = 2047 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2048 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2049 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2050 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2051 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2052 // zero_
-	OpZeros                                                  Op = 2053 // zeros
-	OpZerosLike                                              Op = 2054 // zeros_like
+	OpIndex                                                  Op = 44   // index
+	OpSetIndex                                               Op = 45   // set_index
+	OpTo                                                     Op = 46   // to
+	OpWarnings                                               Op = 47   // warnings
+	OpSetThreads                                             Op = 48   // set_threads
+	OpGetThreads                                             Op = 49   // get_threads
+	OpSetInteropThreads                                      Op = 50   // set_interop_threads
+	OpGetInteropThreads                                      Op = 51   // get_interop_threads
+	OpManualSeed                                             Op = 52   // manual_seed
+	OpNewGenerator                                           Op = 53   // new_generator
+	OpDefaultGenerator                                       Op = 54   // default_generator
+	OpSeedGenerator                                          Op = 55   // seed_generator
+	OpGeneratorSeed                                          Op = 56   // generator_seed
+	OpGeneratorState                                         Op = 57   // generator_state
+	OpSetGeneratorState                                      Op = 58   // set_generator_state
+	OpGeneratorDevice                                        Op = 59   // generator_device
+	OpTorchVersion                                           Op = 60   // torch_version
+	OpShowConfig                                             Op = 61   // show_config
+	OpDeviceCount                                            Op = 62   // device_count
+	OpSynchronize                                            Op = 63   // synchronize
+	OpCurrentDevice                                          Op = 64   // current_device
+	OpListOperators                                          Op = 65   // list_operators
+	OpGetSetting                                             Op = 66   // get_setting
+	OpSetSetting                                             Op = 67   // set_setting
+	OpCudaVersions                                           Op = 68   // cuda_versions
+	OpBoxed                                                  Op = 69   // boxed
+	OpAddHook                                                Op = 70   // add_hook
+	OpAddAccumulateHook                                      Op = 71   // add_accumulate_hook
+	OpRemoveHook                                             Op = 72   // remove_hook
+	OpApplyFunction                                          Op = 73   // apply_function
+	OpSavedTensors                                           Op = 74   // saved_tensors
+	OpEnterSavedHooks                                        Op = 75   // enter_saved_hooks
+	OpBackwardNumber                                         Op = 76   // backward_number
+	OpSetAnomaly                                             Op = 77   // set_anomaly
+	OpDropped                                                Op = 78   // dropped
+	OpOperatorSchema                                         Op = 79   // operator_schema
+	OpOpenLibrary                                            Op = 80   // open_library
+	OpCloseLibrary                                           Op = 81   // close_library
+	OpDefineOperator                                         Op = 82   // define_operator
+	OpImplementOperator                                      Op = 83   // implement_operator
+	OpKernelArguments                                        Op = 84   // kernel_arguments
+	OpKernelRedispatch                                       Op = 85   // kernel_redispatch
+	OpKernelResults                                          Op = 86   // kernel_results
+	OpNvrtcOpen                                              Op = 87   // nvrtc_open
+	OpNvrtcCompile                                           Op = 88   // nvrtc_compile
+	OpKernelArch                                             Op = 89   // kernel_arch
+	OpKernelLoad                                             Op = 90   // kernel_load
+	OpKernelUnload                                           Op = 91   // kernel_unload
+	OpKernelFunction                                         Op = 92   // kernel_function
+	OpKernelLaunch                                           Op = 93   // kernel_launch
+	OpPrepareProfiler                                        Op = 94   // prepare_profiler
+	OpStartProfiler                                          Op = 95   // start_profiler
+	OpStopProfiler                                           Op = 96   // stop_profiler
+	OpProfilerEvents                                         Op = 97   // profiler_events
+	OpSaveProfile                                            Op = 98   // save_profile
+	OpFreeProfile                                            Op = 99   // free_profile
+	OpEnterRange                                             Op = 100  // enter_range
+	OpThreadNumber                                           Op = 101  // thread_number
+	OpDefaultStream                                          Op = 102  // default_stream
+	OpCurrentStream                                          Op = 103  // current_stream
+	OpNewStream                                              Op = 104  // new_stream
+	OpEnterStream                                            Op = 105  // enter_stream
+	OpStreamQuery                                            Op = 106  // stream_query
+	OpStreamSynchronize                                      Op = 107  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 108  // stream_wait_event
+	OpStreamWaitStream                                       Op = 109  // stream_wait_stream
+	OpStreamPointer                                          Op = 110  // stream_pointer
+	OpRecordStream                                           Op = 111  // record_stream
+	OpNewEvent                                               Op = 112  // new_event
+	OpEventRecord                                            Op = 113  // event_record
+	OpEventQuery                                             Op = 114  // event_query
+	OpEventSynchronize                                       Op = 115  // event_synchronize
+	OpEventElapsed                                           Op = 116  // event_elapsed
+	OpDeviceStats                                            Op = 117  // device_stats
+	OpResetAccumulatedMemory                                 Op = 118  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 119  // nvtx_mark
+	OpNvtxPush                                               Op = 120  // nvtx_push
+	OpNvtxPop                                                Op = 121  // nvtx_pop
+	OpCudaState                                              Op = 122  // cuda_state
+	OpCudaDriverVersion                                      Op = 123  // cuda_driver_version
+	OpDeviceProperties                                       Op = 124  // device_properties
+	OpDeviceAccessPeer                                       Op = 125  // device_access_peer
+	OpExternalStream                                         Op = 126  // external_stream
+	OpStreamPriority                                         Op = 127  // stream_priority
+	OpStreamPriorities                                       Op = 128  // stream_priorities
+	OpBlockingEvent                                          Op = 129  // blocking_event
+	OpMemoryFraction                                         Op = 130  // memory_fraction
+	OpSetMemoryFraction                                      Op = 131  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 132  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 133  // record_memory_history
+	OpNewPoolID                                              Op = 134  // new_pool_id
+	OpNewMemPool                                             Op = 135  // new_mem_pool
+	OpMemPoolID                                              Op = 136  // mem_pool_id
+	OpEnterMemPool                                           Op = 137  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 138  // leave_mem_pool
+	OpNewGraph                                               Op = 139  // new_graph
+	OpGraphCaptureBegin                                      Op = 140  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 141  // graph_capture_end
+	OpGraphReplay                                            Op = 142  // graph_replay
+	OpGraphReset                                             Op = 143  // graph_reset
+	OpGraphPool                                              Op = 144  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 145  // graph_register_generator
+	OpGraphDebugDump                                         Op = 146  // graph_debug_dump
+	OpIsCapturing                                            Op = 147  // is_capturing
+	OpAtenAndScalar                                          Op = 148  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 149  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 150  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 151  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 152  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 153  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 154  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 155  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 156  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 157  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 158  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 159  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 160  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 161  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 162  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 163  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 164  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 165  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 166  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 167  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 168  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 169  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 170  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 171  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 172  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 173  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 174  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 175  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 176  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 177  // _addmm_activation
+	OpAtenAMinMax                                            Op = 178  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 179  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 180  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 181  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 182  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 183  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 184  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 185  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 186  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 187  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 188  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 189  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 190  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 191  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 192  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 193  // _cast_Byte
+	OpAtenCastChar                                           Op = 194  // _cast_Char
+	OpAtenCastDouble                                         Op = 195  // _cast_Double
+	OpAtenCastFloat                                          Op = 196  // _cast_Float
+	OpAtenCastHalf                                           Op = 197  // _cast_Half
+	OpAtenCastInt                                            Op = 198  // _cast_Int
+	OpAtenCastLong                                           Op = 199  // _cast_Long
+	OpAtenCastShort                                          Op = 200  // _cast_Short
+	OpAtenCDistBackward                                      Op = 201  // _cdist_backward
+	OpAtenCDistForward                                       Op = 202  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 203  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 204  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 205  // _chunk_cat
+	OpAtenCoalesce                                           Op = 206  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 207  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 208  // _compute_linear_combination
+	OpAtenConj                                               Op = 209  // _conj
+	OpAtenConjCopy                                           Op = 210  // _conj_copy
+	OpAtenConjPhysical                                       Op = 211  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 212  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 213  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 214  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 215  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 216  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 217  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 218  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 219  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 220  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 221  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 222  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 223  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 224  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 225  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 226  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 227  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 228  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 229  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 230  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 231  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 232  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 233  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 234  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 235  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 236  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 237  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 238  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 239  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 240  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 241  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 242  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 243  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 244  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 245  // _dimI
+	OpAtenDimV                                               Op = 246  // _dimV
+	OpAtenDimArange                                          Op = 247  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 248  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 249  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 250  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 251  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 252  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 253  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 254  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 255  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 256  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 257  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 258  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 259  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 260  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 261  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 262  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 263  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 264  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 265  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 266  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 267  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 268  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 269  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 270  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 271  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 272  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 273  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 274  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 275  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 276  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 277  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 278  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 279  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 280  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 281  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 282  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 283  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 284  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 285  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 286  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 287  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 288  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 289  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 290  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 291  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 292  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 293  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 294  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 295  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 296  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 297  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 298  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 299  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 300  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 301  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 302  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 303  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 304  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 305  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 306  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 307  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 308  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 309  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 310  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 311  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 312  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 313  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 314  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 315  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 316  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 317  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 318  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 319  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 320  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 321  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 322  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 323  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 324  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 325  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 326  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 327  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 328  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 329  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 330  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 331  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 332  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 333  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 334  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 335  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 336  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 337  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 338  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 339  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 340  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 341  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 342  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 343  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 344  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 345  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 346  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 347  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 348  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 349  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 350  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 351  // _foreach_log
+	OpAtenForeachLog10                                       Op = 352  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 353  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 354  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 355  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 356  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 357  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 358  // _foreach_log_
+	OpAtenForeachMax                                         Op = 359  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 360  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 361  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 362  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 363  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 364  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 365  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 366  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 367  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 368  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 369  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 370  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 371  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 372  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 373  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 374  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 375  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 376  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 377  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 378  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 379  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 380  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 381  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 382  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 383  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 384  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 385  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 386  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 387  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 388  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 389  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 390  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 391  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 392  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 393  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 394  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 395  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 396  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 397  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 398  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 399  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 400  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 401  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 402  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 403  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 404  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 405  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 406  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 407  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 408  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 409  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 410  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 411  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 412  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 413  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 414  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 415  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 416  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 417  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 418  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 419  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 420  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 421  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 422  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 423  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 424  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 425  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 426  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 427  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 428  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 429  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 430  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 431  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 432  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 433  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 434  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 435  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 436  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 437  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 438  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 439  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 440  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 441  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 442  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 443  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 444  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 445  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 446  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 447  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 448  // _index_put_impl_
+	OpAtenIndices                                            Op = 449  // _indices
+	OpAtenIndicesCopy                                        Op = 450  // _indices_copy
+	OpAtenIntMM                                              Op = 451  // _int_mm
+	OpAtenIsAllTrue                                          Op = 452  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 453  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 454  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 455  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 456  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 457  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 458  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 459  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 460  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 461  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 462  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 463  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 464  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 465  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 466  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 467  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 468  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 469  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 470  // _make_dep_token
+	OpAtenMakeDual                                           Op = 471  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 472  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 473  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 474  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 475  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 476  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 477  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 478  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 479  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 480  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 481  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 482  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 483  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 484  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 485  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 486  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 487  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 488  // _neg_view
+	OpAtenNegViewCopy                                        Op = 489  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 490  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 491  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 492  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 493  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 494  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 495  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 496  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 497  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 498  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 499  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 500  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 501  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 502  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 503  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 504  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 505  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 506  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 507  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 508  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 509  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 510  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 511  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 512  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 513  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 514  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 515  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 516  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 517  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 518  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 519  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 520  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 521  // _pad_circular
+	OpAtenPadEnum                                            Op = 522  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 523  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 524  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 525  // _pdist_backward
+	OpAtenPDistForward                                       Op = 526  // _pdist_forward
+	OpAtenPinMemory                                          Op = 527  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 528  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 529  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 530  // _print
+	OpAtenPropagateXLAData                                   Op = 531  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 532  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 533  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 534  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 535  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 536  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 537  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 538  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 539  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 540  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 541  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 542  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 543  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 544  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 545  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 546  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 547  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 548  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 549  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 550  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 551  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 552  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 553  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 554  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 555  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 556  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 557  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 558  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 559  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 560  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 561  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 562  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 563  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 564  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 565  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 566  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 567  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 568  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 569  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 570  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 571  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 572  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 573  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 574  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 575  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 576  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 577  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 578  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 579  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 580  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 581  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 582  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 583  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 584  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 585  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 586  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 587  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 588  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 589  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 590  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 591  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 592  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 593  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 594  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 595  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 596  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 597  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 598  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 599  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 600  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 601  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 602  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 603  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 604  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 605  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 606  // _spdiags
+	OpAtenSpsolve                                            Op = 607  // _spsolve
+	OpAtenStack                                              Op = 608  // _stack
+	OpAtenStandardGamma                                      Op = 609  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 610  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 611  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 612  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 613  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 614  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 615  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 616  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 617  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 618  // _to_copy
+	OpAtenToCPU                                              Op = 619  // _to_cpu
+	OpAtenToDense                                            Op = 620  // _to_dense
+	OpAtenToSparse                                           Op = 621  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 622  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 623  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 624  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 625  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 626  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 627  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 628  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 629  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 630  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 631  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 632  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 633  // _unique
+	OpAtenUnique2                                            Op = 634  // _unique2
+	OpAtenUnpackDual                                         Op = 635  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 636  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 637  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 638  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 639  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 640  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 641  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 642  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 643  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 644  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 645  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 646  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 647  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 648  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 649  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 650  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 651  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 652  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 653  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 654  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 655  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 656  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 657  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 658  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 659  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 660  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 661  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 662  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 663  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 664  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 665  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 666  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 667  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 668  // _values
+	OpAtenValuesCopy                                         Op = 669  // _values_copy
+	OpAtenVersion                                            Op = 670  // _version
+	OpAtenWeightInt4PackMM                                   Op = 671  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 672  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 673  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 674  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 675  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 676  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 677  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 678  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 679  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 680  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 681  // abs
+	OpAbsInPlace                                             Op = 682  // abs_
+	OpAbsolute                                               Op = 683  // absolute
+	OpAbsoluteInPlace                                        Op = 684  // absolute_
+	OpAcos                                                   Op = 685  // acos
+	OpAcosInPlace                                            Op = 686  // acos_
+	OpAcosh                                                  Op = 687  // acosh
+	OpAcoshInPlace                                           Op = 688  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 689  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 690  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 691  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 692  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 693  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 694  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 695  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 696  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 697  // add.Scalar
+	OpAddTensor                                              Op = 698  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 699  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 700  // add_.Tensor
+	OpAddBMM                                                 Op = 701  // addbmm
+	OpAddBMMInPlace                                          Op = 702  // addbmm_
+	OpAddCDiv                                                Op = 703  // addcdiv
+	OpAddCDivInPlace                                         Op = 704  // addcdiv_
+	OpAddCMul                                                Op = 705  // addcmul
+	OpAddCMulInPlace                                         Op = 706  // addcmul_
+	OpAddMM                                                  Op = 707  // addmm
+	OpAddMMDType                                             Op = 708  // addmm.dtype
+	OpAddMMInPlace                                           Op = 709  // addmm_
+	OpAddMV                                                  Op = 710  // addmv
+	OpAddMVInPlace                                           Op = 711  // addmv_
+	OpAddR                                                   Op = 712  // addr
+	OpAddRInPlace                                            Op = 713  // addr_
+	OpAdjoint                                                Op = 714  // adjoint
+	OpAffineGridGenerator                                    Op = 715  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 716  // affine_grid_generator_backward
+	OpAlias                                                  Op = 717  // alias
+	OpAliasCopy                                              Op = 718  // alias_copy
+	OpAlignAs                                                Op = 719  // align_as
+	OpAlignTensors                                           Op = 720  // align_tensors
+	OpAll                                                    Op = 721  // all
+	OpAllDim                                                 Op = 722  // all.dim
+	OpAllDims                                                Op = 723  // all.dims
+	OpAllClose                                               Op = 724  // allclose
+	OpAlphaDropout                                           Op = 725  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 726  // alpha_dropout_
+	OpAMax                                                   Op = 727  // amax
+	OpAMin                                                   Op = 728  // amin
+	OpAMinMax                                                Op = 729  // aminmax
+	OpAngle                                                  Op = 730  // angle
+	OpAny                                                    Op = 731  // any
+	OpAnyDim                                                 Op = 732  // any.dim
+	OpAnyDims                                                Op = 733  // any.dims
+	OpArange                                                 Op = 734  // arange
+	OpArangeStart                                            Op = 735  // arange.start
+	OpArangeStartStep                                        Op = 736  // arange.start_step
+	OpArccos                                                 Op = 737  // arccos
+	OpArccosInPlace                                          Op = 738  // arccos_
+	OpArccosh                                                Op = 739  // arccosh
+	OpArccoshInPlace                                         Op = 740  // arccosh_
+	OpArcsin                                                 Op = 741  // arcsin
+	OpArcsinInPlace                                          Op = 742  // arcsin_
+	OpArcsinh                                                Op = 743  // arcsinh
+	OpArcsinhInPlace                                         Op = 744  // arcsinh_
+	OpArctan                                                 Op = 745  // arctan
+	OpArctan2                                                Op = 746  // arctan2
+	OpArctan2InPlace                                         Op = 747  // arctan2_
+	OpArctanInPlace                                          Op = 748  // arctan_
+	OpArctanh                                                Op = 749  // arctanh
+	OpArctanhInPlace                                         Op = 750  // arctanh_
+	OpArgMax                                                 Op = 751  // argmax
+	OpArgMin                                                 Op = 752  // argmin
+	OpArgSort                                                Op = 753  // argsort
+	OpArgSortStable                                          Op = 754  // argsort.stable
+	OpArgWhere                                               Op = 755  // argwhere
+	OpAsStrided                                              Op = 756  // as_strided
+	OpAsStridedInPlace                                       Op = 757  // as_strided_
+	OpAsStridedCopy                                          Op = 758  // as_strided_copy
+	OpAsStridedScatter                                       Op = 759  // as_strided_scatter
+	OpAsin                                                   Op = 760  // asin
+	OpAsinInPlace                                            Op = 761  // asin_
+	OpAsinh                                                  Op = 762  // asinh
+	OpAsinhInPlace                                           Op = 763  // asinh_
+	OpAtan                                                   Op = 764  // atan
+	OpAtan2                                                  Op = 765  // atan2
+	OpAtan2InPlace                                           Op = 766  // atan2_
+	OpAtanInPlace                                            Op = 767  // atan_
+	OpAtanh                                                  Op = 768  // atanh
+	OpAtanhInPlace                                           Op = 769  // atanh_
+	OpAtLeast1d                                              Op = 770  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 771  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 772  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 773  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 774  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 775  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 776  // avg_pool1d
+	OpAvgPool2d                                              Op = 777  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 778  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 779  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 780  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 781  // baddbmm
+	OpBAddBMMDType                                           Op = 782  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 783  // baddbmm_
+	OpBartlettWindow                                         Op = 784  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 785  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 786  // batch_norm
+	OpBatchNormBackward                                      Op = 787  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 788  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 789  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 790  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 791  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 792  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 793  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 794  // batch_norm_update_stats
+	OpBernoulli                                              Op = 795  // bernoulli
+	OpBernoulliP                                             Op = 796  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 797  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 798  // bernoulli_.float
+	OpBilinear                                               Op = 799  // bilinear
+	OpBinaryCrossEntropy                                     Op = 800  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 801  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 802  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 803  // bincount
+	OpBinomial                                               Op = 804  // binomial
+	OpBitwiseAndScalar                                       Op = 805  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 806  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 807  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 808  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 809  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 810  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 811  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 812  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 813  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 814  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 815  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 816  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 817  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 818  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 819  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 820  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 821  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 822  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 823  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 824  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 825  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 826  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 827  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 828  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 829  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 830  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 831  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 832  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 833  // blackman_window.periodic
+	OpBlockDiag                                              Op = 834  // block_diag
+	OpBMM                                                    Op = 835  // bmm
+	OpBMMDType                                               Op = 836  // bmm.dtype
+	OpBroadcastTensors                                       Op = 837  // broadcast_tensors
+	OpBroadcastTo                                            Op = 838  // broadcast_to
+	OpBucketizeScalar                                        Op = 839  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 840  // bucketize.Tensor
+	OpCanCast                                                Op = 841  // can_cast
+	OpCartesianProd                                          Op = 842  // cartesian_prod
+	OpCat                                                    Op = 843  // cat
+	OpCauchyInPlace                                          Op = 844  // cauchy_
+	OpCColIndices                                            Op = 845  // ccol_indices
+	OpCColIndicesCopy                                        Op = 846  // ccol_indices_copy
+	OpCDist                                                  Op = 847  // cdist
+	OpCeil                                                   Op = 848  // ceil
+	OpCeilInPlace                                            Op = 849  // ceil_
+	OpCELU                                                   Op = 850  // celu
+	OpCELUInPlace                                            Op = 851  // celu_
+	OpChainMatMul                                            Op = 852  // chain_matmul
+	OpCHalf                                                  Op = 853  // chalf
+	OpChannelShuffle                                         Op = 854  // channel_shuffle
+	OpCholesky                                               Op = 855  // cholesky
+	OpCholeskyInverse                                        Op = 856  // cholesky_inverse
+	OpCholeskySolve                                          Op = 857  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 858  // choose_qparams_optimized
+	OpChunk                                                  Op = 859  // chunk
+	OpClamp                                                  Op = 860  // clamp
+	OpClampTensor                                            Op = 861  // clamp.Tensor
+	OpClampInPlace                                           Op = 862  // clamp_
+	OpClampInPlaceTensor                                     Op = 863  // clamp_.Tensor
+	OpClampMax                                               Op = 864  // clamp_max
+	OpClampMaxTensor                                         Op = 865  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 866  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 867  // clamp_max_.Tensor
+	OpClampMin                                               Op = 868  // clamp_min
+	OpClampMinTensor                                         Op = 869  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 870  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 871  // clamp_min_.Tensor
+	OpClip                                                   Op = 872  // clip
+	OpClipTensor                                             Op = 873  // clip.Tensor
+	OpClipInPlace                                            Op = 874  // clip_
+	OpClipInPlaceTensor                                      Op = 875  // clip_.Tensor
+	OpClone                                                  Op = 876  // clone
+	OpCoalesce                                               Op = 877  // coalesce
+	OpCol2Im                                                 Op = 878  // col2im
+	OpColIndices                                             Op = 879  // col_indices
+	OpColIndicesCopy                                         Op = 880  // col_indices_copy
+	OpColumnStack                                            Op = 881  // column_stack
+	OpCombinations                                           Op = 882  // combinations
+	OpComplex                                                Op = 883  // complex
+	OpConcat                                                 Op = 884  // concat
+	OpConcatenate                                            Op = 885  // concatenate
+	OpConj                                                   Op = 886  // conj
+	OpConjPhysical                                           Op = 887  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 888  // conj_physical_
+	OpConstantPadND                                          Op = 889  // constant_pad_nd
+	OpContiguous                                             Op = 890  // contiguous
+	OpConv1d                                                 Op = 891  // conv1d
+	OpConv1dPadding                                          Op = 892  // conv1d.padding
+	OpConv2d                                                 Op = 893  // conv2d
+	OpConv2dPadding                                          Op = 894  // conv2d.padding
+	OpConv3d                                                 Op = 895  // conv3d
+	OpConv3dPadding                                          Op = 896  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 897  // conv_depthwise3d
+	OpConvTBC                                                Op = 898  // conv_tbc
+	OpConvTBCBackward                                        Op = 899  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 900  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 901  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 902  // conv_transpose3d.input
+	OpConvolution                                            Op = 903  // convolution
+	OpConvolutionBackward                                    Op = 904  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 905  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 906  // convolution_overrideable
+	OpCopy                                                   Op = 907  // copy
+	OpCopyInPlace                                            Op = 908  // copy_
+	OpCopySparseToSparseInPlace                              Op = 909  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 910  // copysign.Scalar
+	OpCopysignTensor                                         Op = 911  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 912  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 913  // copysign_.Tensor
+	OpCorrCoef                                               Op = 914  // corrcoef
+	OpCos                                                    Op = 915  // cos
+	OpCosInPlace                                             Op = 916  // cos_
+	OpCosh                                                   Op = 917  // cosh
+	OpCoshInPlace                                            Op = 918  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 919  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 920  // cosine_similarity
+	OpCountNonzero                                           Op = 921  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 922  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 923  // cov
+	OpCross                                                  Op = 924  // cross
+	OpCrossEntropyLoss                                       Op = 925  // cross_entropy_loss
+	OpCRowIndices                                            Op = 926  // crow_indices
+	OpCRowIndicesCopy                                        Op = 927  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 928  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 929  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 930  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 931  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 932  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 933  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 934  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 935  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 936  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 937  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 938  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 939  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 940  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 941  // cummax
+	OpCumMaxMinBackward                                      Op = 942  // cummaxmin_backward
+	OpCumMin                                                 Op = 943  // cummin
+	OpCumProd                                                Op = 944  // cumprod
+	OpCumProdInPlace                                         Op = 945  // cumprod_
+	OpCumProdBackward                                        Op = 946  // cumprod_backward
+	OpCumSum                                                 Op = 947  // cumsum
+	OpCumSumInPlace                                          Op = 948  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 949  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 950  // cumulative_trapezoid.x
+	OpData                                                   Op = 951  // data
+	OpDeg2Rad                                                Op = 952  // deg2rad
+	OpDeg2RadInPlace                                         Op = 953  // deg2rad_
+	OpDenseDim                                               Op = 954  // dense_dim
+	OpDequantizeSelf                                         Op = 955  // dequantize.self
+	OpDequantizeTensors                                      Op = 956  // dequantize.tensors
+	OpDet                                                    Op = 957  // det
+	OpDetach                                                 Op = 958  // detach
+	OpDetachInPlace                                          Op = 959  // detach_
+	OpDetachCopy                                             Op = 960  // detach_copy
+	OpDiag                                                   Op = 961  // diag
+	OpDiagEmbed                                              Op = 962  // diag_embed
+	OpDiagFlat                                               Op = 963  // diagflat
+	OpDiagonal                                               Op = 964  // diagonal
+	OpDiagonalBackward                                       Op = 965  // diagonal_backward
+	OpDiagonalCopy                                           Op = 966  // diagonal_copy
+	OpDiagonalScatter                                        Op = 967  // diagonal_scatter
+	OpDiff                                                   Op = 968  // diff
+	OpDigamma                                                Op = 969  // digamma
+	OpDigammaInPlace                                         Op = 970  // digamma_
+	OpDist                                                   Op = 971  // dist
+	OpDivScalar                                              Op = 972  // div.Scalar
+	OpDivScalarMode                                          Op = 973  // div.Scalar_mode
+	OpDivTensor                                              Op = 974  // div.Tensor
+	OpDivTensorMode                                          Op = 975  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 976  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 977  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 978  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 979  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 980  // divide.Scalar
+	OpDivideScalarMode                                       Op = 981  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 982  // divide.Tensor
+	OpDivideTensorMode                                       Op = 983  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 984  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 985  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 986  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 987  // divide_.Tensor_mode
+	OpDot                                                    Op = 988  // dot
+	OpDropout                                                Op = 989  // dropout
+	OpDropoutInPlace                                         Op = 990  // dropout_
+	OpDSplitArray                                            Op = 991  // dsplit.array
+	OpDSplitInt                                              Op = 992  // dsplit.int
+	OpDStack                                                 Op = 993  // dstack
+	OpEinsum                                                 Op = 994  // einsum
+	OpELU                                                    Op = 995  // elu
+	OpELUInPlace                                             Op = 996  // elu_
+	OpELUBackward                                            Op = 997  // elu_backward
+	OpEmbedding                                              Op = 998  // embedding
+	OpEmbeddingBackward                                      Op = 999  // embedding_backward
+	OpEmbeddingBag                                           Op = 1000 // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 1001 // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1002 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1003 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1004 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1005 // empty.memory_format
+	OpEmptyLike                                              Op = 1006 // empty_like
+	OpEmptyPermuted                                          Op = 1007 // empty_permuted
+	OpEmptyQuantized                                         Op = 1008 // empty_quantized
+	OpEmptyStrided                                           Op = 1009 // empty_strided
+	OpEqScalar                                               Op = 1010 // eq.Scalar
+	OpEqTensor                                               Op = 1011 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1012 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1013 // eq_.Tensor
+	OpEqual                                                  Op = 1014 // equal
+	OpErf                                                    Op = 1015 // erf
+	OpErfInPlace                                             Op = 1016 // erf_
+	OpErfc                                                   Op = 1017 // erfc
+	OpErfcInPlace                                            Op = 1018 // erfc_
+	OpErfinv                                                 Op = 1019 // erfinv
+	OpErfinvInPlace                                          Op = 1020 // erfinv_
+	OpExp                                                    Op = 1021 // exp
+	OpExp2                                                   Op = 1022 // exp2
+	OpExp2InPlace                                            Op = 1023 // exp2_
+	OpExpInPlace                                             Op = 1024 // exp_
+	OpExpand                                                 Op = 1025 // expand
+	OpExpandAs                                               Op = 1026 // expand_as
+	OpExpandCopy                                             Op = 1027 // expand_copy
+	OpExpm1                                                  Op = 1028 // expm1
+	OpExpm1InPlace                                           Op = 1029 // expm1_
+	OpExponentialInPlace                                     Op = 1030 // exponential_
+	OpEye                                                    Op = 1031 // eye
+	OpEyeM                                                   Op = 1032 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1033 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1034 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1035 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1036 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1037 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1038 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1039 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1040 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1041 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1042 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1043 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1044 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1045 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1046 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1047 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1048 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1049 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1050 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1051 // feature_dropout_
+	OpFFTFFT                                                 Op = 1052 // fft_fft
+	OpFFTFFT2                                                Op = 1053 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1054 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1055 // fft_fftn
+	OpFFTFFTShift                                            Op = 1056 // fft_fftshift
+	OpFFTHFFT                                                Op = 1057 // fft_hfft
+	OpFFTHFFT2                                               Op = 1058 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1059 // fft_hfftn
+	OpFFTIFFT                                                Op = 1060 // fft_ifft
+	OpFFTIFFT2                                               Op = 1061 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1062 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1063 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1064 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1065 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1066 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1067 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1068 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1069 // fft_irfftn
+	OpFFTRFFT                                                Op = 1070 // fft_rfft
+	OpFFTRFFT2                                               Op = 1071 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1072 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1073 // fft_rfftn
+	OpFillScalar                                             Op = 1074 // fill.Scalar
+	OpFillTensor                                             Op = 1075 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1076 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1077 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1078 // fill_diagonal_
+	OpFix                                                    Op = 1079 // fix
+	OpFixInPlace                                             Op = 1080 // fix_
+	OpFlattenUsingInts                                       Op = 1081 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1082 // flatten_dense_tensors
+	OpFlip                                                   Op = 1083 // flip
+	OpFlipLR                                                 Op = 1084 // fliplr
+	OpFlipUD                                                 Op = 1085 // flipud
+	OpFloatPowerScalar                                       Op = 1086 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1087 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1088 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1089 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1090 // float_power_.Tensor
+	OpFloor                                                  Op = 1091 // floor
+	OpFloorInPlace                                           Op = 1092 // floor_
+	OpFloorDivide                                            Op = 1093 // floor_divide
+	OpFloorDivideScalar                                      Op = 1094 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1095 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1096 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1097 // fmax
+	OpFMin                                                   Op = 1098 // fmin
+	OpFModScalar                                             Op = 1099 // fmod.Scalar
+	OpFModTensor                                             Op = 1100 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1101 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1102 // fmod_.Tensor
+	OpFrac                                                   Op = 1103 // frac
+	OpFracInPlace                                            Op = 1104 // frac_
+	OpFractionalMaxPool2d                                    Op = 1105 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1106 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1107 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1108 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1109 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1110 // frobenius_norm.dim
+	OpFromFile                                               Op = 1111 // from_file
+	OpFull                                                   Op = 1112 // full
+	OpFullLike                                               Op = 1113 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1114 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1115 // gather
+	OpGatherBackward                                         Op = 1116 // gather_backward
+	OpGCD                                                    Op = 1117 // gcd
+	OpGCDInPlace                                             Op = 1118 // gcd_
+	OpGeScalar                                               Op = 1119 // ge.Scalar
+	OpGeTensor                                               Op = 1120 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1121 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1122 // ge_.Tensor
+	OpGELU                                                   Op = 1123 // gelu
+	OpGELUInPlace                                            Op = 1124 // gelu_
+	OpGELUBackward                                           Op = 1125 // gelu_backward
+	OpGeometricInPlace                                       Op = 1126 // geometric_
+	OpGeqrf                                                  Op = 1127 // geqrf
+	OpGer                                                    Op = 1128 // ger
+	OpGLU                                                    Op = 1129 // glu
+	OpGLUBackward                                            Op = 1130 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1131 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1132 // glu_jvp
+	OpGradientArray                                          Op = 1133 // gradient.array
+	OpGradientScalararray                                    Op = 1134 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1135 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1136 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1137 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1138 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1139 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1140 // greater.Scalar
+	OpGreaterTensor                                          Op = 1141 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1142 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1143 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1144 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1145 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1146 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1147 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1148 // grid_sampler
+	OpGridSampler2d                                          Op = 1149 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1150 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1151 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1152 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1153 // group_norm
+	OpGRUData                                                Op = 1154 // gru.data
+	OpGRUInput                                               Op = 1155 // gru.input
+	OpGRUCell                                                Op = 1156 // gru_cell
+	OpGtScalar                                               Op = 1157 // gt.Scalar
+	OpGtTensor                                               Op = 1158 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1159 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1160 // gt_.Tensor
+	OpHammingWindow                                          Op = 1161 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1162 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1163 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1164 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1165 // hann_window
+	OpHannWindowPeriodic                                     Op = 1166 // hann_window.periodic
+	OpHardshrink                                             Op = 1167 // hardshrink
+	OpHardshrinkBackward                                     Op = 1168 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1169 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1170 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1171 // hardsigmoid_backward
+	OpHardswish                                              Op = 1172 // hardswish
+	OpHardswishInPlace                                       Op = 1173 // hardswish_
+	OpHardswishBackward                                      Op = 1174 // hardswish_backward
+	OpHardtanh                                               Op = 1175 // hardtanh
+	OpHardtanhInPlace                                        Op = 1176 // hardtanh_
+	OpHardtanhBackward                                       Op = 1177 // hardtanh_backward
+	OpHashTensor                                             Op = 1178 // hash_tensor
+	OpHeaviside                                              Op = 1179 // heaviside
+	OpHeavisideInPlace                                       Op = 1180 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1181 // hinge_embedding_loss
+	OpHistc                                                  Op = 1182 // histc
+	OpHistogramBinCt                                         Op = 1183 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1184 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1185 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1186 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1187 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1188 // hsplit.array
+	OpHSplitInt                                              Op = 1189 // hsplit.int
+	OpHSPMM                                                  Op = 1190 // hspmm
+	OpHStack                                                 Op = 1191 // hstack
+	OpHuberLoss                                              Op = 1192 // huber_loss
+	OpHuberLossBackward                                      Op = 1193 // huber_loss_backward
+	OpHypot                                                  Op = 1194 // hypot
+	OpHypotInPlace                                           Op = 1195 // hypot_
+	OpI0                                                     Op = 1196 // i0
+	OpI0InPlace                                              Op = 1197 // i0_
+	OpIGamma                                                 Op = 1198 // igamma
+	OpIGammaInPlace                                          Op = 1199 // igamma_
+	OpIGammaC                                                Op = 1200 // igammac
+	OpIGammaCInPlace                                         Op = 1201 // igammac_
+	OpIm2Col                                                 Op = 1202 // im2col
+	OpImag                                                   Op = 1203 // imag
+	OpIndexTensor                                            Op = 1204 // index.Tensor
+	OpIndexAdd                                               Op = 1205 // index_add
+	OpIndexAddInPlace                                        Op = 1206 // index_add_
+	OpIndexCopy                                              Op = 1207 // index_copy
+	OpIndexCopyInPlace                                       Op = 1208 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1209 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1210 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1211 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1212 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1213 // index_put
+	OpIndexPutInPlace                                        Op = 1214 // index_put_
+	OpIndexReduce                                            Op = 1215 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1216 // index_reduce_
+	OpIndexSelect                                            Op = 1217 // index_select
+	OpIndexSelectBackward                                    Op = 1218 // index_select_backward
+	OpIndices                                                Op = 1219 // indices
+	OpIndicesCopy                                            Op = 1220 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1221 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1222 // inner
+	OpInstanceNorm                                           Op = 1223 // instance_norm
+	OpIntRepr                                                Op = 1224 // int_repr
+	OpInverse                                                Op = 1225 // inverse
+	OpIsCoalesced                                            Op = 1226 // is_coalesced
+	OpIsComplex                                              Op = 1227 // is_complex
+	OpIsConj                                                 Op = 1228 // is_conj
+	OpIsDistributed                                          Op = 1229 // is_distributed
+	OpIsFloatingPoint                                        Op = 1230 // is_floating_point
+	OpAtenIsInference                                        Op = 1231 // is_inference
+	OpIsLeaf                                                 Op = 1232 // is_leaf
+	OpIsNeg                                                  Op = 1233 // is_neg
+	OpIsNonzero                                              Op = 1234 // is_nonzero
+	OpIsPinned                                               Op = 1235 // is_pinned
+	OpIsSameSize                                             Op = 1236 // is_same_size
+	OpIsSetTo                                                Op = 1237 // is_set_to
+	OpIsSigned                                               Op = 1238 // is_signed
+	OpIsVulkanAvailable                                      Op = 1239 // is_vulkan_available
+	OpIsClose                                                Op = 1240 // isclose
+	OpIsFinite                                               Op = 1241 // isfinite
+	OpIsInScalarTensor                                       Op = 1242 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1243 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1244 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1245 // isinf
+	OpIsNaN                                                  Op = 1246 // isnan
+	OpIsNegInf                                               Op = 1247 // isneginf
+	OpIsPosInf                                               Op = 1248 // isposinf
+	OpIsReal                                                 Op = 1249 // isreal
+	OpISTFT                                                  Op = 1250 // istft
+	OpAtenItem                                               Op = 1251 // item
+	OpKaiserWindow                                           Op = 1252 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1253 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1254 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1255 // kl_div
+	OpKron                                                   Op = 1256 // kron
+	OpKthValue                                               Op = 1257 // kthvalue
+	OpL1Loss                                                 Op = 1258 // l1_loss
+	OpLayerNorm                                              Op = 1259 // layer_norm
+	OpLCM                                                    Op = 1260 // lcm
+	OpLCMInPlace                                             Op = 1261 // lcm_
+	OpLdexpTensor                                            Op = 1262 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1263 // ldexp_
+	OpLeScalar                                               Op = 1264 // le.Scalar
+	OpLeTensor                                               Op = 1265 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1266 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1267 // le_.Tensor
+	OpLeakyReLU                                              Op = 1268 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1269 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1270 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1271 // lerp.Scalar
+	OpLerpTensor                                             Op = 1272 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1273 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1274 // lerp_.Tensor
+	OpLessScalar                                             Op = 1275 // less.Scalar
+	OpLessTensor                                             Op = 1276 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1277 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1278 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1279 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1280 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1281 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1282 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1283 // lgamma
+	OpLgammaInPlace                                          Op = 1284 // lgamma_
+	OpLift                                                   Op = 1285 // lift
+	OpLiftFresh                                              Op = 1286 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1287 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1288 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1289 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1290 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1291 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1292 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1293 // linalg_cross
+	OpLinalgDet                                              Op = 1294 // linalg_det
+	OpLinalgDiagonal                                         Op = 1295 // linalg_diagonal
+	OpLinalgEig                                              Op = 1296 // linalg_eig
+	OpLinalgEigh                                             Op = 1297 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1298 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1299 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1300 // linalg_householder_product
+	OpLinalgInv                                              Op = 1301 // linalg_inv
+	OpLinalgInvEx                                            Op = 1302 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1303 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1304 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1305 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1306 // linalg_lstsq
+	OpLinalgLU                                               Op = 1307 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1308 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1309 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1310 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1311 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1312 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1313 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1314 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1315 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1316 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1317 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1318 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1319 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1320 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1321 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1322 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1323 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1324 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1325 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1326 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1327 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1328 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1329 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1330 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1331 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1332 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1333 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1334 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1335 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1336 // linalg_vander
+	OpLinalgVecDot                                           Op = 1337 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1338 // linalg_vector_norm
+	OpLinear                                                 Op = 1339 // linear
+	OpLinearBackward                                         Op = 1340 // linear_backward
+	OpLinspace                                               Op = 1341 // linspace
+	OpLinspaceScalarTensor                                   Op = 1342 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1343 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1344 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1345 // log
+	OpLog10                                                  Op = 1346 // log10
+	OpLog10InPlace                                           Op = 1347 // log10_
+	OpLog1p                                                  Op = 1348 // log1p
+	OpLog1pInPlace                                           Op = 1349 // log1p_
+	OpLog2                                                   Op = 1350 // log2
+	OpLog2InPlace                                            Op = 1351 // log2_
+	OpLogInPlace                                             Op = 1352 // log_
+	OpLogNormalInPlace                                       Op = 1353 // log_normal_
+	OpLogSigmoid                                             Op = 1354 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1355 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1356 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1357 // log_softmax.int
+	OpLogAddExp                                              Op = 1358 // logaddexp
+	OpLogAddExp2                                             Op = 1359 // logaddexp2
+	OpLogCumSumExp                                           Op = 1360 // logcumsumexp
+	OpLogDet                                                 Op = 1361 // logdet
+	OpLogicalAnd                                             Op = 1362 // logical_and
+	OpLogicalAndInPlace                                      Op = 1363 // logical_and_
+	OpLogicalNot                                             Op = 1364 // logical_not
+	OpLogicalNotInPlace                                      Op = 1365 // logical_not_
+	OpLogicalOr                                              Op = 1366 // logical_or
+	OpLogicalOrInPlace                                       Op = 1367 // logical_or_
+	OpLogicalXor                                             Op = 1368 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1369 // logical_xor_
+	OpLogit                                                  Op = 1370 // logit
+	OpLogitInPlace                                           Op = 1371 // logit_
+	OpLogitBackward                                          Op = 1372 // logit_backward
+	OpLogspace                                               Op = 1373 // logspace
+	OpLogspaceScalarTensor                                   Op = 1374 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1375 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1376 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1377 // logsumexp
+	OpLSTMData                                               Op = 1378 // lstm.data
+	OpLSTMInput                                              Op = 1379 // lstm.input
+	OpLSTMCell                                               Op = 1380 // lstm_cell
+	OpLtScalar                                               Op = 1381 // lt.Scalar
+	OpLtTensor                                               Op = 1382 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1383 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1384 // lt_.Tensor
+	OpLUSolve                                                Op = 1385 // lu_solve
+	OpLUUnpack                                               Op = 1386 // lu_unpack
+	OpMH                                                     Op = 1387 // mH
+	OpMT                                                     Op = 1388 // mT
+	OpMarginRankingLoss                                      Op = 1389 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1390 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1391 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1392 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1393 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1394 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1395 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1396 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1397 // masked_select
+	OpMaskedSelectBackward                                   Op = 1398 // masked_select_backward
+	OpMatMul                                                 Op = 1399 // matmul
+	OpMatMulBackward                                         Op = 1400 // matmul_backward
+	OpMatrixH                                                Op = 1401 // matrix_H
+	OpMatrixExp                                              Op = 1402 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1403 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1404 // matrix_power
+	OpMax                                                    Op = 1405 // max
+	OpMaxDim                                                 Op = 1406 // max.dim
+	OpMaxOther                                               Op = 1407 // max.other
+	OpMaxPool1d                                              Op = 1408 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1409 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1410 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1411 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1412 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1413 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1414 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1415 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1416 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1417 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1418 // max_unpool3d
+	OpMaximum                                                Op = 1419 // maximum
+	OpMean                                                   Op = 1420 // mean
+	OpMeanDim                                                Op = 1421 // mean.dim
+	OpMedian                                                 Op = 1422 // median
+	OpMedianDim                                              Op = 1423 // median.dim
+	OpMeshgrid                                               Op = 1424 // meshgrid
+	OpMeshgridIndexing                                       Op = 1425 // meshgrid.indexing
+	OpMin                                                    Op = 1426 // min
+	OpMinDim                                                 Op = 1427 // min.dim
+	OpMinOther                                               Op = 1428 // min.other
+	OpMinimum                                                Op = 1429 // minimum
+	OpMIOpenBatchNorm                                        Op = 1430 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1431 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1432 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1433 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1434 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1435 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1436 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1437 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1438 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1439 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1440 // miopen_rnn_backward
+	OpMish                                                   Op = 1441 // mish
+	OpMishInPlace                                            Op = 1442 // mish_
+	OpMishBackward                                           Op = 1443 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1444 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1445 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1446 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1447 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1448 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1449 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1450 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1451 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1452 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1453 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1454 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1455 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1456 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1457 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1458 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1459 // mm
+	OpMMDType                                                Op = 1460 // mm.dtype
+	OpMode                                                   Op = 1461 // mode
+	OpMoveAxisInt                                            Op = 1462 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1463 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1464 // movedim.int
+	OpMoveDimIntlist                                         Op = 1465 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1466 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1467 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1468 // mse_loss
+	OpMSELossBackward                                        Op = 1469 // mse_loss_backward
+	OpMSort                                                  Op = 1470 // msort
+	OpMulScalar                                              Op = 1471 // mul.Scalar
+	OpMulTensor                                              Op = 1472 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1473 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1474 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1475 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1476 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1477 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1478 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1479 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1480 // multinomial
+	OpMultiplyScalar                                         Op = 1481 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1482 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1483 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1484 // multiply_.Tensor
+	OpMV                                                     Op = 1485 // mv
+	OpMvLgamma                                               Op = 1486 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1487 // mvlgamma_
+	OpNaNToNum                                               Op = 1488 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1489 // nan_to_num_
+	OpNaNMean                                                Op = 1490 // nanmean
+	OpNaNMedian                                              Op = 1491 // nanmedian
+	OpNaNMedianDim                                           Op = 1492 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1493 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1494 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1495 // nansum
+	OpNarrow                                                 Op = 1496 // narrow
+	OpNarrowTensor                                           Op = 1497 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1498 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1499 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1500 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1501 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1502 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1503 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1504 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1505 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1506 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1507 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1508 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1509 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1510 // ne.Scalar
+	OpNeTensor                                               Op = 1511 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1512 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1513 // ne_.Tensor
+	OpNeg                                                    Op = 1514 // neg
+	OpNegInPlace                                             Op = 1515 // neg_
+	OpNegative                                               Op = 1516 // negative
+	OpNegativeInPlace                                        Op = 1517 // negative_
+	OpNestedToPaddedTensor                                   Op = 1518 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1519 // new_empty
+	OpNewEmptyStrided                                        Op = 1520 // new_empty_strided
+	OpNewFull                                                Op = 1521 // new_full
+	OpNewOnes                                                Op = 1522 // new_ones
+	OpNewZeros                                               Op = 1523 // new_zeros
+	OpNextafter                                              Op = 1524 // nextafter
+	OpNextafterInPlace                                       Op = 1525 // nextafter_
+	OpNLLLoss                                                Op = 1526 // nll_loss
+	OpNLLLoss2d                                              Op = 1527 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1528 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1529 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1530 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1531 // nll_loss_forward
+	OpNLLLossND                                              Op = 1532 // nll_loss_nd
+	OpNonzero                                                Op = 1533 // nonzero
+	OpNonzeroNumpy                                           Op = 1534 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1535 // nonzero_static
+	OpNormScalar                                             Op = 1536 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1537 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1538 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1539 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1540 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1541 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1542 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1543 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1544 // normal.float_float
+	OpNormalInPlace                                          Op = 1545 // normal_
+	OpNormalFunctional                                       Op = 1546 // normal_functional
+	OpNotEqualScalar                                         Op = 1547 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1548 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1549 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1550 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1551 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1552 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1553 // numpy_T
+	OpOneHot                                                 Op = 1554 // one_hot
+	OpOnes                                                   Op = 1555 // ones
+	OpOnesLike                                               Op = 1556 // ones_like
+	OpOrgqr                                                  Op = 1557 // orgqr
+	OpOrmqr                                                  Op = 1558 // ormqr
+	OpOuter                                                  Op = 1559 // outer
+	OpOutputNr                                               Op = 1560 // output_nr
+	OpPad                                                    Op = 1561 // pad
+	OpPadSequence                                            Op = 1562 // pad_sequence
+	OpPairwiseDistance                                       Op = 1563 // pairwise_distance
+	OpPDist                                                  Op = 1564 // pdist
+	OpPermute                                                Op = 1565 // permute
+	OpPermuteCopy                                            Op = 1566 // permute_copy
+	OpPinMemory                                              Op = 1567 // pin_memory
+	OpPinverse                                               Op = 1568 // pinverse
+	OpPixelShuffle                                           Op = 1569 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1570 // pixel_unshuffle
+	OpPoisson                                                Op = 1571 // poisson
+	OpPoissonNLLLoss                                         Op = 1572 // poisson_nll_loss
+	OpPolar                                                  Op = 1573 // polar
+	OpPolygamma                                              Op = 1574 // polygamma
+	OpPolygammaInPlace                                       Op = 1575 // polygamma_
+	OpPositive                                               Op = 1576 // positive
+	OpPowScalar                                              Op = 1577 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1578 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1579 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1580 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1581 // pow_.Tensor
+	OpPReLU                                                  Op = 1582 // prelu
+	OpProd                                                   Op = 1583 // prod
+	OpProdDimInt                                             Op = 1584 // prod.dim_int
+	OpPromoteTypes                                           Op = 1585 // promote_types
+	OpPut                                                    Op = 1586 // put
+	OpPutInPlace                                             Op = 1587 // put_
+	OpQPerChannelAxis                                        Op = 1588 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1589 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1590 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1591 // q_scale
+	OpQZeroPoint                                             Op = 1592 // q_zero_point
+	OpQR                                                     Op = 1593 // qr
+	OpQuantile                                               Op = 1594 // quantile
+	OpQuantileScalar                                         Op = 1595 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1596 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1597 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1598 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1599 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1600 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1601 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1602 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1603 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1604 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1605 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1606 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1607 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1608 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1609 // rad2deg
+	OpRad2DegInPlace                                         Op = 1610 // rad2deg_
+	OpRand                                                   Op = 1611 // rand
+	OpRandGenerator                                          Op = 1612 // rand.generator
+	OpRandLike                                               Op = 1613 // rand_like
+	OpRandLikeGenerator                                      Op = 1614 // rand_like.generator
+	OpRandInt                                                Op = 1615 // randint
+	OpRandIntGenerator                                       Op = 1616 // randint.generator
+	OpRandIntLow                                             Op = 1617 // randint.low
+	OpRandIntLowGenerator                                    Op = 1618 // randint.low_generator
+	OpRandIntLike                                            Op = 1619 // randint_like
+	OpRandIntLikeTensor                                      Op = 1620 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1621 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1622 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1623 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1624 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1625 // randn
+	OpRandNGenerator                                         Op = 1626 // randn.generator
+	OpRandNLike                                              Op = 1627 // randn_like
+	OpRandNLikeGenerator                                     Op = 1628 // randn_like.generator
+	OpRandomInPlace                                          Op = 1629 // random_
+	OpRandomInPlaceFrom                                      Op = 1630 // random_.from
+	OpRandomInPlaceTo                                        Op = 1631 // random_.to
+	OpRandPerm                                               Op = 1632 // randperm
+	OpRandPermGenerator                                      Op = 1633 // randperm.generator
+	OpRange                                                  Op = 1634 // range
+	OpRangeStep                                              Op = 1635 // range.step
+	OpRavel                                                  Op = 1636 // ravel
+	OpReal                                                   Op = 1637 // real
+	OpReciprocal                                             Op = 1638 // reciprocal
+	OpReciprocalInPlace                                      Op = 1639 // reciprocal_
+	OpReflectionPad1d                                        Op = 1640 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1641 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1642 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1643 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1644 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1645 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1646 // relu
+	OpReLU6                                                  Op = 1647 // relu6
+	OpReLU6InPlace                                           Op = 1648 // relu6_
+	OpReLUInPlace                                            Op = 1649 // relu_
+	OpRemainderScalar                                        Op = 1650 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1651 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1652 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1653 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1654 // remainder_.Tensor
+	OpRenorm                                                 Op = 1655 // renorm
+	OpRenormInPlace                                          Op = 1656 // renorm_
+	OpRepeat                                                 Op = 1657 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1658 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1659 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1660 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1661 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1662 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1663 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1664 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1665 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1666 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1667 // requires_grad_
+	OpReshape                                                Op = 1668 // reshape
+	OpReshapeAs                                              Op = 1669 // reshape_as
+	OpResizeInPlace                                          Op = 1670 // resize_
+	OpResizeAsInPlace                                        Op = 1671 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1672 // resize_as_sparse_
+	OpResolveConj                                            Op = 1673 // resolve_conj
+	OpResolveNeg                                             Op = 1674 // resolve_neg
+	OpResultTypeScalar                                       Op = 1675 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1676 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1677 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1678 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1679 // retain_grad
+	OpRetainsGrad                                            Op = 1680 // retains_grad
+	OpRMSNorm                                                Op = 1681 // rms_norm
+	OpRNNReLUData                                            Op = 1682 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1683 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1684 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1685 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1686 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1687 // rnn_tanh_cell
+	OpRoll                                                   Op = 1688 // roll
+	OpRot90                                                  Op = 1689 // rot90
+	OpRound                                                  Op = 1690 // round
+	OpRoundDecimals                                          Op = 1691 // round.decimals
+	OpRoundInPlace                                           Op = 1692 // round_
+	OpRoundInPlaceDecimals                                   Op = 1693 // round_.decimals
+	OpRowIndices                                             Op = 1694 // row_indices
+	OpRowIndicesCopy                                         Op = 1695 // row_indices_copy
+	OpRowStack                                               Op = 1696 // row_stack
+	OpRReLU                                                  Op = 1697 // rrelu
+	OpRReLUInPlace                                           Op = 1698 // rrelu_
+	OpRReLUWithNoise                                         Op = 1699 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1700 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1701 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1702 // rsqrt
+	OpRsqrtInPlace                                           Op = 1703 // rsqrt_
+	OpRSubScalar                                             Op = 1704 // rsub.Scalar
+	OpRSubTensor                                             Op = 1705 // rsub.Tensor
+	OpScalarTensor                                           Op = 1706 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1707 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1708 // scatter.reduce
+	OpScatterSrc                                             Op = 1709 // scatter.src
+	OpScatterValue                                           Op = 1710 // scatter.value
+	OpScatterValueReduce                                     Op = 1711 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1712 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1713 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1714 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1715 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1716 // scatter_add
+	OpScatterAddInPlace                                      Op = 1717 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1718 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1719 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1720 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1721 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1722 // segment_reduce
+	OpSelectInt                                              Op = 1723 // select.int
+	OpSelectBackward                                         Op = 1724 // select_backward
+	OpSelectCopyInt                                          Op = 1725 // select_copy.int
+	OpSelectScatter                                          Op = 1726 // select_scatter
+	OpSELU                                                   Op = 1727 // selu
+	OpSELUInPlace                                            Op = 1728 // selu_
+	OpSetInPlace                                             Op = 1729 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1730 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1731 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1732 // set_data
+	OpSgn                                                    Op = 1733 // sgn
+	OpSgnInPlace                                             Op = 1734 // sgn_
+	OpSigmoid                                                Op = 1735 // sigmoid
+	OpSigmoidInPlace                                         Op = 1736 // sigmoid_
+	OpSigmoidBackward                                        Op = 1737 // sigmoid_backward
+	OpSign                                                   Op = 1738 // sign
+	OpSignInPlace                                            Op = 1739 // sign_
+	OpSignbit                                                Op = 1740 // signbit
+	OpSiLU                                                   Op = 1741 // silu
+	OpSiLUInPlace                                            Op = 1742 // silu_
+	OpSiLUBackward                                           Op = 1743 // silu_backward
+	OpSin                                                    Op = 1744 // sin
+	OpSinInPlace                                             Op = 1745 // sin_
+	OpSinc                                                   Op = 1746 // sinc
+	OpSincInPlace                                            Op = 1747 // sinc_
+	OpSinh                                                   Op = 1748 // sinh
+	OpSinhInPlace                                            Op = 1749 // sinh_
+	OpSizeInt                                                Op = 1750 // size.int
+	OpSliceTensor                                            Op = 1751 // slice.Tensor
+	OpSliceBackward                                          Op = 1752 // slice_backward
+	OpSliceCopyTensor                                        Op = 1753 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1754 // slice_inverse
+	OpSliceScatter                                           Op = 1755 // slice_scatter
+	OpSLogDet                                                Op = 1756 // slogdet
+	OpSlowConv3d                                             Op = 1757 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1758 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1759 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1760 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1761 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1762 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1763 // smm
+	OpSmoothL1Loss                                           Op = 1764 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1765 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1766 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1767 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1768 // softmax.int
+	OpSoftplus                                               Op = 1769 // softplus
+	OpSoftplusBackward                                       Op = 1770 // softplus_backward
+	OpSoftshrink                                             Op = 1771 // softshrink
+	OpSoftshrinkBackward                                     Op = 1772 // softshrink_backward
+	OpSort                                                   Op = 1773 // sort
+	OpSortStable                                             Op = 1774 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1775 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1776 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1777 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1778 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1779 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1780 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1781 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1782 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1783 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1784 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1785 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1786 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1787 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1788 // sparse_dim
+	OpSparseMask                                             Op = 1789 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1790 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1791 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1792 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1793 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1794 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1795 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1796 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1797 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1798 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1799 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1800 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1801 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1802 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1803 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1804 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1805 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1806 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1807 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1808 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1809 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1810 // special_digamma
+	OpSpecialEntr                                            Op = 1811 // special_entr
+	OpSpecialErf                                             Op = 1812 // special_erf
+	OpSpecialErfc                                            Op = 1813 // special_erfc
+	OpSpecialErfcx                                           Op = 1814 // special_erfcx
+	OpSpecialErfinv                                          Op = 1815 // special_erfinv
+	OpSpecialExp2                                            Op = 1816 // special_exp2
+	OpSpecialExpit                                           Op = 1817 // special_expit
+	OpSpecialExpm1                                           Op = 1818 // special_expm1
+	OpSpecialGammaInc                                        Op = 1819 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1820 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1821 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1822 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1823 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1824 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1825 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1826 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1827 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1828 // special_i0
+	OpSpecialI0e                                             Op = 1829 // special_i0e
+	OpSpecialI1                                              Op = 1830 // special_i1
+	OpSpecialI1e                                             Op = 1831 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1832 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1833 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1834 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1835 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1836 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1837 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1838 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1839 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1840 // special_log_softmax
+	OpSpecialLogit                                           Op = 1841 // special_logit
+	OpSpecialLogSumExp                                       Op = 1842 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1843 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1844 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1845 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1846 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1847 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1848 // special_ndtr
+	OpSpecialNdtri                                           Op = 1849 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1850 // special_polygamma
+	OpSpecialPsi                                             Op = 1851 // special_psi
+	OpSpecialRound                                           Op = 1852 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1853 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1854 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1855 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1856 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1857 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1858 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1859 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1860 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1861 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1862 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1863 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1864 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1865 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1866 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1867 // special_sinc
+	OpSpecialSoftmax                                         Op = 1868 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1869 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1870 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1871 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1872 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1873 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1874 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1875 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1876 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1877 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1878 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1879 // split.Tensor
+	OpSplitSizes                                             Op = 1880 // split.sizes
+	OpSplitCopyTensor                                        Op = 1881 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1882 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1883 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1884 // sqrt
+	OpSqrtInPlace                                            Op = 1885 // sqrt_
+	OpSquare                                                 Op = 1886 // square
+	OpSquareInPlace                                          Op = 1887 // square_
+	OpSqueeze                                                Op = 1888 // squeeze
+	OpSqueezeDim                                             Op = 1889 // squeeze.dim
+	OpSqueezeDims                                            Op = 1890 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1891 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1892 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1893 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1894 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1895 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1896 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1897 // sspaddmm
+	OpStack                                                  Op = 1898 // stack
+	OpStd                                                    Op = 1899 // std
+	OpStdCorrection                                          Op = 1900 // std.correction
+	OpStdDim                                                 Op = 1901 // std.dim
+	OpStdMean                                                Op = 1902 // std_mean
+	OpStdMeanCorrection                                      Op = 1903 // std_mean.correction
+	OpStdMeanDim                                             Op = 1904 // std_mean.dim
+	OpSTFT                                                   Op = 1905 // stft
+	OpSTFTCenter                                             Op = 1906 // stft.center
+	OpStrideInt                                              Op = 1907 // stride.int
+	OpSubScalar                                              Op = 1908 // sub.Scalar
+	OpSubTensor                                              Op = 1909 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1910 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1911 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1912 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1913 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1914 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1915 // subtract_.Tensor
+	OpSum                                                    Op = 1916 // sum
+	OpSumDimIntList                                          Op = 1917 // sum.dim_IntList
+	OpSumToSize                                              Op = 1918 // sum_to_size
+	OpSVD                                                    Op = 1919 // svd
+	OpSwapAxes                                               Op = 1920 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1921 // swapaxes_
+	OpSwapDims                                               Op = 1922 // swapdims
+	OpSwapDimsInPlace                                        Op = 1923 // swapdims_
+	OpT                                                      Op = 1924 // t
+	OpTInPlace                                               Op = 1925 // t_
+	OpTCopy                                                  Op = 1926 // t_copy
+	OpTake                                                   Op = 1927 // take
+	OpTakeAlongDim                                           Op = 1928 // take_along_dim
+	OpTan                                                    Op = 1929 // tan
+	OpTanInPlace                                             Op = 1930 // tan_
+	OpTanh                                                   Op = 1931 // tanh
+	OpTanhInPlace                                            Op = 1932 // tanh_
+	OpTanhBackward                                           Op = 1933 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1934 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1935 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1936 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1937 // tensordot
+	OpTHNNConv2d                                             Op = 1938 // thnn_conv2d
+	OpThreshold                                              Op = 1939 // threshold
+	OpThresholdInPlace                                       Op = 1940 // threshold_
+	OpThresholdBackward                                      Op = 1941 // threshold_backward
+	OpTile                                                   Op = 1942 // tile
+	OpToDevice                                               Op = 1943 // to.device
+	OpToDType                                                Op = 1944 // to.dtype
+	OpToDTypeLayout                                          Op = 1945 // to.dtype_layout
+	OpToOther                                                Op = 1946 // to.other
+	OpToDense                                                Op = 1947 // to_dense
+	OpToDenseBackward                                        Op = 1948 // to_dense_backward
+	OpToMKLDNN                                               Op = 1949 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1950 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1951 // to_padded_tensor
+	OpToSparse                                               Op = 1952 // to_sparse
+	OpToSparseSparseDim                                      Op = 1953 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1954 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1955 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1956 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1957 // to_sparse_csr
+	OpTopK                                                   Op = 1958 // topk
+	OpTrace                                                  Op = 1959 // trace
+	OpTraceBackward                                          Op = 1960 // trace_backward
+	OpTransposeInt                                           Op = 1961 // transpose.int
+	OpTransposeInPlace                                       Op = 1962 // transpose_
+	OpTransposeCopyInt                                       Op = 1963 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1964 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1965 // trapezoid.x
+	OpTrapzDx                                                Op = 1966 // trapz.dx
+	OpTrapzX                                                 Op = 1967 // trapz.x
+	OpTriangularSolve                                        Op = 1968 // triangular_solve
+	OpTril                                                   Op = 1969 // tril
+	OpTrilInPlace                                            Op = 1970 // tril_
+	OpTrilIndices                                            Op = 1971 // tril_indices
+	OpTripletMarginLoss                                      Op = 1972 // triplet_margin_loss
+	OpTriu                                                   Op = 1973 // triu
+	OpTriuInPlace                                            Op = 1974 // triu_
+	OpTriuIndices                                            Op = 1975 // triu_indices
+	OpTrueDivideScalar                                       Op = 1976 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1977 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1978 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1979 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1980 // trunc
+	OpTruncInPlace                                           Op = 1981 // trunc_
+	OpTypeAs                                                 Op = 1982 // type_as
+	OpUnbindInt                                              Op = 1983 // unbind.int
+	OpUnbindCopyInt                                          Op = 1984 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1985 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1986 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1987 // unfold
+	OpUnfoldBackward                                         Op = 1988 // unfold_backward
+	OpUnfoldCopy                                             Op = 1989 // unfold_copy
+	OpUniformInPlace                                         Op = 1990 // uniform_
+	OpUniqueConsecutive                                      Op = 1991 // unique_consecutive
+	OpUniqueDim                                              Op = 1992 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1993 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1994 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1995 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1996 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1997 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1998 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1999 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 2000 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 2001 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2002 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2003 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2004 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2005 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2006 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2007 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2008 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2009 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2010 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2011 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2012 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2013 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2014 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2015 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2016 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2017 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2018 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2019 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2020 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2021 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2022 // values
+	OpValuesCopy                                             Op = 2023 // values_copy
+	OpVander                                                 Op = 2024 // vander
+	OpVar                                                    Op = 2025 // var
+	OpVarCorrection                                          Op = 2026 // var.correction
+	OpVarDim                                                 Op = 2027 // var.dim
+	OpVarMean                                                Op = 2028 // var_mean
+	OpVarMeanCorrection                                      Op = 2029 // var_mean.correction
+	OpVarMeanDim                                             Op = 2030 // var_mean.dim
+	OpVDot                                                   Op = 2031 // vdot
+	OpView                                                   Op = 2032 // view
+	OpViewDType                                              Op = 2033 // view.dtype
+	OpViewAs                                                 Op = 2034 // view_as
+	OpViewAsComplex                                          Op = 2035 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2036 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2037 // view_as_real
+	OpViewAsRealCopy                                         Op = 2038 // view_as_real_copy
+	OpViewCopy                                               Op = 2039 // view_copy
+	OpViewCopyDType                                          Op = 2040 // view_copy.dtype
+	OpVSplitArray                                            Op = 2041 // vsplit.array
+	OpVSplitInt                                              Op = 2042 // vsplit.int
+	OpVStack                                                 Op = 2043 // vstack
+	OpWhere                                                  Op = 2044 // where
+	OpWhereScalar                                            Op = 2045 // where.Scalar
+	OpWhereScalarOther                                       Op = 2046 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2047 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2048 // where.self
+	OpXLogYScalarOther                                       Op = 2049 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2050 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2051 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2052 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2053 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2054 // zero_
+	OpZeros                                                  Op = 2055 // zeros
+	OpZerosLike                                              Op = 2056 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
@@ -2074,485 +2076,485 @@ const opNames = "" +
 	"ory_infoleaveenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modesenter_modes" +
 	"free_modesis_grad_enabledis_inferenceautocast_statebackwardgradgradientsclear_gradientsset_gradients" +
 	"et_requires_gradretain_gradgrad_fnreplace_datasizesstridesdescribedimis_contiguousversionstoragefrom" +
-	"_bytesto_bytesoverwriteitemtowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsman" +
-	"ual_seednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_state" +
-	"generator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_setti" +
-	"ngset_settingcuda_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsente" +
-	"r_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operato" +
-	"rimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_arch" +
-	"kernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofi" +
-	"ler_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamente" +
-	"r_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_stream" +
-	"new_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynv" +
-	"tx_marknvtx_pushnvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_str" +
-	"eamstream_prioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotre" +
-	"cord_memory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capt" +
-	"ure_begingraph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpi" +
-	"s_capturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.T" +
-	"ensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor_" +
-	"_lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__" +
-	".Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_" +
-	"avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_" +
-	"addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__ass" +
-	"ert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_" +
-	"to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_upd" +
-	"ate_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_c" +
-	"ast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coa" +
-	"lesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_in" +
-	"dices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_i" +
-	"nt4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy" +
-	"_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tens" +
-	"or_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn" +
-	"_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flat" +
-	"ten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_" +
-	"plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_diri" +
-	"chlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_a" +
-	"ttention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backwa" +
-	"rd_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backwar" +
-	"d_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_p" +
-	"er_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_te" +
-	"nsor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cache" +
-	"mask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flas" +
-	"h_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_" +
-	"acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.Lis" +
-	"t_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_add" +
-	"cdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_a" +
-	"ddcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addc" +
-	"mul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_a" +
-	"tan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach" +
-	"_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarLis" +
-	"t_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.Li" +
-	"st_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_fo" +
-	"reach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_for" +
-	"each_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_fo" +
-	"reach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_exp" +
-	"m1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_fo" +
-	"reach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamm" +
-	"a_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2" +
-	"_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum." +
-	"ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum" +
-	".List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scala" +
-	"r_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul" +
-	".Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_ne" +
-	"g_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_f" +
-	"oreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.S" +
-	"calar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqr" +
-	"t__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh" +
-	"_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList" +
-	"_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh" +
-	"_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_ass" +
-	"ert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fus" +
-	"ed_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dr" +
-	"opout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_s" +
-	"gd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallbac" +
-	"k_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage" +
-	"_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__i" +
-	"ndices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy" +
-	"_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_lina" +
-	"lg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_m" +
-	"ake_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_t" +
-	"ensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_" +
-	"transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native" +
-	"_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_" +
-	"neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_ne" +
-	"sted_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seq" +
-	"len_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_valu" +
-	"es_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_l" +
-	"eft_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_neste" +
-	"d_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_" +
-	"nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_availab" +
-	"le_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pa" +
-	"d_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_pr" +
-	"elu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_ali" +
-	"as_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_" +
-	"saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_" +
-	"scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_ef" +
-	"ficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention" +
-	"_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot" +
-	"_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_prod" +
-	"uct_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_gro" +
-	"uped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_con" +
-	"v2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initial" +
-	"ize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_spa" +
-	"rse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_uns" +
-	"afe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_c" +
-	"oo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.di" +
-	"m_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backwa" +
-	"rd_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_imp" +
-	"l_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_de" +
-	"nse_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softm" +
-	"ax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sp" +
-	"arse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standar" +
-	"d_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused" +
-	"_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused" +
-	"_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_spa" +
-	"rse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer" +
-	"_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_" +
-	"unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumul" +
-	"ate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsam" +
-	"ple_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1" +
-	"d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_n" +
-	"earest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact" +
-	"3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_" +
-	"flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_val" +
-	"idate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_" +
-	"validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_valu" +
-	"es_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_" +
-	"and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_w" +
-	"eight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absolu" +
-	"teabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max" +
-	"_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwar" +
-	"dadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dty" +
-	"peaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_cop" +
-	"yalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyan" +
-	"y.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcs" +
-	"inh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas" +
-	"_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast" +
-	"_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2d" +
-	"avg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_" +
-	"window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch" +
-	"_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_upda" +
-	"te_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cros" +
-	"s_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scal" +
-	"ar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbit" +
-	"wise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_." +
-	"Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwis" +
-	"e_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_rig" +
-	"ht_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scala" +
-	"rbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowbla" +
-	"ckman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Te" +
-	"nsorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmul" +
-	"chalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Te" +
-	"nsorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensor" +
-	"clamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices" +
-	"_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndc" +
-	"ontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tb" +
-	"c_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwar" +
-	"dconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Sc" +
-	"alarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosi" +
-	"ne_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indice" +
-	"s_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backward" +
-	"cudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolutio" +
-	"n_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecum" +
-	"maxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumula" +
-	"tive_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_" +
-	"copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_d" +
-	"istdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tens" +
-	"or_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_mo" +
-	"dedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_ba" +
-	"ckwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembed" +
-	"ding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty" +
-	"_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expa" +
-	"ndexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_p" +
-	"er_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tens" +
-	"or_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake" +
-	"_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp3" +
-	"2_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize" +
-	"_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeatur" +
-	"e_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_ff" +
-	"tnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2ff" +
-	"t_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfil" +
-	"l_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudflo" +
-	"at_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Ten" +
-	"sorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Sc" +
-	"alarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardf" +
-	"ractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_li" +
-	"kefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorg" +
-	"elugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient." +
-	"scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradien" +
-	"t.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreate" +
-	"r_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_b" +
-	"ackwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorg" +
-	"t_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window." +
-	"periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoi" +
-	"d_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_te" +
-	"nsorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhist" +
-	"ogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_bac" +
-	"kwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copy" +
-	"index_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorind" +
-	"ex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinit" +
-	"ely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_dis" +
-	"tributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedi" +
-	"s_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisn" +
-	"eginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel" +
-	"1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_" +
-	"leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarl" +
-	"ess_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftli" +
-	"ft_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strli" +
-	"nalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_househol" +
-	"der_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsql" +
-	"inalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matri" +
-	"x_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_fl" +
-	"oatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg" +
-	"_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_ten" +
-	"sorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvals" +
-	"linalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardl" +
-	"inspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_lo" +
-	"g2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexploga" +
-	"ddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_x" +
-	"orlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace." +
-	"Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_u" +
-	"npackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tens" +
-	"ormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmu" +
-	"l_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_w" +
-	"ith_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_p" +
-	"ool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean." +
-	"dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_" +
-	"norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_" +
-	"transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backw" +
-	"ardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolu" +
-	"tionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkl" +
-	"dnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_co" +
-	"nv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveax" +
-	"is.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_ba" +
-	"ckwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti" +
-	"_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_for" +
-	"wardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_" +
-	"to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensor" +
-	"narrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dro" +
-	"pout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardn" +
-	"ative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegati" +
-	"ve_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_" +
-	"lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonze" +
-	"rononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dty" +
-	"penorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_" +
-	"normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnucle" +
-	"ar_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistp" +
-	"ermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygamm" +
-	"apolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.d" +
-	"im_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_ze" +
-	"ro_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_q" +
-	"paramsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellqu" +
-	"antized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cell" +
-	"quantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.g" +
-	"eneratorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generator" +
-	"randint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrand" +
-	"n_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.steprave" +
-	"lrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_" +
-	"backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scala" +
-	"r_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tenso" +
-	"rrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardr" +
-	"eplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_r" +
-	"eshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_ty" +
-	"pe.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.d" +
-	"atarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsro" +
-	"und_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_r" +
-	"relu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionsc" +
-	"atter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuesca" +
-	"tter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsea" +
-	"rchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set" +
-	"_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsi" +
-	"gn_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_cop" +
-	"y.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_" +
-	"dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_marg" +
-	"in_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsor" +
-	"tsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.c" +
-	"row_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_co" +
-	"mpressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_c" +
-	"oo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor" +
-	".crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize" +
-	"_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0spe" +
-	"cial_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev" +
-	"_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_c" +
-	"hebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalars" +
-	"pecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n" +
-	"_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspec" +
-	"ial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecia" +
-	"l_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial" +
-	"_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polyno" +
-	"mial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_lague" +
-	"rre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_" +
-	"legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspe" +
-	"cial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1sp" +
-	"ecial_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispeci" +
-	"al_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_" +
-	"k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shift" +
-	"ed_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_po" +
-	"lynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomi" +
-	"al_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarsp" +
-	"ecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_c" +
-	"hebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pys" +
-	"pecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial" +
-	"_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.siz" +
-	"essplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsque" +
-	"eze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstacks" +
-	"tdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub" +
-	".Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.di" +
-	"m_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_" +
-	"tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensord" +
-	"otthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_den" +
-	"seto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse" +
-	"_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_c" +
-	"opy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_los" +
-	"striutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrun" +
-	"ctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfo" +
-	"ld_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsa" +
-	"fe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample" +
-	"_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_li" +
-	"near1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsampl" +
-	"e_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_near" +
-	"est3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecup" +
-	"sample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctio" +
-	"nvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_compl" +
-	"ex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.S" +
-	"calarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy" +
-	"_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
+	"_bytesto_bytesoverwriteitemindexset_indextowarningsset_threadsget_threadsset_interop_threadsget_inte" +
+	"rop_threadsmanual_seednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_g" +
+	"enerator_stategenerator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_oper" +
+	"atorsget_settingset_settingcuda_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsav" +
+	"ed_tensorsenter_saved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_library" +
+	"define_operatorimplement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_comp" +
+	"ilekernel_archkernel_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop" +
+	"_profilerprofiler_eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_stream" +
+	"new_streamenter_streamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointe" +
+	"rrecord_streamnew_eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumu" +
+	"lated_memorynvtx_marknvtx_pushnvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_pe" +
+	"erexternal_streamstream_prioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmem" +
+	"ory_snapshotrecord_memory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_g" +
+	"raphgraph_capture_begingraph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgra" +
+	"ph_debug_dumpis_capturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scala" +
+	"r__ilshift__.Tensor__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__" +
+	"ixor__.Tensor__lshift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__" +
+	".Tensor__xor__.Scalar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_po" +
+	"ol3d_adaptive_avg_pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add" +
+	"_relu_.Tensor_addmm_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_upd" +
+	"ate_scale__assert_async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_preci" +
+	"sion_autocast_to_reduced_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_bat" +
+	"ch_norm_no_update_batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_I" +
+	"nt_cast_Long_cast_Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor" +
+	"_chunk_cat_coalesce_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwis" +
+	"e2d_convert_indices_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_conve" +
+	"rt_weight_to_int4pack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolu" +
+	"tion_mode_copy_from_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss" +
+	"_ctc_loss.Tensor_ctc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention" +
+	"_forward_cudnn_ctc_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_" +
+	"cudnn_rnn_flatten_weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_s" +
+	"ize_cufft_set_plan_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_d" +
+	"im_arange_dirichlet_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backwa" +
+	"rd_efficient_attention_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_ba" +
+	"g_dense_backward_embedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_" +
+	"sparse_backward_empty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quanti" +
+	"ze_learnable_per_channel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_le" +
+	"arnable_per_tensor_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tenso" +
+	"r_affine_cachemask_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention" +
+	"_backward_flash_attention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach" +
+	"_acos_foreach_acos__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_fo" +
+	"reach_add_.List_foreach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scal" +
+	"ar_foreach_addcdiv.ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.Scalar" +
+	"List_foreach_addcdiv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tenso" +
+	"r_foreach_addcmul_.Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_a" +
+	"sin__foreach_atan_foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max." +
+	"Scalar_foreach_clamp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_" +
+	"max_.ScalarList_foreach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach" +
+	"_clamp_min_.List_foreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__" +
+	"foreach_cos_foreach_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div." +
+	"ScalarList_foreach_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_" +
+	"div_.Tensor_foreach_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_exp" +
+	"m1_foreach_expm1__foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_" +
+	"lerp.Scalar_foreach_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList" +
+	"_foreach_lgamma_foreach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p" +
+	"__foreach_log2_foreach_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_fo" +
+	"reach_maximum.ScalarList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_f" +
+	"oreach_minimum.List_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_" +
+	"minimum_.Scalar_foreach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarLi" +
+	"st_foreach_mul.Tensor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Ten" +
+	"sor_foreach_neg_foreach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.Sca" +
+	"larAndTensor_foreach_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_fo" +
+	"reach_powsum.Scalar_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqr" +
+	"t_foreach_rsqrt__foreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin" +
+	"__foreach_sinh_foreach_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_" +
+	"sub.ScalarList_foreach_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan" +
+	"__foreach_tanh_foreach_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_" +
+	"functional_assert_scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fuse" +
+	"d_adagrad__fused_adagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tens" +
+	"or_lr_fused_dropout_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_" +
+	"choice_fused_sgd__fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_" +
+	"2d_cpu_fallback_grid_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_ha" +
+	"s_same_storage_numel_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_ind" +
+	"ex_put_impl__indices_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dens" +
+	"e_forward_lazy_clone_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg" +
+	"_solve_ex_linalg_svd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_" +
+	"lu_with_info_make_dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tens" +
+	"or_quantized_tensor_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_r" +
+	"eshape_mkldnn_transpose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_nor" +
+	"m_legit_native_batch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_atten" +
+	"tion_neg_view_neg_view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from" +
+	"_padded_and_nested_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nest" +
+	"ed_get_max_seqlen_nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_n" +
+	"ested_get_values_copy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tens" +
+	"or_from_mask_left_aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_wi" +
+	"th_shape_nested_tensor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_fro" +
+	"m_buffer_copy_nested_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_" +
+	"nnpack_available_nnpack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_p" +
+	"ad_circular_pad_enum_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward" +
+	"_pin_memory_prelu_kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_ali" +
+	"as_reshape_alias_copy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sam" +
+	"ple_dirichlet_saturate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention" +
+	"_math_for_mps_scaled_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_" +
+	"dot_product_efficient_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_f" +
+	"lash_attention_scaled_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backw" +
+	"ard_scaled_dot_product_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_s" +
+	"caled_dot_product_fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backw" +
+	"ard_scaled_grouped_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_t" +
+	"ensor_slow_conv2d_backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_" +
+	"engine_initialize_state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_br" +
+	"oadcast_to_sparse_broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compres" +
+	"sed_tensor_unsafe_sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with" +
+	"_dims_sparse_coo_tensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_spa" +
+	"rse_csr_sum.dim_dtype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_" +
+	"softmax_backward_data_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse" +
+	"_mm_reduce_impl_backward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_struc" +
+	"tured_apply_dense_sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_til" +
+	"e_sparse_softmax_sparse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_spa" +
+	"rse_sum.dim_sparse_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard" +
+	"_gamma_standard_gamma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backw" +
+	"ard_thnn_fused_gru_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backw" +
+	"ard_thnn_fused_lstm_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_spa" +
+	"rse_bsc_to_sparse_bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_q" +
+	"kv_transformer_encoder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_u" +
+	"nique_unique2_unpack_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_ind" +
+	"ex_put_accumulate_unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_" +
+	"backward_upsample_bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_" +
+	"nearest_exact1d_upsample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exac" +
+	"t2d_upsample_nearest_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample" +
+	"_nearest_exact3d.vec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_" +
+	"use_cudnn_rnn_flatten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_spar" +
+	"se_indices_validate_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compresse" +
+	"d_tensor_args_validate_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_te" +
+	"nsor_args_values_values_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_m" +
+	"m_with_scales_and_zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_no" +
+	"rm_interface_weight_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepacke" +
+	"dabsabs_absoluteabsolute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool" +
+	"3dadaptive_max_pool1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_" +
+	"pool3d_backwardadd.Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_" +
+	"addmmaddmm.dtypeaddmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backward" +
+	"aliasalias_copyalign_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminami" +
+	"nmaxangleanyany.dimany.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcs" +
+	"in_arcsinharcsinh_arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhe" +
+	"reas_stridedas_strided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atan" +
+	"hatanh_atleast_1datleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_po" +
+	"ol1davg_pool2davg_pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_w" +
+	"indowbartlett_window.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backwa" +
+	"rd_reducebatch_norm_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsb" +
+	"atch_norm_update_statsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entr" +
+	"opybinary_cross_entropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbi" +
+	"twise_and.Scalar_Tensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Sc" +
+	"alar_Tensorbitwise_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwis" +
+	"e_left_shift_.Tensor_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_o" +
+	"r.Tensorbitwise_or_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Ten" +
+	"sorbitwise_right_shift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbit" +
+	"wise_xor.Scalarbitwise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblac" +
+	"kman_windowblackman_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scal" +
+	"arbucketize.Tensorcan_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucel" +
+	"u_chain_matmulchalfchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchun" +
+	"kclampclamp.Tensorclamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_mincl" +
+	"amp_min.Tensorclamp_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indi" +
+	"cescol_indices_copycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_co" +
+	"nstant_pad_ndcontiguousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dc" +
+	"onv_tbcconv_tbc_backwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvo" +
+	"lution_backwardconvolution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_spar" +
+	"se_copysign.Scalarcopysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embe" +
+	"dding_losscosine_similaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indi" +
+	"cescrow_indices_copyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_gene" +
+	"rator_backwardcudnn_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucu" +
+	"dnn_convolution_relucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is" +
+	"_acceptablecummaxcummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trap" +
+	"ezoid.dxcumulative_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetach" +
+	"detach_detach_copydiagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdi" +
+	"gammadigamma_distdiv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.T" +
+	"ensordiv_.Tensor_modedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardiv" +
+	"ide_.Scalar_modedivide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsu" +
+	"meluelu_elu_backwardembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense" +
+	"_backwardembedding_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_" +
+	"quantizedempty_stridedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp" +
+	"2exp2_exp_expandexpand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinef" +
+	"ake_quantize_per_channel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_qua" +
+	"ntize_per_tensor_affinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine" +
+	"_cachemaskfake_quantize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_f" +
+	"p16_weight_fp32_activationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_l" +
+	"inear_quantize_weightfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_m" +
+	"atrix.KNfeature_alpha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft" +
+	"_fftfreqfft_fftnfft_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihf" +
+	"ftfft_ihfft2fft_ihfftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalar" +
+	"fill.Tensorfill_.Scalarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipf" +
+	"liplrflipudfloat_power.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfl" +
+	"oat_power_.Tensorfloorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorf" +
+	"maxfminfmod.Scalarfmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_po" +
+	"ol2d_backwardfractional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_f" +
+	"ilefullfull_likefused_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Sca" +
+	"large_.Tensorgelugelu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient." +
+	"arraygradient.scalararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tens" +
+	"orarraygradient.tensorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equa" +
+	"l.Scalargreater_equal.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgri" +
+	"d_sampler_2d_backwardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Sc" +
+	"alargt.Tensorgt_.Scalargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphah" +
+	"amming_window.periodic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsig" +
+	"moidhardsigmoid_hardsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_b" +
+	"ackwardhash_tensorheavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorh" +
+	"istogramddhistogramdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_loss" +
+	"huber_loss_backwardhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_" +
+	"add_index_copyindex_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_" +
+	".int_Tensorindex_putindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindic" +
+	"es_copyinfinitely_differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_comple" +
+	"xis_conjis_distributedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_se" +
+	"t_tois_signedis_vulkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tenso" +
+	"risinfisnanisneginfisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_di" +
+	"vkronkthvaluel1_losslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_r" +
+	"eluleaky_relu_leaky_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tenso" +
+	"rless_.Scalarless_.Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgamm" +
+	"algamma_liftlift_freshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinal" +
+	"g_cond.p_strlinalg_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshl" +
+	"inalg_householder_productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solv" +
+	"elinalg_lstsqlinalg_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_e" +
+	"xplinalg_matrix_normlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_ran" +
+	"k.atol_rtol_floatlinalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlin" +
+	"alg_normlinalg_norm.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_" +
+	"pinv.rcond_tensorlinalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svd" +
+	"linalg_svdvalslinalg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearli" +
+	"near_backwardlinspacelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10" +
+	"_log1plog1p_log2log2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.in" +
+	"tlogaddexplogaddexp2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogica" +
+	"l_or_logical_xorlogical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_S" +
+	"calarlogspace.Tensor_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tens" +
+	"orlu_solvelu_unpackmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmas" +
+	"ked_fill_.Tensormasked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backw" +
+	"ardmatmulmatmul_backwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool" +
+	"1dmax_pool1d_with_indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices" +
+	"_backwardmax_pool3dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dma" +
+	"ximummeanmean.dimmedianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_nor" +
+	"mmiopen_batch_norm_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiope" +
+	"n_convolution_transposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmi" +
+	"open_rnn_backwardmishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backward" +
+	"mkldnn_convolutionmkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backw" +
+	"ard_weightsmkldnn_max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkl" +
+	"dnn_reorder_conv2d_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.d" +
+	"typemodemoveaxis.intmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolutio" +
+	"n_transpose_backwardmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_ma" +
+	"rgin_lossmulti_margin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_m" +
+	"argin_loss_forwardmultinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgamm" +
+	"amvlgamma_nan_to_numnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarro" +
+	"wnarrow.Tensornarrow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dro" +
+	"poutnative_dropout_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_" +
+	"norm_backwardnative_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_" +
+	"negativenegative_nested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafter" +
+	"nextafter_nll_lossnll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnl" +
+	"l_loss_ndnonzerononzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm" +
+	".ScalarOpt_dtypenorm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.floa" +
+	"t_floatnormal_normal_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuc" +
+	"lear_normnuclear_norm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_" +
+	"distancepdistpermutepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_los" +
+	"spolarpolygammapolygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorp" +
+	"reluprodprod.dim_intpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_poi" +
+	"ntsq_scaleq_zero_pointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_t" +
+	"ensor.tensor_qparamsquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquanti" +
+	"zed_gru_cellquantized_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized" +
+	"_rnn_relu_cellquantized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorra" +
+	"ndintrandint.generatorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Te" +
+	"nsor_generatorrandint_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn" +
+	".generatorrandn_likerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrange" +
+	"range.stepravelrealreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dref" +
+	"lection_pad2d_backwardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarr" +
+	"emainder.Scalar_Tensorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_in" +
+	"terleave.Tensorrepeat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_p" +
+	"ad1d_backwardreplication_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardr" +
+	"equires_grad_reshapereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.S" +
+	"calarresult_type.Scalar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_" +
+	"normrnn_relu.datarnn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundro" +
+	"und.decimalsround_round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrel" +
+	"u_with_noise_rrelu_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_produ" +
+	"ct_attentionscatter.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcsca" +
+	"tter_.valuescatter_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchso" +
+	"rted.Scalarsearchsorted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterse" +
+	"luselu_set_set_.source_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_" +
+	"backwardsignsign_signbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_bac" +
+	"kwardslice_copy.Tensorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilat" +
+	"ed2dslow_conv_dilated3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_bac" +
+	"kwardsoft_margin_losssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshri" +
+	"nk_backwardsortsort.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizespars" +
+	"e_bsr_tensor.crow_col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_" +
+	"valuesparse_compressed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indice" +
+	"s_sizesparse_coo_tensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizespa" +
+	"rse_csr_tensor.crow_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize" +
+	"_sparse_resize_and_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1specia" +
+	"l_bessel_y0special_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspe" +
+	"cial_chebyshev_polynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_s" +
+	"calarspecial_chebyshev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomi" +
+	"al_v.n_scalarspecial_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_" +
+	"polynomial_w.n_scalarspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfsp" +
+	"ecial_erfcspecial_erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_g" +
+	"ammainccspecial_gammalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_herm" +
+	"ite_polynomial_h.x_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_" +
+	"hermite_polynomial_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_" +
+	"lspecial_laguerre_polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polyno" +
+	"mial_pspecial_legendre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspeci" +
+	"al_log_ndtrspecial_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modifi" +
+	"ed_bessel_i1special_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspec" +
+	"ial_ndtrispecial_polygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_mo" +
+	"dified_bessel_k1special_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scala" +
+	"rspecial_shifted_chebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifte" +
+	"d_chebyshev_polynomial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_cheb" +
+	"yshev_polynomial_vspecial_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomia" +
+	"l_v.x_scalarspecial_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspe" +
+	"cial_shifted_chebyshev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0sp" +
+	"ecial_xlog1pyspecial_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other" +
+	"_scalarspecial_xlogy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.T" +
+	"ensorsplit.sizessplit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezes" +
+	"queeze.dimsqueeze.dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dims" +
+	"sspaddmmstackstdstd.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.in" +
+	"tsub.Scalarsub.Tensorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.T" +
+	"ensorsumsum.dim_IntListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimta" +
+	"ntan_tanhtanh_tanh_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_s" +
+	"ectionstensordotthnn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layout" +
+	"to.otherto_denseto_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.spars" +
+	"e_dimto_sparse_bscto_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspo" +
+	"se_transpose_copy.inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestrip" +
+	"let_margin_losstriutriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divi" +
+	"de_.Tensortrunctrunc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfol" +
+	"d_backwardunfold_copyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_sp" +
+	"lit.Tensorunsafe_split_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic" +
+	"2d.vecupsample_bicubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backw" +
+	"ardupsample_linear1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_neares" +
+	"t1d.vecupsample_nearest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwar" +
+	"dupsample_nearest3dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_tri" +
+	"linear3d.vecupsample_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvanderva" +
+	"rvar.correctionvar.dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_comple" +
+	"xview_as_complex_copyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvsta" +
+	"ckwherewhere.Scalarwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlo" +
+	"gy.Tensorxlogy_.Scalar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 56, 69, 86, 97, 108, 113, 123, 135, 150,
 	164, 176, 189, 200, 210, 225, 237, 251, 259, 263, 272, 287, 299, 316, 327, 334,
-	346, 351, 358, 366, 369, 382, 389, 396, 406, 414, 423, 427, 429, 437, 448, 459,
-	478, 497, 508, 521, 538, 552, 566, 581, 600, 616, 629, 640, 652, 663, 677, 691,
-	702, 713, 726, 731, 739, 758, 769, 783, 796, 813, 828, 839, 846, 861, 873, 886,
-	901, 919, 935, 952, 966, 976, 989, 1000, 1011, 1024, 1039, 1052, 1068, 1082, 1095, 1110,
-	1122, 1134, 1145, 1158, 1172, 1186, 1196, 1208, 1220, 1238, 1255, 1273, 1287, 1300, 1309, 1321,
-	1332, 1349, 1362, 1374, 1398, 1407, 1416, 1424, 1434, 1453, 1470, 1488, 1503, 1518, 1535, 1549,
-	1564, 1583, 1598, 1619, 1630, 1642, 1653, 1667, 1681, 1690, 1709, 1726, 1738, 1749, 1759, 1783,
-	1799, 1811, 1825, 1839, 1854, 1869, 1887, 1905, 1919, 1933, 1951, 1969, 1984, 1999, 2016, 2033,
-	2046, 2059, 2076, 2093, 2107, 2121, 2141, 2170, 2190, 2219, 2233, 2249, 2265, 2282, 2299, 2316,
-	2324, 2336, 2378, 2396, 2409, 2426, 2440, 2463, 2490, 2520, 2529, 2551, 2582, 2603, 2626, 2636,
-	2646, 2658, 2669, 2679, 2688, 2698, 2709, 2724, 2738, 2760, 2786, 2796, 2805, 2816, 2843, 2848,
-	2858, 2872, 2889, 2921, 2953, 2980, 3015, 3027, 3050, 3078, 3095, 3105, 3126, 3140, 3155, 3177,
-	3186, 3202, 3220, 3245, 3270, 3294, 3309, 3331, 3356, 3366, 3385, 3410, 3433, 3463, 3489, 3519,
-	3533, 3547, 3574, 3579, 3584, 3595, 3610, 3632, 3659, 3688, 3716, 3736, 3750, 3773, 3802, 3829,
-	3871, 3901, 3924, 3959, 3974, 4017, 4069, 4111, 4162, 4219, 4227, 4235, 4243, 4270, 4295, 4319,
-	4353, 4365, 4378, 4391, 4405, 4422, 4441, 4464, 4483, 4501, 4521, 4545, 4565, 4588, 4615, 4638,
-	4662, 4690, 4714, 4737, 4764, 4787, 4811, 4839, 4863, 4876, 4890, 4903, 4917, 4930, 4944, 4967,
-	4992, 5021, 5045, 5071, 5101, 5124, 5149, 5178, 5202, 5228, 5258, 5271, 5285, 5297, 5310, 5323,
-	5337, 5354, 5373, 5396, 5415, 5433, 5453, 5477, 5497, 5509, 5522, 5535, 5549, 5561, 5574, 5588,
-	5603, 5617, 5632, 5645, 5659, 5677, 5697, 5721, 5740, 5761, 5786, 5801, 5817, 5829, 5843, 5858,
-	5872, 5887, 5900, 5914, 5927, 5939, 5960, 5983, 6010, 6032, 6056, 6084, 6105, 6128, 6155, 6177,
-	6201, 6229, 6246, 6265, 6288, 6307, 6325, 6345, 6369, 6389, 6401, 6414, 6434, 6451, 6470, 6498,
-	6521, 6539, 6559, 6583, 6605, 6624, 6644, 6658, 6673, 6687, 6702, 6718, 6735, 6748, 6762, 6774,
-	6787, 6800, 6814, 6827, 6841, 6858, 6877, 6900, 6918, 6938, 6962, 6974, 6987, 7000, 7014, 7028,
-	7043, 7057, 7085, 7110, 7141, 7181, 7196, 7221, 7233, 7255, 7268, 7291, 7305, 7336, 7351, 7375,
-	7392, 7403, 7424, 7434, 7449, 7472, 7501, 7539, 7550, 7583, 7606, 7628, 7653, 7682, 7698, 7706,
-	7719, 7726, 7738, 7750, 7764, 7795, 7806, 7826, 7837, 7849, 7864, 7879, 7895, 7906, 7925, 7937,
-	7963, 7976, 7985, 7998, 8013, 8023, 8038, 8072, 8105, 8118, 8133, 8157, 8177, 8192, 8209, 8227,
-	8243, 8269, 8293, 8326, 8362, 8390, 8399, 8413, 8455, 8474, 8512, 8538, 8562, 8581, 8603, 8625,
-	8644, 8666, 8684, 8707, 8730, 8750, 8774, 8811, 8842, 8861, 8894, 8924, 8946, 8970, 8999, 9023,
-	9052, 9085, 9102, 9129, 9133, 9154, 9184, 9197, 9206, 9226, 9257, 9272, 9286, 9297, 9310, 9332,
-	9338, 9357, 9374, 9388, 9407, 9420, 9440, 9455, 9469, 9482, 9499, 9523, 9557, 9599, 9634, 9678,
-	9717, 9765, 9800, 9845, 9889, 9932, 9984, 10032, 10089, 10107, 10128, 10138, 10151, 10175, 10191, 10224,
-	10244, 10262, 10279, 10310, 10333, 10341, 10363, 10376, 10396, 10421, 10446, 10471, 10503, 10538, 10563, 10591,
-	10631, 10656, 10682, 10707, 10732, 10751, 10774, 10807, 10830, 10840, 10857, 10879, 10910, 10939, 10968, 11003,
-	11033, 11059, 11087, 11102, 11121, 11150, 11171, 11182, 11197, 11218, 11235, 11255, 11263, 11271, 11277, 11292,
-	11312, 11350, 11389, 11409, 11438, 11459, 11489, 11524, 11532, 11539, 11548, 11558, 11579, 11593, 11607, 11621,
-	11635, 11661, 11688, 11718, 11728, 11756, 11784, 11791, 11799, 11811, 11831, 11848, 11868, 11903, 11915, 11937,
-	11963, 11994, 12017, 12044, 12076, 12101, 12130, 12164, 12189, 12218, 12252, 12277, 12306, 12340, 12359, 12385,
-	12414, 12434, 12461, 12496, 12528, 12560, 12599, 12631, 12663, 12695, 12702, 12714, 12722, 12741, 12768, 12809,
-	12828, 12840, 12876, 12898, 12929, 12952, 12987, 12990, 12994, 13002, 13011, 13015, 13020, 13025, 13031, 13050,
-	13069, 13088, 13107, 13126, 13154, 13173, 13201, 13211, 13221, 13232, 13243, 13249, 13256, 13263, 13271, 13278,
-	13286, 13291, 13302, 13308, 13313, 13319, 13323, 13328, 13335, 13356, 13386, 13391, 13401, 13409, 13422, 13425,
-	13432, 13440, 13448, 13461, 13475, 13479, 13483, 13490, 13495, 13498, 13505, 13513, 13519, 13531, 13548, 13554,
-	13561, 13568, 13576, 13582, 13589, 13596, 13604, 13610, 13617, 13625, 13632, 13639, 13647, 13653, 13659, 13666,
-	13680, 13688, 13698, 13709, 13724, 13742, 13746, 13751, 13756, 13762, 13766, 13771, 13777, 13782, 13787, 13793,
-	13803, 13822, 13832, 13851, 13861, 13880, 13890, 13900, 13919, 13929, 13948, 13955, 13968, 13976, 13991, 14015,
-	14025, 14044, 14069, 14095, 14111, 14134, 14169, 14185, 14208, 14217, 14228, 14245, 14261, 14269, 14289, 14318,
-	14350, 14358, 14366, 14384, 14409, 14427, 14446, 14465, 14497, 14522, 14554, 14580, 14613, 14624, 14636, 14653,
-	14677, 14694, 14712, 14730, 14763, 14789, 14822, 14849, 14883, 14901, 14926, 14944, 14963, 14982, 14997, 15021,
-	15031, 15034, 15043, 15060, 15072, 15088, 15104, 15112, 15126, 15129, 15136, 15148, 15165, 15170, 15174, 15179,
-	15183, 15188, 15200, 15205, 15220, 15228, 15244, 15258, 15282, 15287, 15292, 15304, 15310, 15323, 15332, 15348,
-	15358, 15375, 15384, 15400, 15410, 15427, 15431, 15442, 15447, 15459, 15464, 15472, 15478, 15489, 15505, 15517,
-	15529, 15536, 15542, 15553, 15557, 15570, 15584, 15599, 15609, 15615, 15629, 15635, 15649, 15655, 15669, 15685,
-	15693, 15710, 15726, 15748, 15770, 15781, 15801, 15834, 15858, 15862, 15867, 15889, 15904, 15919, 15935, 15951,
-	15959, 15962, 15966, 15970, 15975, 15996, 16013, 16026, 16051, 16054, 16059, 16077, 16089, 16106, 16122, 16137,
-	16164, 16200, 16216, 16241, 16258, 16284, 16306, 16333, 16351, 16378, 16397, 16403, 16421, 16427, 16434, 16442,
-	16458, 16464, 16471, 16494, 16516, 16520, 16527, 16535, 16544, 16559, 16577, 16580, 16586, 16593, 16604, 16608,
-	16618, 16626, 16634, 16651, 16664, 16680, 16684, 16691, 16699, 16703, 16713, 16728, 16738, 16753, 16764, 16780,
-	16791, 16807, 16820, 16838, 16851, 16869, 16883, 16902, 16916, 16935, 16938, 16945, 16953, 16965, 16975, 16981,
-	16987, 16990, 16994, 17006, 17015, 17033, 17046, 17071, 17095, 17112, 17137, 17156, 17166, 17180, 17195, 17208,
-	17217, 17226, 17236, 17246, 17251, 17254, 17258, 17262, 17267, 17273, 17280, 17283, 17287, 17292, 17296, 17302,
-	17311, 17322, 17327, 17333, 17345, 17348, 17353, 17385, 17427, 17478, 17509, 17555, 17596, 17646, 17671, 17712,
-	17737, 17778, 17807, 17835, 17863, 17894, 17915, 17937, 17952, 17968, 17975, 17983, 17994, 18002, 18014, 18022,
-	18031, 18040, 18048, 18057, 18066, 18079, 18088, 18098, 18108, 18117, 18127, 18137, 18145, 18154, 18166, 18175,
-	18186, 18197, 18209, 18221, 18235, 18238, 18242, 18260, 18281, 18285, 18291, 18297, 18315, 18340, 18365, 18384,
-	18403, 18408, 18414, 18426, 18445, 18465, 18485, 18489, 18493, 18504, 18515, 18527, 18539, 18543, 18548, 18569,
-	18599, 18620, 18650, 18662, 18680, 18689, 18693, 18702, 18733, 18739, 18754, 18757, 18761, 18770, 18779, 18789,
-	18799, 18803, 18808, 18821, 18831, 18836, 18839, 18842, 18854, 18870, 18877, 18891, 18911, 18929, 18952, 18973,
-	18993, 19016, 19030, 19044, 19059, 19074, 19094, 19114, 19135, 19156, 19168, 19183, 19207, 19222, 19246, 19256,
-	19264, 19273, 19281, 19290, 19299, 19309, 19319, 19333, 19356, 19385, 19419, 19430, 19450, 19460, 19479, 19490,
-	19502, 19522, 19531, 19541, 19559, 19567, 19576, 19593, 19604, 19613, 19623, 19643, 19648, 19664, 19685, 19696,
-	19723, 19743, 19755, 19765, 19770, 19776, 19786, 19805, 19810, 19816, 19818, 19821, 19827, 19834, 19841, 19849,
-	19855, 19859, 19871, 19880, 19890, 19900, 19911, 19932, 19953, 19975, 19997, 20006, 20016, 20028, 20041, 20053,
-	20074, 20081, 20093, 20132, 20137, 20150, 20158, 20165, 20177, 20187, 20194, 20208, 20225, 20237, 20244, 20250,
-	20260, 20269, 20281, 20290, 20299, 20318, 20325, 20333, 20351, 20369, 20387, 20392, 20397, 20405, 20413, 20419,
-	20424, 20428, 20441, 20459, 20481, 20487, 20491, 20499, 20506, 20516, 20519, 20523, 20535, 20541, 20550, 20559,
-	20569, 20579, 20589, 20600, 20619, 20630, 20641, 20653, 20665, 20676, 20687, 20699, 20711, 20728, 20745, 20763,
-	20781, 20787, 20794, 20798, 20808, 20823, 20837, 20852, 20870, 20881, 20898, 20910, 20920, 20935, 20945, 20956,
-	20970, 20985, 21011, 21021, 21034, 21051, 21071, 21087, 21099, 21108, 21124, 21143, 21158, 21171, 21188, 21206,
-	21232, 21251, 21269, 21303, 21338, 21367, 21383, 21394, 21413, 21424, 21451, 21479, 21503, 21512, 21526, 21538,
-	21553, 21576, 21586, 21600, 21616, 21634, 21647, 21660, 21678, 21684, 21699, 21707, 21729, 21751, 21773, 21776,
-	21781, 21787, 21792, 21798, 21802, 21807, 21811, 21822, 21833, 21853, 21872, 21887, 21896, 21906, 21918, 21924,
-	21935, 21947, 21958, 21970, 21980, 21991, 22002, 22014, 22019, 22025, 22039, 22047, 22069, 22091, 22113, 22122,
-	22131, 22141, 22150, 22159, 22168, 22178, 22188, 22196, 22205, 22207, 22209, 22228, 22246, 22264, 22283, 22302,
-	22316, 22331, 22354, 22367, 22389, 22395, 22410, 22418, 22428, 22447, 22459, 22462, 22469, 22478, 22488, 22511,
-	22521, 22540, 22563, 22595, 22605, 22628, 22660, 22672, 22684, 22691, 22695, 22703, 22709, 22719, 22727, 22744,
-	22747, 22754, 22763, 22770, 22787, 22813, 22831, 22858, 22881, 22909, 22924, 22946, 22974, 22984, 23003, 23007,
-	23012, 23025, 23051, 23086, 23104, 23117, 23139, 23167, 23197, 23214, 23240, 23257, 23283, 23311, 23339, 23355,
-	23380, 23382, 23390, 23394, 23406, 23422, 23433, 23448, 23472, 23506, 23514, 23531, 23536, 23546, 23556, 23567,
-	23578, 23595, 23621, 23643, 23674, 23704, 23715, 23730, 23745, 23761, 23777, 23779, 23787, 23796, 23806, 23817,
-	23824, 23833, 23846, 23857, 23875, 23881, 23887, 23900, 23911, 23928, 23954, 23976, 23990, 24013, 24030, 24056,
-	24073, 24099, 24110, 24141, 24150, 24159, 24169, 24179, 24182, 24186, 24194, 24203, 24226, 24235, 24252, 24260,
-	24268, 24277, 24286, 24296, 24304, 24314, 24333, 24351, 24368, 24384, 24395, 24402, 24415, 24429, 24440, 24458,
-	24482, 24502, 24517, 24537, 24556, 24575, 24593, 24600, 24617, 24633, 24649, 24666, 24683, 24695, 24711, 24718,
-	24725, 24729, 24738, 24743, 24748, 24753, 24762, 24765, 24777, 24794, 24799, 24806, 24818, 24828, 24836, 24849,
-	24864, 24871, 24887, 24892, 24901, 24911, 24919, 24929, 24946, 24963, 24974, 24985, 24990, 24994, 25006, 25019,
-	25022, 25026, 25044, 25064, 25089, 25096, 25108, 25110, 25118, 25133, 25153, 25172, 25206, 25233, 25260, 25280,
-	25298, 25317, 25337, 25357, 25377, 25400, 25423, 25430, 25438, 25442, 25456, 25465, 25484, 25491, 25508, 25519,
-	25540, 25552, 25571, 25600, 25622, 25644, 25676, 25681, 25696, 25706, 25726, 25733, 25745, 25755, 25763, 25781,
-	25786, 25796, 25801, 25805, 25815, 25826, 25842, 25867, 25883, 25908, 25924, 25949, 25953, 25958, 25964, 25969,
-	25985, 26008, 26024, 26041, 26058, 26064, 26071, 26077, 26101, 26130, 26156, 26173, 26199, 26216, 26242, 26259,
-	26285, 26299, 26306, 26316, 26323, 26333, 26350, 26362, 26373, 26391, 26416, 26441, 26459, 26470, 26482, 26490,
-	26503, 26517, 26530, 26543, 26557, 26570, 26574, 26579, 26584, 26598, 26604, 26619, 26630, 26646, 26655, 26660,
-	26666, 26682, 26699, 26724, 26729, 26735, 26746, 26757, 26770, 26798, 26812, 26823, 26836, 26856, 26871, 26883,
-	26897, 26918, 26929, 26941, 26959, 26978, 26997, 27016, 27030, 27040, 27055, 27070, 27084, 27088, 27093, 27097,
-	27115, 27148, 27156, 27159, 27163, 27170, 27178, 27194, 27198, 27203, 27210, 27214, 27219, 27232, 27235, 27239,
-	27243, 27248, 27252, 27257, 27265, 27277, 27291, 27308, 27321, 27334, 27341, 27352, 27371, 27390, 27409, 27430,
-	27451, 27454, 27468, 27491, 27507, 27532, 27543, 27551, 27568, 27578, 27597, 27601, 27612, 27644, 27681, 27713,
-	27750, 27791, 27837, 27862, 27892, 27914, 27946, 27983, 28015, 28052, 28062, 28073, 28087, 28111, 28131, 28146,
-	28163, 28180, 28197, 28214, 28244, 28283, 28322, 28352, 28391, 28430, 28460, 28499, 28538, 28568, 28607, 28646,
-	28661, 28673, 28684, 28696, 28709, 28723, 28735, 28748, 28761, 28777, 28794, 28809, 28837, 28874, 28911, 28940,
-	28978, 29016, 29026, 29037, 29047, 29058, 29087, 29125, 29163, 29192, 29230, 29268, 29281, 29297, 29316, 29329,
-	29346, 29372, 29398, 29424, 29450, 29470, 29482, 29495, 29512, 29523, 29536, 29569, 29602, 29640, 29687, 29734,
-	29772, 29819, 29866, 29904, 29951, 29998, 30036, 30083, 30130, 30142, 30157, 30184, 30199, 30227, 30254, 30267,
-	30293, 30318, 30330, 30355, 30379, 30391, 30402, 30419, 30435, 30456, 30460, 30465, 30471, 30478, 30485, 30496,
-	30508, 30516, 30528, 30541, 30553, 30569, 30586, 30594, 30599, 30602, 30616, 30623, 30631, 30650, 30662, 30666,
-	30677, 30687, 30697, 30707, 30718, 30729, 30744, 30759, 30775, 30791, 30794, 30809, 30820, 30823, 30831, 30840,
-	30848, 30857, 30858, 30860, 30866, 30870, 30884, 30887, 30891, 30895, 30900, 30913, 30933, 30954, 30993, 31002,
-	31013, 31022, 31032, 31050, 31054, 31063, 31071, 31086, 31094, 31102, 31119, 31128, 31146, 31162, 31171, 31191,
-	31204, 31217, 31230, 31243, 31247, 31252, 31266, 31279, 31289, 31307, 31319, 31330, 31338, 31345, 31361, 31365,
-	31370, 31382, 31401, 31405, 31410, 31422, 31440, 31458, 31477, 31496, 31501, 31507, 31514, 31524, 31539, 31552,
-	31575, 31581, 31596, 31607, 31615, 31633, 31643, 31665, 31677, 31696, 31719, 31728, 31738, 31752, 31770, 31792,
-	31819, 31838, 31861, 31889, 31906, 31927, 31953, 31971, 31993, 32020, 32038, 32060, 32087, 32105, 32127, 32154,
-	32174, 32198, 32227, 32261, 32267, 32278, 32284, 32287, 32301, 32308, 32316, 32335, 32347, 32351, 32355, 32365,
-	32372, 32387, 32407, 32419, 32436, 32445, 32460, 32472, 32482, 32488, 32493, 32505, 32522, 32538, 32548, 32566,
-	32583, 32595, 32614, 32627, 32632, 32637, 32647,
+	346, 351, 358, 366, 369, 382, 389, 396, 406, 414, 423, 427, 432, 441, 443, 451,
+	462, 473, 492, 511, 522, 535, 552, 566, 580, 595, 614, 630, 643, 654, 666, 677,
+	691, 705, 716, 727, 740, 745, 753, 772, 783, 797, 810, 827, 842, 853, 860, 875,
+	887, 900, 915, 933, 949, 966, 980, 990, 1003, 1014, 1025, 1038, 1053, 1066, 1082, 1096,
+	1109, 1124, 1136, 1148, 1159, 1172, 1186, 1200, 1210, 1222, 1234, 1252, 1269, 1287, 1301, 1314,
+	1323, 1335, 1346, 1363, 1376, 1388, 1412, 1421, 1430, 1438, 1448, 1467, 1484, 1502, 1517, 1532,
+	1549, 1563, 1578, 1597, 1612, 1633, 1644, 1656, 1667, 1681, 1695, 1704, 1723, 1740, 1752, 1763,
+	1773, 1797, 1813, 1825, 1839, 1853, 1868, 1883, 1901, 1919, 1933, 1947, 1965, 1983, 1998, 2013,
+	2030, 2047, 2060, 2073, 2090, 2107, 2121, 2135, 2155, 2184, 2204, 2233, 2247, 2263, 2279, 2296,
+	2313, 2330, 2338, 2350, 2392, 2410, 2423, 2440, 2454, 2477, 2504, 2534, 2543, 2565, 2596, 2617,
+	2640, 2650, 2660, 2672, 2683, 2693, 2702, 2712, 2723, 2738, 2752, 2774, 2800, 2810, 2819, 2830,
+	2857, 2862, 2872, 2886, 2903, 2935, 2967, 2994, 3029, 3041, 3064, 3092, 3109, 3119, 3140, 3154,
+	3169, 3191, 3200, 3216, 3234, 3259, 3284, 3308, 3323, 3345, 3370, 3380, 3399, 3424, 3447, 3477,
+	3503, 3533, 3547, 3561, 3588, 3593, 3598, 3609, 3624, 3646, 3673, 3702, 3730, 3750, 3764, 3787,
+	3816, 3843, 3885, 3915, 3938, 3973, 3988, 4031, 4083, 4125, 4176, 4233, 4241, 4249, 4257, 4284,
+	4309, 4333, 4367, 4379, 4392, 4405, 4419, 4436, 4455, 4478, 4497, 4515, 4535, 4559, 4579, 4602,
+	4629, 4652, 4676, 4704, 4728, 4751, 4778, 4801, 4825, 4853, 4877, 4890, 4904, 4917, 4931, 4944,
+	4958, 4981, 5006, 5035, 5059, 5085, 5115, 5138, 5163, 5192, 5216, 5242, 5272, 5285, 5299, 5311,
+	5324, 5337, 5351, 5368, 5387, 5410, 5429, 5447, 5467, 5491, 5511, 5523, 5536, 5549, 5563, 5575,
+	5588, 5602, 5617, 5631, 5646, 5659, 5673, 5691, 5711, 5735, 5754, 5775, 5800, 5815, 5831, 5843,
+	5857, 5872, 5886, 5901, 5914, 5928, 5941, 5953, 5974, 5997, 6024, 6046, 6070, 6098, 6119, 6142,
+	6169, 6191, 6215, 6243, 6260, 6279, 6302, 6321, 6339, 6359, 6383, 6403, 6415, 6428, 6448, 6465,
+	6484, 6512, 6535, 6553, 6573, 6597, 6619, 6638, 6658, 6672, 6687, 6701, 6716, 6732, 6749, 6762,
+	6776, 6788, 6801, 6814, 6828, 6841, 6855, 6872, 6891, 6914, 6932, 6952, 6976, 6988, 7001, 7014,
+	7028, 7042, 7057, 7071, 7099, 7124, 7155, 7195, 7210, 7235, 7247, 7269, 7282, 7305, 7319, 7350,
+	7365, 7389, 7406, 7417, 7438, 7448, 7463, 7486, 7515, 7553, 7564, 7597, 7620, 7642, 7667, 7696,
+	7712, 7720, 7733, 7740, 7752, 7764, 7778, 7809, 7820, 7840, 7851, 7863, 7878, 7893, 7909, 7920,
+	7939, 7951, 7977, 7990, 7999, 8012, 8027, 8037, 8052, 8086, 8119, 8132, 8147, 8171, 8191, 8206,
+	8223, 8241, 8257, 8283, 8307, 8340, 8376, 8404, 8413, 8427, 8469, 8488, 8526, 8552, 8576, 8595,
+	8617, 8639, 8658, 8680, 8698, 8721, 8744, 8764, 8788, 8825, 8856, 8875, 8908, 8938, 8960, 8984,
+	9013, 9037, 9066, 9099, 9116, 9143, 9147, 9168, 9198, 9211, 9220, 9240, 9271, 9286, 9300, 9311,
+	9324, 9346, 9352, 9371, 9388, 9402, 9421, 9434, 9454, 9469, 9483, 9496, 9513, 9537, 9571, 9613,
+	9648, 9692, 9731, 9779, 9814, 9859, 9903, 9946, 9998, 10046, 10103, 10121, 10142, 10152, 10165, 10189,
+	10205, 10238, 10258, 10276, 10293, 10324, 10347, 10355, 10377, 10390, 10410, 10435, 10460, 10485, 10517, 10552,
+	10577, 10605, 10645, 10670, 10696, 10721, 10746, 10765, 10788, 10821, 10844, 10854, 10871, 10893, 10924, 10953,
+	10982, 11017, 11047, 11073, 11101, 11116, 11135, 11164, 11185, 11196, 11211, 11232, 11249, 11269, 11277, 11285,
+	11291, 11306, 11326, 11364, 11403, 11423, 11452, 11473, 11503, 11538, 11546, 11553, 11562, 11572, 11593, 11607,
+	11621, 11635, 11649, 11675, 11702, 11732, 11742, 11770, 11798, 11805, 11813, 11825, 11845, 11862, 11882, 11917,
+	11929, 11951, 11977, 12008, 12031, 12058, 12090, 12115, 12144, 12178, 12203, 12232, 12266, 12291, 12320, 12354,
+	12373, 12399, 12428, 12448, 12475, 12510, 12542, 12574, 12613, 12645, 12677, 12709, 12716, 12728, 12736, 12755,
+	12782, 12823, 12842, 12854, 12890, 12912, 12943, 12966, 13001, 13004, 13008, 13016, 13025, 13029, 13034, 13039,
+	13045, 13064, 13083, 13102, 13121, 13140, 13168, 13187, 13215, 13225, 13235, 13246, 13257, 13263, 13270, 13277,
+	13285, 13292, 13300, 13305, 13316, 13322, 13327, 13333, 13337, 13342, 13349, 13370, 13400, 13405, 13415, 13423,
+	13436, 13439, 13446, 13454, 13462, 13475, 13489, 13493, 13497, 13504, 13509, 13512, 13519, 13527, 13533, 13545,
+	13562, 13568, 13575, 13582, 13590, 13596, 13603, 13610, 13618, 13624, 13631, 13639, 13646, 13653, 13661, 13667,
+	13673, 13680, 13694, 13702, 13712, 13723, 13738, 13756, 13760, 13765, 13770, 13776, 13780, 13785, 13791, 13796,
+	13801, 13807, 13817, 13836, 13846, 13865, 13875, 13894, 13904, 13914, 13933, 13943, 13962, 13969, 13982, 13990,
+	14005, 14029, 14039, 14058, 14083, 14109, 14125, 14148, 14183, 14199, 14222, 14231, 14242, 14259, 14275, 14283,
+	14303, 14332, 14364, 14372, 14380, 14398, 14423, 14441, 14460, 14479, 14511, 14536, 14568, 14594, 14627, 14638,
+	14650, 14667, 14691, 14708, 14726, 14744, 14777, 14803, 14836, 14863, 14897, 14915, 14940, 14958, 14977, 14996,
+	15011, 15035, 15045, 15048, 15057, 15074, 15086, 15102, 15118, 15126, 15140, 15143, 15150, 15162, 15179, 15184,
+	15188, 15193, 15197, 15202, 15214, 15219, 15234, 15242, 15258, 15272, 15296, 15301, 15306, 15318, 15324, 15337,
+	15346, 15362, 15372, 15389, 15398, 15414, 15424, 15441, 15445, 15456, 15461, 15473, 15478, 15486, 15492, 15503,
+	15519, 15531, 15543, 15550, 15556, 15567, 15571, 15584, 15598, 15613, 15623, 15629, 15643, 15649, 15663, 15669,
+	15683, 15699, 15707, 15724, 15740, 15762, 15784, 15795, 15815, 15848, 15872, 15876, 15881, 15903, 15918, 15933,
+	15949, 15965, 15973, 15976, 15980, 15984, 15989, 16010, 16027, 16040, 16065, 16068, 16073, 16091, 16103, 16120,
+	16136, 16151, 16178, 16214, 16230, 16255, 16272, 16298, 16320, 16347, 16365, 16392, 16411, 16417, 16435, 16441,
+	16448, 16456, 16472, 16478, 16485, 16508, 16530, 16534, 16541, 16549, 16558, 16573, 16591, 16594, 16600, 16607,
+	16618, 16622, 16632, 16640, 16648, 16665, 16678, 16694, 16698, 16705, 16713, 16717, 16727, 16742, 16752, 16767,
+	16778, 16794, 16805, 16821, 16834, 16852, 16865, 16883, 16897, 16916, 16930, 16949, 16952, 16959, 16967, 16979,
+	16989, 16995, 17001, 17004, 17008, 17020, 17029, 17047, 17060, 17085, 17109, 17126, 17151, 17170, 17180, 17194,
+	17209, 17222, 17231, 17240, 17250, 17260, 17265, 17268, 17272, 17276, 17281, 17287, 17294, 17297, 17301, 17306,
+	17310, 17316, 17325, 17336, 17341, 17347, 17359, 17362, 17367, 17399, 17441, 17492, 17523, 17569, 17610, 17660,
+	17685, 17726, 17751, 17792, 17821, 17849, 17877, 17908, 17929, 17951, 17966, 17982, 17989, 17997, 18008, 18016,
+	18028, 18036, 18045, 18054, 18062, 18071, 18080, 18093, 18102, 18112, 18122, 18131, 18141, 18151, 18159, 18168,
+	18180, 18189, 18200, 18211, 18223, 18235, 18249, 18252, 18256, 18274, 18295, 18299, 18305, 18311, 18329, 18354,
+	18379, 18398, 18417, 18422, 18428, 18440, 18459, 18479, 18499, 18503, 18507, 18518, 18529, 18541, 18553, 18557,
+	18562, 18583, 18613, 18634, 18664, 18676, 18694, 18703, 18707, 18716, 18747, 18753, 18768, 18771, 18775, 18784,
+	18793, 18803, 18813, 18817, 18822, 18835, 18845, 18850, 18853, 18856, 18868, 18884, 18891, 18905, 18925, 18943,
+	18966, 18987, 19007, 19030, 19044, 19058, 19073, 19088, 19108, 19128, 19149, 19170, 19182, 19197, 19221, 19236,
+	19260, 19270, 19278, 19287, 19295, 19304, 19313, 19323, 19333, 19347, 19370, 19399, 19433, 19444, 19464, 19474,
+	19493, 19504, 19516, 19536, 19545, 19555, 19573, 19581, 19590, 19607, 19618, 19627, 19637, 19657, 19662, 19678,
+	19699, 19710, 19737, 19757, 19769, 19779, 19784, 19790, 19800, 19819, 19824, 19830, 19832, 19835, 19841, 19848,
+	19855, 19863, 19869, 19873, 19885, 19894, 19904, 19914, 19925, 19946, 19967, 19989, 20011, 20020, 20030, 20042,
+	20055, 20067, 20088, 20095, 20107, 20146, 20151, 20164, 20172, 20179, 20191, 20201, 20208, 20222, 20239, 20251,
+	20258, 20264, 20274, 20283, 20295, 20304, 20313, 20332, 20339, 20347, 20365, 20383, 20401, 20406, 20411, 20419,
+	20427, 20433, 20438, 20442, 20455, 20473, 20495, 20501, 20505, 20513, 20520, 20530, 20533, 20537, 20549, 20555,
+	20564, 20573, 20583, 20593, 20603, 20614, 20633, 20644, 20655, 20667, 20679, 20690, 20701, 20713, 20725, 20742,
+	20759, 20777, 20795, 20801, 20808, 20812, 20822, 20837, 20851, 20866, 20884, 20895, 20912, 20924, 20934, 20949,
+	20959, 20970, 20984, 20999, 21025, 21035, 21048, 21065, 21085, 21101, 21113, 21122, 21138, 21157, 21172, 21185,
+	21202, 21220, 21246, 21265, 21283, 21317, 21352, 21381, 21397, 21408, 21427, 21438, 21465, 21493, 21517, 21526,
+	21540, 21552, 21567, 21590, 21600, 21614, 21630, 21648, 21661, 21674, 21692, 21698, 21713, 21721, 21743, 21765,
+	21787, 21790, 21795, 21801, 21806, 21812, 21816, 21821, 21825, 21836, 21847, 21867, 21886, 21901, 21910, 21920,
+	21932, 21938, 21949, 21961, 21972, 21984, 21994, 22005, 22016, 22028, 22033, 22039, 22053, 22061, 22083, 22105,
+	22127, 22136, 22145, 22155, 22164, 22173, 22182, 22192, 22202, 22210, 22219, 22221, 22223, 22242, 22260, 22278,
+	22297, 22316, 22330, 22345, 22368, 22381, 22403, 22409, 22424, 22432, 22442, 22461, 22473, 22476, 22483, 22492,
+	22502, 22525, 22535, 22554, 22577, 22609, 22619, 22642, 22674, 22686, 22698, 22705, 22709, 22717, 22723, 22733,
+	22741, 22758, 22761, 22768, 22777, 22784, 22801, 22827, 22845, 22872, 22895, 22923, 22938, 22960, 22988, 22998,
+	23017, 23021, 23026, 23039, 23065, 23100, 23118, 23131, 23153, 23181, 23211, 23228, 23254, 23271, 23297, 23325,
+	23353, 23369, 23394, 23396, 23404, 23408, 23420, 23436, 23447, 23462, 23486, 23520, 23528, 23545, 23550, 23560,
+	23570, 23581, 23592, 23609, 23635, 23657, 23688, 23718, 23729, 23744, 23759, 23775, 23791, 23793, 23801, 23810,
+	23820, 23831, 23838, 23847, 23860, 23871, 23889, 23895, 23901, 23914, 23925, 23942, 23968, 23990, 24004, 24027,
+	24044, 24070, 24087, 24113, 24124, 24155, 24164, 24173, 24183, 24193, 24196, 24200, 24208, 24217, 24240, 24249,
+	24266, 24274, 24282, 24291, 24300, 24310, 24318, 24328, 24347, 24365, 24382, 24398, 24409, 24416, 24429, 24443,
+	24454, 24472, 24496, 24516, 24531, 24551, 24570, 24589, 24607, 24614, 24631, 24647, 24663, 24680, 24697, 24709,
+	24725, 24732, 24739, 24743, 24752, 24757, 24762, 24767, 24776, 24779, 24791, 24808, 24813, 24820, 24832, 24842,
+	24850, 24863, 24878, 24885, 24901, 24906, 24915, 24925, 24933, 24943, 24960, 24977, 24988, 24999, 25004, 25008,
+	25020, 25033, 25036, 25040, 25058, 25078, 25103, 25110, 25122, 25124, 25132, 25147, 25167, 25186, 25220, 25247,
+	25274, 25294, 25312, 25331, 25351, 25371, 25391, 25414, 25437, 25444, 25452, 25456, 25470, 25479, 25498, 25505,
+	25522, 25533, 25554, 25566, 25585, 25614, 25636, 25658, 25690, 25695, 25710, 25720, 25740, 25747, 25759, 25769,
+	25777, 25795, 25800, 25810, 25815, 25819, 25829, 25840, 25856, 25881, 25897, 25922, 25938, 25963, 25967, 25972,
+	25978, 25983, 25999, 26022, 26038, 26055, 26072, 26078, 26085, 26091, 26115, 26144, 26170, 26187, 26213, 26230,
+	26256, 26273, 26299, 26313, 26320, 26330, 26337, 26347, 26364, 26376, 26387, 26405, 26430, 26455, 26473, 26484,
+	26496, 26504, 26517, 26531, 26544, 26557, 26571, 26584, 26588, 26593, 26598, 26612, 26618, 26633, 26644, 26660,
+	26669, 26674, 26680, 26696, 26713, 26738, 26743, 26749, 26760, 26771, 26784, 26812, 26826, 26837, 26850, 26870,
+	26885, 26897, 26911, 26932, 26943, 26955, 26973, 26992, 27011, 27030, 27044, 27054, 27069, 27084, 27098, 27102,
+	27107, 27111, 27129, 27162, 27170, 27173, 27177, 27184, 27192, 27208, 27212, 27217, 27224, 27228, 27233, 27246,
+	27249, 27253, 27257, 27262, 27266, 27271, 27279, 27291, 27305, 27322, 27335, 27348, 27355, 27366, 27385, 27404,
+	27423, 27444, 27465, 27468, 27482, 27505, 27521, 27546, 27557, 27565, 27582, 27592, 27611, 27615, 27626, 27658,
+	27695, 27727, 27764, 27805, 27851, 27876, 27906, 27928, 27960, 27997, 28029, 28066, 28076, 28087, 28101, 28125,
+	28145, 28160, 28177, 28194, 28211, 28228, 28258, 28297, 28336, 28366, 28405, 28444, 28474, 28513, 28552, 28582,
+	28621, 28660, 28675, 28687, 28698, 28710, 28723, 28737, 28749, 28762, 28775, 28791, 28808, 28823, 28851, 28888,
+	28925, 28954, 28992, 29030, 29040, 29051, 29061, 29072, 29101, 29139, 29177, 29206, 29244, 29282, 29295, 29311,
+	29330, 29343, 29360, 29386, 29412, 29438, 29464, 29484, 29496, 29509, 29526, 29537, 29550, 29583, 29616, 29654,
+	29701, 29748, 29786, 29833, 29880, 29918, 29965, 30012, 30050, 30097, 30144, 30156, 30171, 30198, 30213, 30241,
+	30268, 30281, 30307, 30332, 30344, 30369, 30393, 30405, 30416, 30433, 30449, 30470, 30474, 30479, 30485, 30492,
+	30499, 30510, 30522, 30530, 30542, 30555, 30567, 30583, 30600, 30608, 30613, 30616, 30630, 30637, 30645, 30664,
+	30676, 30680, 30691, 30701, 30711, 30721, 30732, 30743, 30758, 30773, 30789, 30805, 30808, 30823, 30834, 30837,
+	30845, 30854, 30862, 30871, 30872, 30874, 30880, 30884, 30898, 30901, 30905, 30909, 30914, 30927, 30947, 30968,
+	31007, 31016, 31027, 31036, 31046, 31064, 31068, 31077, 31085, 31100, 31108, 31116, 31133, 31142, 31160, 31176,
+	31185, 31205, 31218, 31231, 31244, 31257, 31261, 31266, 31280, 31293, 31303, 31321, 31333, 31344, 31352, 31359,
+	31375, 31379, 31384, 31396, 31415, 31419, 31424, 31436, 31454, 31472, 31491, 31510, 31515, 31521, 31528, 31538,
+	31553, 31566, 31589, 31595, 31610, 31621, 31629, 31647, 31657, 31679, 31691, 31710, 31733, 31742, 31752, 31766,
+	31784, 31806, 31833, 31852, 31875, 31903, 31920, 31941, 31967, 31985, 32007, 32034, 32052, 32074, 32101, 32119,
+	32141, 32168, 32188, 32212, 32241, 32275, 32281, 32292, 32298, 32301, 32315, 32322, 32330, 32349, 32361, 32365,
+	32369, 32379, 32386, 32401, 32421, 32433, 32450, 32459, 32474, 32486, 32496, 32502, 32507, 32519, 32536, 32552,
+	32562, 32580, 32597, 32609, 32628, 32641, 32646, 32651, 32661,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000000000000000000000000000110000000000111111111111111001110011111111110111111111" +
-	"1111101111111111111111111111111111111111001111111111111111111111111110111101011110000111000111000101" +
-	"0101110001110001010101111000010101010101011100010110101001111000111000111100001011111000110101010101" +
-	"0101011100010101001111000000101110011111111111011111111111111111111111111111111011011111111111111111" +
-	"1111111111111111111111111111111111101111111111111111111111111100011111111111111111111111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111101010101111111111003" +
-	"2101031232101111111111110111111111110101010110010111111011101011001011111111111312111111111111100311" +
-	"1111110011100101110011100111001113111111110113101031111111110011001100110011111111111101133333313133" +
-	"3311110011001101011111111111111111111111111011011110111110111111111101111100001111000011011131011133" +
-	"1011111111001101010110011110011111111111111111101033131111333111133333131100010111111110010110011110" +
-	"0101111111110111011001010111111111111111001100111111331110011111111101101101110111111111111110101010" +
-	"1111010110010101111111111111111111111111111111113111111111101011001011100110011001011113111111333313" +
-	"1111331113311111113113333313113311111311111110101000111111111010101010111111331110011111110010111311" +
-	"1111111111111111111111111111111111111111011111111111111113111111111111100111111110031010111111111111" +
-	"1111111111001010111111101111111111111111111011100111111111111111111111111011110011111011111111111111" +
-	"1111111101111111111111111110001111111011111111001110010111111111101100011111101133133111110011110001" +
-	"1011131111000010101111111100000101011011011010101111111111111111111111133111111111111111001111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111101011100011111111" +
-	"1113311100110011111010101111010111131101111111111111111111110111111101110111001011111111011111110111" +
-	"1111111111111111111111111111111111111111111111111100011"
+	"0000000000000000000000000000000000000000000000001100000000001111111111111110011100111111111101111111" +
+	"1111111011111111111111111111111111111111110011111111111111111111111111101111010111100001110001110001" +
+	"0101011100011100010101011110000101010101010111000101101010011110001110001111000010111110001101010101" +
+	"0101010111000101010011110000001011100111111111110111111111111111111111111111111110110111111111111111" +
+	"1111111111111111111111111111111111111011111111111111111111111111000111111111111111111111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111010101011111111110" +
+	"0321010312321011111111111101111111111101010101100101111110111010110010111111111113121111111111111003" +
+	"1111111100111001011100111001110011131111111101131010311111111100110011001100111111111111011333333131" +
+	"3333111100110011010111111111111111111111111110110111101111101111111111011111000011110000110111310111" +
+	"3310111111110011010101100111100111111111111111111010331311113331111333331311000101111111100101100111" +
+	"1001011111111101110110010101111111111111110011001111113311100111111111011011011101111111111111101010" +
+	"1011110101100101011111111111111111111111111111111131111111111010110010111001100110010111131111113333" +
+	"1311113311133111111131133333131133111113111111101010001111111110101010101111113311100111111100101113" +
+	"1111111111111111111111111111111111111111110111111111111111131111111111111001111111100310101111111111" +
+	"1111111111110010101111111011111111111111111110111001111111111111111111111110111100111110111111111111" +
+	"1111111111011111111111111111100011111110111111110011100101111111111011000111111011331331111100111100" +
+	"0110111311110000101011111111000001010110110110101011111111111111111111111331111111111111110011111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111111010111000111111" +
+	"1111133111001100111110101011110101111311011111111111111111111101111111011101110010111111110111111101" +
+	"111111111111111111111111111111111111111111111111111100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

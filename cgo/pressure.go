@@ -119,7 +119,7 @@ var cards = sync.OnceValue(func() int {
 	var c Call
 	c.Begin(OpDeviceCount)
 	c.Code(cudaDevice(-1))
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	takeString(c.frame.msg, -1)
 	return int(c.frame.out[0])
 })
@@ -129,7 +129,7 @@ func cardBytes(device int) (bytes int64, ok bool) {
 	var c Call
 	c.Begin(OpDeviceMemory)
 	c.Code(cudaDevice(device))
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	takeString(c.frame.msg, -1)
 	return int64(c.frame.out[0]), c.frame.kind == 0
 }
@@ -142,7 +142,7 @@ func word(op Op, w uint64) {
 	var c Call
 	c.Begin(op)
 	c.put(w)
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 }
 
 // Collect runs the garbage collector, waits for the finalizers it queued, and frees what

@@ -107,7 +107,7 @@ func swapScope(id uint64, entered int) uint64 {
 	c.Begin(OpScope)
 	c.put(id)
 	c.Int(entered)
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	return c.frame.out[0]
 }
 

@@ -22,7 +22,7 @@ func OnWarning(fn func(text string)) {
 func deliverWarnings() {
 	var c Call
 	c.Begin(OpWarnings)
-	door(c.op, &c.words[0], &c.frame)
+	c.ask()
 	for text := range strings.SplitSeq(strings.TrimSuffix(c.Text(0), "\x00"), "\x00") {
 		Warn(text)
 	}

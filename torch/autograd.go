@@ -33,7 +33,8 @@ func Grads(list []Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// SetGrad replaces x's gradient; the undefined tensor removes it.
+// SetGrad replaces x's gradient by g, which must have x's shape, dtype and device and, unless it is
+// sparse, its layout; the undefined tensor removes it. x is not its own gradient.
 func (x Tensor) SetGrad(g Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetGradient)
@@ -85,7 +86,7 @@ type BackwardOptions struct {
 	Gradient    Tensor   // of the result with respect to x; default: 1, for an x of one element
 	RetainGraph bool     // keep the recorded operations, for a second Backward
 	CreateGraph bool     // record this Backward too, for derivatives of derivatives
-	Inputs      []Tensor // leave gradients in these only; default: in all leaves
+	Inputs      []Tensor // leave gradients in these only; default, nil: in all leaves. It may not be empty
 }
 
 // Backward computes the gradients of x and adds them to the Grad of the leaves that x was
@@ -101,9 +102,12 @@ func (x Tensor) Backward(opts ...BackwardOptions) {
 }
 
 // Backward is [Tensor.Backward] from several tensors at once. gradients is empty or holds
-// one for each; an undefined one stands for 1.
+// one for each, of its shape; an undefined one stands for 1.
 func Backward(roots, gradients []Tensor, opts ...BackwardOptions) {
 	o := first(opts)
+	if o.Inputs != nil && len(o.Inputs) == 0 {
+		throw("backward", KindGeneric, "`inputs` argument to `backward()` cannot be empty.")
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpBackward)
 	putTensors(&c, roots)

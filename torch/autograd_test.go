@@ -153,7 +153,7 @@ func TestAutogradErrors(t *testing.T) {
 		{"integers", "floating point", func() { torch.Zeros(2).To(torch.Int64).SetRequiresGrad(true) }},
 		{"not a leaf", "Detach", func() { w.Exp().SetRequiresGrad(false) }},
 		{"gradient shape", "[3]", func() { w.SetGrad(torch.Ones(3).To(torch.Float64)) }},
-		{"gradient dtype", "Float", func() { w.SetGrad(torch.Ones(2)) }},
+		{"gradient dtype", "gradient with dtype 'float' to a tensor with grad_dtype 'Double'", func() { w.SetGrad(torch.Ones(2)) }},
 		{"root gradient shape", "shape", func() { w.Exp().Backward(torch.BackwardOptions{Gradient: torch.Ones(5)}) }},
 		{"fewer gradients", "2 tensors and 1 gradients", func() { torch.Backward([]torch.Tensor{w.Exp(), w.Exp()}, []torch.Tensor{w}) }},
 		{"inference tensor", "nference tensor", func() { w.Mul(inferred.To(torch.Float64)).Sum().Backward(); inferred.AddScalarInPlace(1) }},

@@ -7,8 +7,8 @@ import (
 )
 
 var badIndices = []badInput{
-	{"index past the end", func() { torch.Ones(2, 3).Index(2) }, outside, "index 2 out of range"},
-	{"index before the beginning", func() { torch.Ones(2, 3).Index(0, -4) }, outside, "out of range"},
+	{"index past the end", func() { torch.Ones(2, 3).Index(2) }, outside, "index 2 is out of bounds for dimension 0 with size 2"},
+	{"index before the beginning", func() { torch.Ones(2, 3).Index(0, -4) }, outside, "index -4 is out of bounds for dimension 1 with size 3"},
 	{"index of more dimensions", func() { torch.Ones(2, 3).Index(0, 0, 0) }, outside, "too many indices"},
 	{"index by a list past the end", func() { torch.Ones(2, 3).Index([]int{0, 2}) }, outside, "index 2 is out of bounds for dimension 0 with size 2"},
 	{"index by a mask of another size", func() { torch.Ones(3).Index([]bool{true, false}) }, outside, "does not match the shape"},
@@ -16,11 +16,11 @@ var badIndices = []badInput{
 	{"index by a text", func() { torch.Ones(3).Index("all") }, mixedUp, "string"},
 	{"index by a floating-point tensor", func() { torch.Ones(3).Index(torch.Ones(2)) }, outside, "long, int, byte or bool"},
 	{"index by lists that do not broadcast", func() { torch.Ones(3, 3).Index([]int{0, 1}, []int{0, 1, 2}) }, outside, "shape mismatch"},
-	{"index of a number", func() { torch.FromValue(1).Index(0) }, outside, "too many indices"},
-	{"a slice in steps of 0", func() { torch.Ones(4).Index(torch.Slice(0, 4, 0)) }, misused, "must be positive, got 0"},
-	{"a slice backwards", func() { torch.Ones(4).Index(torch.Slice(0, 4, -1)) }, misused, "must be positive, got -1"},
+	{"index of a number", func() { torch.FromValue(1).Index(0) }, outside, "invalid index of a 0-dim tensor"},
+	{"a slice in steps of 0", func() { torch.Ones(4).Index(torch.Slice(0, 4, 0)) }, misused, "slice step cannot be zero"},
+	{"a slice backwards", func() { torch.Ones(4).Index(torch.Slice(0, 4, -1)) }, misused, "step must be greater than zero"},
 	{"a slice of nothing", func() { torch.Slice() }, outside, "1 to 3 bounds, got 0"},
-	{"assignment past the end", func() { torch.Ones(2, 3).SetIndex(1, 5) }, outside, "index 5 out of range"},
+	{"assignment past the end", func() { torch.Ones(2, 3).SetIndex(1, 5) }, outside, "index 5 is out of bounds for dimension 0 with size 2"},
 	{"assignment of a shape that does not fit", func() { torch.Ones(2, 3).SetIndex(torch.Ones(4), 0) }, broken, "must match"},
 	{"assignment of a text", func() { torch.Ones(2, 3).SetIndex("one", 0) }, mixedUp, "got string"},
 	{"assignment to a list past the end", func() { torch.Ones(3).SetIndex(1, []int{3}) }, outside, "out of bounds"},

@@ -56,180 +56,107 @@ const End = math.MaxInt
 // integers or booleans.
 // Numbers, ranges, nil and Ellipsis give a view of x; tensors and lists a copy.
 func (x Tensor) Index(indices ...any) Tensor {
-	return Scope1(func() Tensor {
-		view, picks := x.narrow(indices)
-		if picks == nil {
-			return view
-		}
-		return view.indexTensor(picks)
-	})
+	var c cgo.Call
+	c.Begin(cgo.OpIndex)
+	putTensor(&c, x)
+	putIndices(&c, indices)
+	return result1(&c)
 }
 
 // SetIndex overwrites the selected part of x with value, a tensor that broadcasts to it or
-// a number.
-func (x Tensor) SetIndex(value any, indices ...any) {
-	Scope(func() { x.assign(value, false, indices) })
-}
+// a number. As in Python, a view (of numbers and ranges) takes a tensor of any dtype, a selection
+// by tensors and lists only one of x's own.
+func (x Tensor) SetIndex(value any, indices ...any) { x.assign(value, false, indices) }
 
 // AddIndex adds value to the selected part of x; an element that is selected several times
 // gets it each time.
-func (x Tensor) AddIndex(value any, indices ...any) {
-	Scope(func() { x.assign(value, true, indices) })
-}
+func (x Tensor) AddIndex(value any, indices ...any) { x.assign(value, true, indices) }
 
 func (x Tensor) assign(value any, accumulate bool, indices []any) {
-	view, picks := x.narrow(indices)
-	v, ok := value.(Tensor)
-	if !ok {
-		v = TensorOptions{DType: x.DType(), Device: x.Device()}.Full(nil, value)
-	}
-	for v.Dim() > 0 && v.Size(0) == 1 { // leading sizes of 1 fit anywhere, as in Python
-		v = v.SqueezeDim(0)
-	}
-	switch {
-	case picks != nil:
-		view.indexPut(picks, v.To(x.DType()), accumulate)
-	case accumulate:
-		view.AddInPlace(v)
-	default:
-		view.CopyInPlace(v)
-	}
-}
-
-// narrow applies the indices that give views; what remains are the tensors to pick by, one
-// per dimension of the view (undefined: all), or nil if there are none.
-func (x Tensor) narrow(indices []any) (view Tensor, picks []Tensor) {
-	view = x
-	dim, picking := 0, false
-	skip := x.Dim() - consumed(indices)
-	if skip < 0 {
-		throw("index", KindIndex, "too many indices: a tensor of %d dimensions has no room for %d", x.Dim(), x.Dim()-skip)
-	}
-	for _, index := range indices {
-		switch i := index.(type) {
-		case int:
-			view = view.Select(dim, i)
-			continue
-		case SliceRange:
-			if i.Step <= 0 {
-				throw("index", KindValue, "the step of a slice must be positive, got %d", i.Step)
-			}
-			if i != All {
-				view = view.slice(dim, i)
-			}
-			picks = append(picks, Tensor{})
-		case nil:
-			view = view.Unsqueeze(dim)
-			picks = append(picks, Tensor{})
-		case dots:
-			for range skip {
-				picks = append(picks, Tensor{})
-			}
-			dim += skip
-			continue
-		default:
-			if at, whole := wholeNumber(i); whole {
-				view = view.Select(dim, at)
-				continue
-			}
-			pick := asPick(i)
-			switch used := width(pick); {
-			case used == 0: // all or nothing of a new dimension
-				view, pick = view.Unsqueeze(dim), pick.Unsqueeze(0)
-			case pick.Dim() == 0: // an index like an int
-				view = view.Select(dim, pick.Int())
-				continue
-			default:
-				dim += used - 1
-			}
-			picks = append(picks, pick.To(x.Device()))
-			picking = true
-		}
-		dim++
-	}
-	if !picking {
-		return view, nil
-	}
-	return view, picks
-}
-
-// consumed counts the dimensions that the indices use up.
-func consumed(indices []any) (n int) {
-	for _, index := range indices {
-		switch i := index.(type) {
-		case nil, dots, bool:
-		case Tensor:
-			n += width(i)
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// width is how many dimensions a picking tensor uses up: a mask one for each of its own.
-func width(pick Tensor) int {
-	if pick.DType() == Bool || pick.DType() == Uint8 {
-		return pick.Dim()
-	}
-	return 1
-}
-
-// wholeNumber is an index of one of Go's other integer types.
-func wholeNumber(index any) (at int, ok bool) {
-	switch index.(type) {
-	case int8, int16, int32, int64:
-		return int(reflect.ValueOf(index).Int()), true
-	case uint, uint8, uint16, uint32, uint64:
-		return int(min(reflect.ValueOf(index).Uint(), math.MaxInt)), true
-	}
-	return 0, false
-}
-
-func asPick(index any) Tensor {
-	switch i := index.(type) {
-	case Tensor:
-		return i
-	case []int:
-		return FromSlice(i)
-	case []int64:
-		return FromSlice(i)
-	case []bool:
-		return FromSlice(i)
-	case bool:
-		return FromValue(i)
-	}
-	throw("index", KindType, "an index is an int, a Slice, nil, Ellipsis, a bool, a list or a tensor; got %T", index)
-	return Tensor{}
-}
-
-func (x Tensor) slice(dim int, r SliceRange) Tensor {
 	var c cgo.Call
-	c.Begin(cgo.OpSliceTensor)
-	putTensor(&c, x)
-	c.Int(dim)
-	c.OptInt(&r.Start)
-	c.OptInt(&r.Stop)
-	c.Int(r.Step)
-	return result1(&c)
-}
-
-func (x Tensor) indexTensor(picks []Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpIndexTensor)
-	putTensor(&c, x)
-	putTensors(&c, picks)
-	return result1(&c)
-}
-
-func (x Tensor) indexPut(picks []Tensor, value Tensor, accumulate bool) {
-	var c cgo.Call
-	c.Begin(cgo.OpIndexPutInPlace)
-	putTensor(&c, x)
-	putTensors(&c, picks)
-	putTensor(&c, value)
+	c.Begin(cgo.OpSetIndex)
+	putChanged(&c, x)
+	if t, ok := value.(Tensor); ok {
+		putTensor(&c, t)
+		c.NoScalar()
+	} else {
+		putTensor(&c, Tensor{})
+		putScalar(&c, value)
+	}
 	c.Bool(accumulate)
+	putIndices(&c, indices)
 	done(&c)
+}
+
+// Tags of an index, as in shim/index.cc.
+const (
+	pickNone = iota
+	pickEllipsis
+	pickInteger
+	pickSlice
+	pickBool
+	pickTensor
+	pickIntegers
+	pickBools
+)
+
+func putIndices(c *cgo.Call, indices []any) {
+	c.List(len(indices))
+	for _, index := range indices {
+		putIndex(c, index)
+	}
+}
+
+func putIndex(c *cgo.Call, index any) {
+	switch i := index.(type) {
+	case int:
+		c.Int(pickInteger)
+		c.Int(i)
+	case SliceRange:
+		c.Int(pickSlice)
+		c.Int(i.Start)
+		c.Int(i.Stop)
+		c.Int(i.Step)
+	case nil:
+		c.Int(pickNone)
+	case dots:
+		c.Int(pickEllipsis)
+	case bool:
+		c.Int(pickBool)
+		c.Bool(i)
+	case Tensor:
+		c.Int(pickTensor)
+		putTensor(c, i)
+	case []int:
+		c.Int(pickIntegers)
+		c.Ints(i)
+	case []bool:
+		c.Int(pickBools)
+		c.Bools(i)
+	default:
+		putRareIndex(c, i)
+	}
+}
+
+// putRareIndex adds an index of one of Go's other integer types.
+func putRareIndex(c *cgo.Call, index any) {
+	switch i := index.(type) {
+	case int8, int16, int32, int64:
+		c.Int(pickInteger)
+		c.Int(int(reflect.ValueOf(i).Int()))
+	case uint, uint8, uint16, uint32, uint64:
+		c.Int(pickInteger)
+		c.Int(int(min(reflect.ValueOf(i).Uint(), math.MaxInt)))
+	case []int64:
+		c.Int(pickIntegers)
+		c.List(len(i))
+		for _, v := range i {
+			c.Int(int(v))
+		}
+	default:
+		c.Abandon()
+		throw("index", KindType, "an index is an int, a Slice, nil, Ellipsis, a bool, a list or a tensor; got %T", index)
+	}
 }
 
 // Rows ranges over the first dimension of x: each index with its part of x, a view.

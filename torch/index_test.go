@@ -134,11 +134,12 @@ func TestIndexErrors(t *testing.T) {
 		kind    error
 		text    string
 	}{
-		{ix(2), torch.ErrIndex, "out of range"},
-		{ix(0, 0, 0, 0), torch.ErrIndex, "too many indices"},
+		{ix(2), torch.ErrIndex, "index 2 is out of bounds for dimension 0 with size 2"},
+		{ix(0, 5), torch.ErrIndex, "index 5 is out of bounds for dimension 1 with size 3"},
+		{ix(0, 0, 0, 0), torch.ErrIndex, "too many indices for tensor of dimension 3"},
 		{ix([]int{5}), torch.ErrIndex, "out of bounds"},
-		{ix(span(0, 2, 0)), torch.ErrValue, "positive"},
-		{ix(span(0, 2, -1)), torch.ErrValue, "positive"},
+		{ix(span(0, 2, 0)), torch.ErrValue, "slice step cannot be zero"},
+		{ix(span(0, 2, -1)), torch.ErrValue, "step must be greater than zero"},
 		{ix("a"), torch.ErrType, "string"},
 		{ix(1.5), torch.ErrType, "float64"},
 		{ix(torch.Zeros(2)), torch.ErrIndex, "long, int, byte or bool"},

@@ -88,6 +88,9 @@ func SetMemoryLimits(d Device, l MemoryLimits) (before MemoryLimits) {
 		throw("memory_limits", KindValue, "expected limits of at least 0 bytes, got %+v", l)
 	}
 	need("memory_limits", d)
+	if err := Load(); err != nil {
+		throw("memory_limits", KindLibrary, "%v", err)
+	}
 	switch {
 	case d == CPU:
 		before = MemoryLimits{Soft: cgo.SetSoftLimit(-1, l.Soft), Hard: cgo.SetHardLimit(l.Hard)}

@@ -205,6 +205,9 @@ func (f ToFlag) to(o *toOptions) {
 func (x Tensor) To(options ...ToOption) Tensor {
 	var o toOptions
 	for _, option := range options {
+		if option == nil {
+			throw("to", KindType, "nil is no option: To takes a DType, a Device, a MemoryFormat, NonBlocking or Copy")
+		}
 		option.to(&o)
 	}
 	var c cgo.Call

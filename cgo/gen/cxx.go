@@ -72,7 +72,7 @@ func cxxHeaderName(o *Op) string {
 func cxxShard(ops []*Op) (string, error) {
 	var b strings.Builder
 	b.WriteString(banner("//"))
-	b.WriteString("#include \"ops_gen.h\"\n")
+	b.WriteString("#include <ATen/core/LegacyTypeDispatch.h>\n#include \"ops_gen.h\"\n")
 	if slices.ContainsFunc(ops, func(o *Op) bool { return o.Guard.stands() }) {
 		b.WriteString("#include \"rules/rules.h\"\n")
 	}
@@ -158,6 +158,9 @@ func cxxBody(o *Op) (string, error) {
 		call = fmt.Sprintf("instead::%s(rule::of(%s))", o.Guard.Instead, strings.Join(names, "), rule::of("))
 	}
 	b.WriteString(typedGuard(o, names))
+	if o.source() {
+		b.WriteString("\tat::AutoDispatchBelowADInplaceOrView guard;\n")
+	}
 	send, err := cxxSend(o, call)
 	return unsafeGuard(o) + b.String() + send, err
 }

@@ -69,6 +69,14 @@ func (o *Op) Functional() bool {
 	return !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable })
 }
 
+// source reports an operator that makes a tensor of no other. There is nothing to derive it by, and
+// the values it writes into its result are no change of it: Python calls it below autograd as well,
+// and so its versions start at 0.
+func (o *Op) source() bool {
+	made := slices.ContainsFunc(o.Returns, func(r Return) bool { return r.Type.Base == "Tensor" })
+	return made && !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Tensor" })
+}
+
 func (o *Op) isOut() bool {
 	return o.Overload == "out" || slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable && a.KwOnly })
 }

@@ -7,10 +7,49 @@
 
 namespace tg::entry {
 
+namespace {
+
+// The checks that Python makes before it starts the engine, which sums a gradient of another
+// shape up to the one it needs.
+void check_gradient(const at::Tensor& out, const at::Tensor& grad, size_t i) {
+	if (!grad.defined()) {
+		if (!out.requires_grad()) {
+			return;  // the engine complains of it
+		}
+		TORCH_CHECK(out.numel() == 1, "grad can be implicitly created only for scalar outputs");
+		TORCH_CHECK(at::isFloatingType(out.scalar_type()), "grad can be implicitly created only for real scalar outputs but got torch.",
+		            c10::getDtypeNames(out.scalar_type()).first);
+		return;
+	}
+	if (out.is_nested()) {
+		TORCH_CHECK(at::is_same_size(out, grad), "Mismatch in shape: grad_output[", i, "] has a shape of ", grad._nested_tensor_size(),
+		            " and output[", i, "] has a shape of ", out._nested_tensor_size(), ".");
+	} else {
+		TORCH_CHECK(out.sizes() == grad.sizes(), "Mismatch in shape: grad_output[", i, "] has a shape of torch.Size(", grad.sizes(),
+		            ") and output[", i, "] has a shape of torch.Size(", out.sizes(), ").");
+	}
+	TORCH_CHECK(out.is_complex() == grad.is_complex(),
+	            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[", i,
+	            "] has a dtype of torch.", c10::getDtypeNames(grad.scalar_type()).first, " and output[", i, "] has a dtype of torch.",
+	            c10::getDtypeNames(out.scalar_type()).first, ".");
+}
+
+void check_gradients(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients) {
+	TORCH_CHECK(gradients.empty() || gradients.size() == outputs.size(), "got ", outputs.size(), " tensors and ", gradients.size(),
+	            " gradients");
+	for (size_t i = 0; i < outputs.size(); i++) {
+		TORCH_CHECK(outputs[i].defined(), "element ", i, " of tensors is an undefined tensor");
+		check_gradient(outputs[i], gradients.empty() ? undefined : gradients[i], i);
+	}
+}
+
+}  // namespace
+
 // backward(roots, root gradients, retain_graph?, create_graph, inputs)
 void backward(Args& a, Results&) {
 	auto roots = a.variables();
 	auto gradients = a.variables();
+	check_gradients(roots, gradients);
 	auto retain = a.opt_boolean();
 	bool create = a.boolean();
 	torch::autograd::backward(roots, gradients, retain, create, a.variables());
@@ -21,6 +60,7 @@ void grad(Args& a, Results& r) {
 	auto outputs = a.variables();
 	auto inputs = a.variables();
 	auto gradients = a.variables();
+	check_gradients(outputs, gradients);
 	auto retain = a.opt_boolean();
 	bool create = a.boolean();
 	r.tensors(torch::autograd::grad(outputs, inputs, gradients, retain, create, a.boolean()));
@@ -45,14 +85,22 @@ void clear_gradients(Args& a, Results&) {
 	}
 }
 
+// set_gradient(t, g): t.grad = g, with Python's checks and words
 void set_gradient(Args& a, Results&) {
 	const auto& t = a.tensor();
 	const auto& g = a.tensor();
+	TORCH_CHECK_VALUE(t.defined(), "the tensor is undefined");
 	if (g.defined()) {
-		TORCH_CHECK(g.sizes() == t.sizes(), "a gradient of shape ", g.sizes(), " does not fit a tensor of shape ", t.sizes());
-		TORCH_CHECK_TYPE(g.scalar_type() == t.scalar_type(), "a gradient of dtype ", g.scalar_type(), " does not fit a tensor of dtype ",
-		                 t.scalar_type());
-		TORCH_CHECK(g.device() == t.device(), "a gradient on ", g.device(), " does not fit a tensor on ", t.device());
+		TORCH_CHECK(!t.is_same(g), "can't assign Variable as its own grad");
+		auto dtype = t.grad_dtype();
+		TORCH_CHECK(!dtype || *dtype == g.scalar_type(), "attempting to assign a gradient with dtype '", g.dtype(),
+		            "' to a tensor with grad_dtype '", *dtype, "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)");
+		TORCH_CHECK(t.device() == g.device(), "attempting to assign a gradient with device type '", g.device(), "' to a tensor with device type '",
+		            t.device(), "'. Please ensure that the gradient and the tensor are on the same device");
+		TORCH_CHECK(g.layout() == at::kSparse || g.options().type_equal(t.options().dtype(g.dtype())),
+		            "attempting to assign a gradient to a tensor that has data of a different type: layout ", g.layout(), " to ", t.layout());
+		TORCH_CHECK(g.sizes() == t.sizes(), "attempting to assign a gradient of size '", g.sizes(), "' to a tensor of size '", t.sizes(),
+		            "'. Please ensure that the gradient and the tensor are the same size");
 	}
 	t.mutable_grad() = g;
 }

@@ -136,6 +136,25 @@ void define(torch::jit::Stack& stack, const c10::FunctionSchema& schema) {
 	}
 }
 
+// A dtype, a layout or a memory format crosses as its number, also where a program says the number.
+void check_number(const c10::Argument& slot, const c10::IValue& v) {
+	if (!v.isInt()) {
+		return;
+	}
+	auto within = [&](const char* what, auto end) {
+		auto number = static_cast<uint64_t>(v.toInt());
+		if (number >= static_cast<uint64_t>(end)) {
+			wild(what, number);
+		}
+	};
+	switch (unwrap(slot.real_type())->kind()) {
+		case TypeKind::ScalarTypeType: return within("dtype", at::ScalarType::Undefined);
+		case TypeKind::LayoutType: return within("layout", at::Layout::NumOptions);
+		case TypeKind::MemoryFormatType: return within("memory format", at::MemoryFormat::NumOptions);
+		default: return;
+	}
+}
+
 // Positional values, then named ones, then the schema's defaults.
 torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 	const auto& declared = schema.arguments();
@@ -156,6 +175,7 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 			TORCH_CHECK_TYPE(declared[i].default_value(), "argument ", declared[i].name(), " is missing: ", schema);
 			given[i] = *declared[i].default_value();
 		}
+		check_number(declared[i], *given[i]);
 		stack.push_back(std::move(*given[i]));
 	}
 	try {

@@ -1964,6 +1964,8 @@ const Entry ops_table[] = {
 	entry::to_bytes,
 	entry::overwrite,
 	entry::item,
+	entry::index,
+	entry::set_index,
 	entry::to,
 	entry::warnings,
 	entry::set_threads,
@@ -3976,7 +3978,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2055;
-const uint64_t ops_hash = 0x9c88e7dcd03b164bu;
+const uint32_t ops_count = 2057;
+const uint64_t ops_hash = 0x969f7bc632991faeu;
 
 }  // namespace tg

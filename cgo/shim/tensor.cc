@@ -1,7 +1,10 @@
 // What a tensor is, and its bytes in and out of Go.
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/Operators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
 
 #include "entries.h"
 
@@ -13,6 +16,33 @@ const at::Tensor& defined(Args& a) {
 	const auto& t = a.tensor();
 	TORCH_CHECK_VALUE(t.defined(), "the tensor is undefined");
 	return t;
+}
+
+void check_layout(const at::Tensor& t) {
+	TORCH_CHECK_TYPE(t.layout() == at::kStrided, "the elements of a tensor of layout ", t.layout(),
+	                 " do not lie in a row; ToDense makes a tensor whose elements do");
+}
+
+// The elements of a strided tensor lie where its shape and strides say, but there may be none.
+void check_memory(const at::Tensor& t) {
+	bool covered = t.numel() == 0 ||
+	    (t.has_storage() && t.storage().data() != nullptr &&
+	     at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.dtype().itemsize(), t.storage_offset()) <= t.storage().nbytes());
+	TORCH_CHECK_VALUE(covered, "the tensor has no memory for its elements");
+}
+
+// in_memory is t on the host with all elements as they read, in row-major order. A ZeroTensor, as
+// autograd makes them of derivatives that vanish, has no memory, and views may be conjugate or
+// negative by a mark alone.
+at::Tensor in_memory(const at::Tensor& t) {
+	if (t.is_nested()) {
+		return in_memory(t.contiguous().values());
+	}
+	check_layout(t);
+	auto dense = t._is_zerotensor() ? at::zeros(t.sizes(), t.options()) : t.detach().resolve_conj().resolve_neg();
+	dense = dense.to(at::kCPU).contiguous();
+	check_memory(dense);
+	return dense;
 }
 
 }  // namespace
@@ -84,7 +114,7 @@ void from_bytes(Args& a, Results& r) {
 // to_bytes(t, byte count) + data: writes t's elements, in row-major order, to data
 void to_bytes(Args& a, Results&) {
 	at::NoGradGuard no_grad;
-	auto t = defined(a).detach().resolve_conj().resolve_neg().to(at::kCPU).contiguous();
+	auto t = in_memory(defined(a));
 	auto bytes = a.next();
 	TORCH_CHECK_VALUE(t.nbytes() == bytes, "the tensor has ", t.nbytes(), " bytes, room for ", bytes, " was given");
 	if (bytes > 0) {
@@ -92,16 +122,26 @@ void to_bytes(Args& a, Results&) {
 	}
 }
 
-// overwrite(t, byte count) + data: fills t, a contiguous CPU tensor, with the bytes
+// overwrite(t, byte count) + data: fills t, a contiguous CPU tensor, with the bytes. Where they are
+// not what the tensor reads as, libtorch writes them.
 void overwrite(Args& a, Results&) {
 	const auto& t = defined(a);
 	auto bytes = a.next();
+	TORCH_CHECK(!t._is_zerotensor(), "ZeroTensors are immutable. Please materialize the tensor using Clone, if you want a mutable zero tensor");
+	check_layout(t);
 	TORCH_CHECK_VALUE(t.device().is_cpu() && t.is_contiguous(), "only a contiguous CPU tensor can be filled from bytes");
+	check_memory(t);
 	TORCH_CHECK_VALUE(t.nbytes() == bytes, "the tensor has ", t.nbytes(), " bytes, got ", bytes);
-	if (bytes > 0) {
-		std::memcpy(t.mutable_data_ptr(), a.data, bytes);
-	}
 	t.unsafeGetTensorImpl()->bump_version();  // what autograd saved of t is gone
+	if (bytes == 0) {
+		return;
+	}
+	if (t.is_conj() || t.is_neg()) {
+		at::AutoDispatchBelowADInplaceOrView guard;
+		t.copy_(at::from_blob(a.data, t.sizes(), at::TensorOptions().dtype(t.scalar_type())));
+		return;
+	}
+	std::memcpy(t.mutable_data_ptr(), a.data, bytes);
 }
 
 void item(Args& a, Results& r) {

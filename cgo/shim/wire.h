@@ -201,7 +201,7 @@ struct Args {
 	}
 
 	at::ScalarType dtype() { return given<at::ScalarType>("dtype"); }
-	std::optional<at::ScalarType> opt_dtype() { return optional<at::ScalarType>("dtype"); }
+	std::optional<at::ScalarType> opt_dtype() { return known(optional<at::ScalarType>("dtype")); }
 	at::Layout layout() { return given<at::Layout>("layout"); }
 	std::optional<at::Layout> opt_layout() { return optional<at::Layout>("layout"); }
 	at::MemoryFormat format() { return given<at::MemoryFormat>("memory format"); }
@@ -262,9 +262,18 @@ struct Args {
 		}
 		return static_cast<E>(w);
 	}
+	// Undefined has a number among the dtypes, but its elements have no size to divide by.
+	static std::optional<at::ScalarType> known(std::optional<at::ScalarType> d) {
+		if (d == at::ScalarType::Undefined) {
+			wild("dtype", static_cast<uint64_t>(*d));
+		}
+		return d;
+	}
+	template <class E>
+	static std::optional<E> known(std::optional<E> e) { return e; }
 	template <class E>
 	E given(const char* what) {
-		auto v = optional<E>(what);
+		auto v = known(optional<E>(what));
 		TORCH_CHECK_VALUE(v.has_value(), "a ", what, " is needed");
 		return *v;
 	}
