@@ -18,6 +18,9 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   gen      regenerate the operator sources
   test     everything CI runs; arguments go to go test (-run X, ./torch/...)
   parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
+  versions the core suites on the newest patch of every libtorch we know, or on those given; prints a table,
+           -update writes docs/versions.md; other flags go to go test
+  core     the core suites on LIBTORCH_VERSION
   bench    our side and Python's, paired; arguments go to the benchmark
   reliability  the suites on memory, threads and faults; writes RELIABILITY.md (-short: the sizes of CI)
   fuzz     calls that nobody would write, between guard pages, in processes that may die (-time 10m, -calls N, -only RE, -seed S)
@@ -47,6 +50,8 @@ EOF
 . third_party/scripts/peer.sh
 # shellcheck source=third_party/scripts/check.sh
 . third_party/scripts/check.sh
+# shellcheck source=third_party/scripts/versions.sh
+. third_party/scripts/versions.sh
 # shellcheck source=third_party/scripts/reliability.sh
 . third_party/scripts/reliability.sh
 # shellcheck source=third_party/scripts/bundle.sh
@@ -69,7 +74,8 @@ clean() {
 declare -A steps=(
 	[default]="deps shim" [deps]="deps" [shim]="deps shim" [peer]="deps peer" [gen]="deps gen"
 	[test]="deps shim peer checks" [parity]="deps shim peer parity" [bench]="deps shim peer bench" [bundle]="deps shim bundle" [clean]="clean"
-	[fuzz]="deps shim peer fuzz" [reliability]="deps shim peer asan reliability"
+	[versions]="versions" [core]="deps shim peer core" [fuzz]="deps shim peer fuzz"
+	[reliability]="deps shim peer asan reliability"
 )
 
 main() {
@@ -87,8 +93,8 @@ main() {
 	done
 	verb=${verb:-default}
 	[[ -n ${steps[$verb]:-} ]] || die "unknown verb or option $verb (./build.sh help lists them)"
-	[[ " gen test parity bench fuzz reliability bundle " != *" $verb "* ]] || need_go
-	[[ $# -eq 0 || " gen test parity bench fuzz reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
+	[[ " gen test parity versions core bench fuzz reliability bundle " != *" $verb "* ]] || need_go
+	[[ $# -eq 0 || " gen test parity versions core bench fuzz reliability " == *" $verb "* ]] || die "unexpected argument $1 (./build.sh help)"
 	local all
 	read -ra all <<<"${steps[$verb]}"
 	[[ " ${all[*]} " != *" peer "* ]] || for_peer=(--same-python)

@@ -72,8 +72,9 @@ func (o PrintOptions) Sprint(t Tensor) (text string) {
 		return "<undefined tensor>"
 	}
 	err := Try(func() {
+		p := o.printer()
 		Scope(func() {
-			NoGrad(func() { text = o.printer().tensor(t) })
+			NoGrad(func() { text = p.tensor(t) })
 		})
 	})
 	switch {
@@ -99,8 +100,18 @@ func (o PrintOptions) printer() printer {
 	if o.LineWidth != 0 {
 		p.width = o.LineWidth
 	}
+	if p.precision > maxPrecision || p.edge < 0 {
+		throw("print", KindValue, "expected a precision of at most %d digits and 0 or more items at the edges, got %d and %d", maxPrecision, p.precision, p.edge)
+	}
 	return p
 }
+
+// What is printed has bounds: a text is made in Go's memory, and Go ends a program that has none.
+const (
+	maxPrecision = 1100    // digits: no float64 has more behind the point
+	maxPrinted   = 1 << 24 // elements
+	maxDeep      = 1000    // dimensions; Python's recursion ends there, too
+)
 
 // printer is PrintOptions with the defaults filled in.
 type printer struct {
@@ -109,6 +120,9 @@ type printer struct {
 }
 
 func (p printer) tensor(t Tensor) string {
+	if t.nested() {
+		return p.nestedTensor(t)
+	}
 	const prefix = "tensor("
 	body, notes := p.body(t, len(prefix))
 	if d := t.Device(); !d.IsCPU() {
@@ -142,6 +156,9 @@ func (p printer) body(t Tensor, indent int) (text string, notes []string) {
 		if t.Dim() != 1 {
 			notes = []string{size}
 		}
+	case t.quantized():
+		text, notes = p.elements(t.dequantized(), indent), append([]string{size, dtype}, p.quantization(t)...)
+		implied = []DType{t.DType()}
 	default:
 		text, implied = p.elements(t, indent), []DType{Float32, Complex64, Int64, Bool}
 		if p.edge == 0 {
@@ -202,15 +219,34 @@ func (p printer) elements(t Tensor, indent int) string {
 	}
 	t = t.Detach()
 	cut := make([]bool, t.Dim()) // dimensions whose middle is left out
-	if t.NumEl() > p.threshold {
+	summarize := t.NumEl() > min(p.threshold, maxPrinted)
+	p.bound(t.Shape(), summarize)
+	if summarize {
 		for d, n := range t.Shape() {
-			if cut[d] = n > 2*p.edge; cut[d] {
+			if cut[d] = n-p.edge > p.edge; cut[d] {
 				t = Cat([]Tensor{t.Narrow(d, 0, p.edge), t.Narrow(d, n-p.edge, p.edge)}, d)
 			}
 		}
 	}
 	cells, width := p.cells(t)
 	return p.nest(cells, width, t.Shape(), cut, indent)
+}
+
+// bound refuses what would print for minutes, or past the end of memory.
+func (p printer) bound(shape []int, summarize bool) {
+	if len(shape) > maxDeep {
+		throw("print", KindValue, "a tensor of %d dimensions is nested too deep to be printed", len(shape))
+	}
+	shown := 1
+	for _, n := range shape {
+		if summarize && n-p.edge > p.edge {
+			n = 2 * p.edge
+		}
+		if n > 0 && shown > maxPrinted/n {
+			throw("print", KindValue, "a tensor of shape %v has more than %d elements to print", shape, maxPrinted)
+		}
+		shown *= max(1, n)
+	}
 }
 
 // nest puts brackets around the cells, row by row.

@@ -186,7 +186,7 @@ func TestUseAfterTheEnd(t *testing.T) {
 			require.ErrorAs(t, err, &e, name)
 			assert.Equal(t, torch.KindClosed, e.Kind, name)
 			assert.ErrorIs(t, err, torch.ErrClosed, name)
-			assert.Contains(t, err.Error(), "after the Scope", name)
+			assert.Contains(t, err.Error(), "used after it had been closed", name)
 		}
 	}
 }

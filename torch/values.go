@@ -132,6 +132,9 @@ func Values[T Element](t Tensor) (values []T) {
 			if from.IsComplex() && !to.IsComplex() {
 				throw("values", KindType, "complex numbers cannot be read as %v", to)
 			}
+			if slices.Contains(quantizedDTypes, from) && t.quantized() {
+				t = t.dequantized()
+			}
 			t = t.Detach().To(to)
 		}
 		t = t.readable()

@@ -40,10 +40,12 @@ type child struct {
 	targets map[string]*target
 	skip    map[string]bool
 	only    *regexp.Regexp
-	log     *log
-	out     *json.Encoder
-	modes   string
-	alone   bool // guards are in vain: LIBTORCH_GO_GUARD is not set
+
+	reported map[string]int // findings by target
+	log      *log
+	out      *json.Encoder
+	modes    string
+	alone    bool // guards are in vain: LIBTORCH_GO_GUARD is not set
 }
 
 // Limits of a child: what a call may take before it has to fail.
@@ -61,7 +63,7 @@ func Serve(in io.Reader, out io.Writer, logFile *os.File) error {
 	if err := torch.Load(); err != nil {
 		return err
 	}
-	w := &child{log: l, out: json.NewEncoder(out), parts: map[string]*part{}, targets: map[string]*target{}, skip: map[string]bool{}}
+	w := &child{log: l, out: json.NewEncoder(out), parts: map[string]*part{}, targets: map[string]*target{}, skip: map[string]bool{}, reported: map[string]int{}}
 	w.alone = cgo.PlaceBlocks(1) != nil
 	torch.OnWarning(func(string) {})
 	torch.SetNumThreads(1)
@@ -252,7 +254,13 @@ func modes() (text string) {
 	return text
 }
 
+// enough findings of one target: the next would say no more, and take time.
+const enough = 8
+
 func (w *child) report(f Finding, c Case, kind, text string) {
+	if w.reported[c.Target]++; w.reported[c.Target] == enough {
+		w.skip[c.Target] = true
+	}
 	f.Kind, f.Case, f.Text = kind, c.String(), text
 	_ = w.out.Encode(reply{Finding: &f})
 }

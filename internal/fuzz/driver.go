@@ -30,6 +30,7 @@ type Tally struct {
 	Targets           int
 	Done, OK, Skipped uint64
 	next              uint64
+	over              bool // all of its targets are left alone
 }
 
 // Result is what came of a run.
@@ -97,7 +98,7 @@ func (d *driver) next() (j job, ok bool) {
 	least := -1.0
 	for i, p := range d.parts {
 		t := d.tallies[i]
-		if t.Targets == 0 || d.Calls > 0 && float64(t.Done) >= d.goal(p) {
+		if t.Targets == 0 || t.over || d.Calls > 0 && float64(t.Done) >= d.goal(p) {
 			continue
 		}
 		if done := float64(t.next) / p.share; least < 0 || done < least {
@@ -142,7 +143,7 @@ func (d *driver) work() {
 			}
 			told = d.tell(p, told)
 			findings, _, err := p.do(fmt.Sprintf("run %s %d %d", d.parts[j.part].name, j.from, j.to), patience)
-			d.count(j.part, p)
+			d.count(j.part, p, err == nil)
 			d.keep(findings)
 			if err == nil {
 				break
@@ -183,13 +184,13 @@ func (d *driver) tell(p *process, told int) int {
 	return told + len(list)
 }
 
-func (d *driver) count(part int, p *process) {
+func (d *driver) count(part int, p *process, whole bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.tallies[part]
-	t.Done += p.take(logDone)
-	t.OK += p.take(logOK)
-	t.Skipped += p.take(logSkipped)
+	done, skipped := p.take(logDone), p.take(logSkipped)
+	t.over = whole && done+skipped == 0
+	t.Done, t.Skipped, t.OK = t.Done+done, t.Skipped+skipped, t.OK+p.take(logOK)
 }
 
 // buried notes of which call a child died, and says with which to go on.

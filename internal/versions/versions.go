@@ -9,7 +9,7 @@ import (
 // Difference is something that libtorch and its Python do from some version on.
 type Difference struct {
 	What  string
-	since int // 212 for 2.12
+	Since int // 212 for 2.12
 }
 
 // The differences.
@@ -20,12 +20,13 @@ var (
 )
 
 // Holds reports whether the libtorch in use does it.
-func (d Difference) Holds() bool { return d.holdsIn(torch.Version()) }
+func (d Difference) Holds() bool { return d.HoldsIn(torch.Version()) }
 
-func (d Difference) holdsIn(version string) bool {
+// HoldsIn reports whether a version of libtorch does it.
+func (d Difference) HoldsIn(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
 		panic(fmt.Sprintf("versions: libtorch's version is %q: %v", version, err))
 	}
-	return major*100+minor >= d.since
+	return major*100+minor >= d.Since
 }
