@@ -38,6 +38,11 @@ func load(m any, dict map[string]torch.Tensor, v LoadOptions) error {
 		wrong.Missing, wrong.Unexpected = nil, nil
 	}
 	t := trials{assign: v.Assign, copied: map[copied]error{}, own: map[uint64]bool{}}
+	for _, p := range pairs {
+		if plain(p.to) {
+			t.own[p.to.Storage().ID] = true
+		}
+	}
 	for i := range pairs {
 		if err := torch.Try(func() { t.try(&pairs[i]) }); err != nil {
 			wrong.Refused = append(wrong.Refused, Refusal{pairs[i].name, err})
@@ -46,7 +51,6 @@ func load(m any, dict map[string]torch.Tensor, v LoadOptions) error {
 	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Mismatched)+len(wrong.Refused) > 0 {
 		return wrong
 	}
-	t.stage(pairs)
 	for _, p := range pairs {
 		if v.Assign {
 			p.to.SetData(p.from)
@@ -112,7 +116,7 @@ type copied struct {
 	toDevice, fromDevice torch.Device
 }
 
-// try panics where the pair cannot be written.
+// try panics where the pair cannot be written, and makes it ready where it can.
 func (t *trials) try(p *pair) {
 	if t.assign {
 		if aten.IsZeroTensor(p.from) {
@@ -126,7 +130,6 @@ func (t *trials) try(p *pair) {
 		p.to.Clone().CopyInPlace(p.from)
 		return
 	}
-	t.own[p.to.Storage().ID] = true
 	kind := copied{p.to.DType(), p.from.DType(), p.to.Device(), p.from.Device()}
 	err, known := t.copied[kind]
 	if !known {
@@ -139,17 +142,17 @@ func (t *trials) try(p *pair) {
 	if err != nil {
 		panic(err)
 	}
+	t.stage(p)
 }
 
-// stage copies what lies in memory that is about to be overwritten.
-func (t *trials) stage(pairs []pair) {
-	if t.assign {
+// stage copies what lies in memory that is about to be overwritten, and a negative view: between
+// float16 and float32 libtorch copies the elements without their sign.
+func (t *trials) stage(p *pair) {
+	if p.from.Is(p.to) || aten.IsZeroTensor(p.from) {
 		return
 	}
-	for i, p := range pairs {
-		if plain(p.from) && !p.from.Is(p.to) && !aten.IsZeroTensor(p.from) && t.own[p.from.Storage().ID] {
-			pairs[i].from = p.from.Clone()
-		}
+	if p.from.IsNeg() || t.own[p.from.Storage().ID] {
+		p.from = p.from.Clone()
 	}
 }
 
