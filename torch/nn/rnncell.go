@@ -80,7 +80,7 @@ type step struct {
 	batched bool
 }
 
-// begin checks x, and gives it a batch dimension where it has none.
+// begin checks x and adds a batch dimension if there is none.
 func (c *Cell) begin(op, name string, x torch.Tensor) *step {
 	s := &step{c, op, name, x, x.Dim() == 2}
 	if n := x.Dim(); n != 1 && n != 2 {

@@ -111,7 +111,8 @@ func keepRandom(inputs []torch.Tensor) (restore func()) {
 	}
 }
 
-// callForward calls Forward with the inputs and as many zero values as it wants besides.
+// callForward calls Forward with the inputs, and with zero values for its further
+// parameters.
 func callForward(model any, inputs []torch.Tensor) {
 	forward := reflect.ValueOf(model).MethodByName("Forward")
 	if !forward.IsValid() {
@@ -245,7 +246,7 @@ func (c *counter) note(tensors []torch.Tensor) {
 	}
 }
 
-// find is the row of a module that is called, -1 where it has none; false where the call is
+// find is the row of a module that is called, -1 if it has none; false if the call is
 // somebody else's. A module without an identity is the first like it, in the innermost one
 // around, that was called least.
 func (c *counter) find(m any, inputs []torch.Tensor) (row int, ours bool) {
