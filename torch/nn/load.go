@@ -14,8 +14,8 @@ import (
 //	err := nn.LoadStateDict(model, file.Tensors, nil)
 //	err := nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)), nil)
 //
-// Where names, shapes or values do not fit it changes nothing and returns a *[StateDictError]
-// with all that is wrong.
+// If names, shapes or values do not fit, it changes nothing and returns a *[StateDictError]
+// that lists everything that is wrong.
 func LoadStateDict(m any, dict map[string]torch.Tensor, o *LoadOptions) (err error) {
 	v := options(o)
 	broken := torch.Try(func() {
@@ -57,13 +57,13 @@ func load(m any, dict map[string]torch.Tensor, v LoadOptions) error {
 	return nil
 }
 
-// pair is a tensor of a module and that of a state dict which goes into it.
+// pair is a tensor of a module and the tensor of a state dict that is copied into it.
 type pair struct {
 	name     string
 	to, from torch.Tensor
 }
 
-// match finds the tensors of a module and those of a state dict that go into them.
+// match pairs the tensors of a module with those of a state dict.
 func match(m any, dict map[string]torch.Tensor) (wrong *StateDictError, pairs []pair) {
 	wrong = &StateDictError{}
 	known := map[string]bool{}
@@ -98,25 +98,25 @@ func match(m any, dict map[string]torch.Tensor) (wrong *StateDictError, pairs []
 	return wrong, pairs
 }
 
-// trials find out, before anything is written, whether libtorch will take what is to be
-// written.
+// trials find out, before anything is written, whether libtorch can make the copies.
 type trials struct {
 	assign bool
-	copied map[copied]error // what came of copies of one element
+	copied map[copied]error // results of trial copies of one element
 	own    map[uint64]bool  // the storages of the module
 }
 
-// copied is what decides whether libtorch copies a plain tensor into another.
+// copied is everything that decides whether libtorch copies a plain tensor into
+// another.
 type copied struct {
 	to, from             torch.DType
 	toDevice, fromDevice torch.Device
 }
 
-// try panics where the pair cannot be written.
+// try panics if the pair cannot be written.
 func (t *trials) try(p *pair) {
 	if t.assign {
 		if aten.IsZeroTensor(p.from) {
-			p.from = p.from.Clone() // it has no memory to share
+			p.from = p.from.Clone() // its memory cannot be shared
 		}
 		p.to.Detach().SetRequiresGrad(p.to.RequiresGrad()).SetData(p.from)
 		return
@@ -141,7 +141,7 @@ func (t *trials) try(p *pair) {
 	}
 }
 
-// stage copies what lies in memory that is about to be overwritten.
+// stage copies the tensors whose memory is about to be overwritten.
 func (t *trials) stage(pairs []pair) {
 	if t.assign {
 		return
@@ -153,7 +153,7 @@ func (t *trials) stage(pairs []pair) {
 	}
 }
 
-// plain tells whether the elements lie in memory as they are.
+// plain tells whether the elements are in memory without a pending operation.
 func plain(x torch.Tensor) bool {
 	switch x.DType() {
 	case torch.QInt8, torch.QUint8, torch.QInt32, torch.QUint4x2, torch.QUint2x4:
@@ -162,7 +162,7 @@ func plain(x torch.Tensor) bool {
 	return x.Layout() == torch.Strided && x.Device() != torch.Meta
 }
 
-// refuseTarget panics where nothing can be copied into x, whatever it is.
+// refuseTarget panics if nothing can be copied into x.
 func refuseTarget(x torch.Tensor) {
 	const op = "load_state_dict"
 	switch {

@@ -105,7 +105,7 @@ func permuted(h, order torch.Tensor) torch.Tensor {
 	return h.IndexSelect(1, order)
 }
 
-// end takes the batch dimension away again, and the result out of the scope.
+// end removes the batch dimension again and moves the result out of the scope.
 func (p *pass) end(t torch.Tensor, batchDim int) torch.Tensor {
 	if !p.batched {
 		t = t.SqueezeDim(batchDim)

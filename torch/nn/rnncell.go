@@ -106,7 +106,7 @@ func (s *step) state(h torch.Tensor, label string) torch.Tensor {
 	return h
 }
 
-// end takes the batch dimension away again, and the result out of the scope.
+// end removes the batch dimension again and moves the result out of the scope.
 func (s *step) end(t torch.Tensor) torch.Tensor {
 	if !s.batched {
 		t = t.SqueezeDim(0)

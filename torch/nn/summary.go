@@ -10,8 +10,8 @@ import (
 )
 
 // MACCounter is a module that knows how many multiplications, each with an addition, a call
-// of its Forward takes. Convolutions, linear, recurrent and attention layers do; modules of
-// one's own may. What the modules within do is not part of it.
+// of its Forward takes. Convolutions, linear, recurrent and attention layers do; a
+// program's own modules may. Modules inside are not counted.
 type MACCounter interface {
 	MACs(inputs, outputs []torch.Tensor) int
 }
@@ -27,7 +27,7 @@ type SummaryRow struct {
 	Trainable       int     // of these, those that require gradients
 	MACs            int     // in all calls, without those of modules within
 	StateBytes      int     // of its own parameters and buffers
-	ActivationBytes int     // of all it returned, where it has no modules within
+	ActivationBytes int     // of everything it returned, if it has no modules inside
 }
 
 // ModuleSummary is what [Summary] returns.
