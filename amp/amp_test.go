@@ -73,7 +73,7 @@ func TestAutocastCache(t *testing.T) {
 	})
 }
 
-// plain hides that an optimizer is optim.Scaled.
+// plain wraps an optimizer so that it is no longer an optim.Scaled.
 type plain struct{ optim.Optimizer }
 
 var scalerOptions = amp.GradScalerOptions{DType: torch.Float16, InitScale: 1024, GrowthFactor: 1.5, BackoffFactor: 0.25, GrowthInterval: 3}
@@ -95,8 +95,9 @@ func newGrads() torch.Tensor {
 
 var scalerModes = []string{"fused", "plain", "clip", "two", "accumulate"}
 
-// A thousand steps, and half of them after a state of Python's was loaded, and the other way
-// round: scale, growth tracker, skipped steps and parameters are Python's at every one.
+// A thousand steps, half of them after a state from Python was loaded, and the other way
+// round: after every step scale, growth tracker, skipped steps and parameters equal
+// Python's.
 func TestScalerEqualsPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
@@ -137,7 +138,7 @@ func TestScalerEqualsPython(t *testing.T) {
 	})
 }
 
-// stateNames are STATE of testdata/scaler.py.
+// stateNames is STATE of testdata/scaler.py.
 var stateNames = []string{"scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"}
 
 func toNumbers(state map[string]any) torch.Tensor {
@@ -163,7 +164,7 @@ func fromNumbers(numbers torch.Tensor) map[string]any {
 
 func finite(x torch.Tensor) bool { return x.IsFinite().All().Item().(bool) }
 
-// run is what run in testdata/scaler.py has in its hands.
+// run holds what run in testdata/scaler.py works with.
 type run struct {
 	mode   string
 	params []torch.Tensor

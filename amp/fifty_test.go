@@ -20,7 +20,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// fifty is a case of testdata/fifty.py.
+// fifty is one case of testdata/fifty.py.
 type fifty struct {
 	Kind    string         `json:"kind"`
 	DType   string         `json:"dtype"`
@@ -130,7 +130,7 @@ func (r *trainer) run(steps int) {
 // numbers.
 func TestFiftyAndFifty(t *testing.T) {
 	torchtest.NoLeaks(t)
-	peer.Command(t) // skips where there is no Python, before there is a network
+	peer.Command(t) // skips without Python, before the network is made
 	torch.Scope(func() {
 		torch.ManualSeed(3)
 		inputs := peer.Tensors{}
@@ -165,7 +165,7 @@ func TestFiftyAndFifty(t *testing.T) {
 	})
 }
 
-// part are the tensors whose names begin with prefix, without it.
+// part returns the tensors whose names begin with prefix, under names without it.
 func part(all peer.Tensors, prefix string) peer.Tensors {
 	own := peer.Tensors{}
 	for name, value := range all {

@@ -8,7 +8,7 @@ import (
 )
 
 // StateDict is the state under PyTorch's five names: scale, growth_factor, backoff_factor,
-// growth_interval and _growth_tracker. It is empty where the scaler does nothing. Take it
+// growth_interval and _growth_tracker. It is empty if the scaler does nothing. Take it
 // after a step.
 func (s *GradScaler) StateDict() map[string]any {
 	if !s.enabled {

@@ -9,10 +9,10 @@ import (
 	"github.com/libtorch-go/libtorch/internal/frames"
 )
 
-// Contain runs fn and lets neither a panic nor a Goexit get past: behind it may be frames of
-// C++, which Go would drop without running their destructors. Nothing but a goroutine's end
-// stops a Goexit, so fn runs in one of its own, a coroutine, which stays on the thread. For a
-// callback of C++ the call of Go's that led here repeats the Goexit where it was made.
+// Contain runs fn and stops panics and Goexits. The frames above it may belong to C++, and Go
+// would drop them without running their destructors. Only the end of a goroutine stops a
+// Goexit, so fn runs in a coroutine, which stays on the same thread. For a callback of C++
+// the Go call that led here repeats the Goexit.
 func Contain(fn func()) (failed *CallbackPanic) {
 	next, _ := iter.Pull(func(func(struct{}) bool) {
 		ended := false
@@ -35,8 +35,8 @@ func Contain(fn func()) (failed *CallbackPanic) {
 }
 
 // Pulled tells whether the goroutine is a coroutine that [iter.Pull] made, other than those of
-// [Contain]. Whoever calls a function of the user's from there may be switched away from in the
-// midst of it, and Go ends the process where a coroutine that has locked itself to its thread is.
+// [Contain]. Such a coroutine may be switched away from in the middle of a call of a user's
+// function, and if it has locked itself to its thread by then, Go ends the process.
 func Pulled() bool {
 	const base = 4 // what runs in the coroutine, then Pull's function, then two of the runtime
 	stack := make([]uintptr, 64)

@@ -13,11 +13,12 @@ type AnomalyOptions struct {
 	NoNaNCheck bool // do not look for NaNs
 }
 
-// DetectAnomaly runs fn, a forward and a backward pass, and finds out where in the program
-// derivatives go wrong: an error of Backward says in which line the operation was recorded
-// whose derivative failed, and a gradient with a NaN in it is such an error. It makes
-// operations several times slower, on all goroutines: libtorch has one switch for the
-// process. Regions may nest and overlap; NaNs are looked for as long as one of them does.
+// DetectAnomaly runs fn, a forward and a backward pass, and finds the line of the program
+// whose derivative goes wrong: if a derivative fails, the error of Backward names the line
+// that recorded its operation. A gradient with a NaN in it counts as a failure. Operations
+// become several times slower, on all goroutines, because libtorch has one switch for the
+// process. Regions may nest and overlap; NaNs are looked for while at least one of them
+// asks for it.
 //
 //	err := torch.Try(func() {
 //		torch.DetectAnomaly(func() { loss(model, x).Backward() })
@@ -32,16 +33,17 @@ func DetectAnomaly(fn func(), opts ...AnomalyOptions) {
 // IsAnomalyEnabled tells whether a [DetectAnomaly] is running somewhere in the process.
 func IsAnomalyEnabled() bool { on, _ := cgo.InAnomaly(); return on }
 
-// IsAnomalyCheckNaNEnabled tells whether one of them looks for NaNs.
+// IsAnomalyCheckNaNEnabled tells whether a [DetectAnomaly] that is running looks for
+// NaNs.
 func IsAnomalyCheckNaNEnabled() bool { _, nan := cgo.InAnomaly(); return nan }
 
 // Recorded is an operation of a graph and the Go code that recorded it, in the form that
-// runtime.CallersFrames takes. Callers is empty for what was recorded outside of
+// runtime.CallersFrames takes. Callers is empty if the operation was recorded outside
 // [DetectAnomaly].
 type Recorded = cgo.Recorded
 
-// trailText says where the operation was recorded that an error arose in, and, if that was
-// in a backward pass, where those were that led there.
+// trailText says where the failed operation was recorded. If that happened in a backward
+// pass, it also says where the operations were recorded that the pass belongs to.
 func trailText(trail []Recorded) string {
 	var b strings.Builder
 	for i, r := range trail {

@@ -8,7 +8,7 @@ import (
 
 var none torch.Tensor
 
-// setState gives a new generator a state.
+// setState sets the state of a new generator.
 func setState(state torch.Tensor) {
 	g := torch.NewGenerator(torch.CPU)
 	defer g.Close()
@@ -97,7 +97,7 @@ var badTensors = []badInput{
 	{"as many as are true of a meta tensor", func() { on(torch.Meta, 2).Nonzero() }, lacking, "meta"},
 }
 
-// badDevices are mistakes where there is no card.
+// badDevices are mistakes on a machine without a card.
 var badDevices = []badInput{
 	{"a tensor for the card", func() { on(torch.CUDA(0), 2) }, noCard, "CUDA is not available"},
 	{"a tensor like it for the card", func() { torch.ZerosLike(torch.Ones(2), torch.TensorOptions{Device: torch.CUDA(0)}) }, noCard, "CUDA is not available"},
@@ -171,7 +171,7 @@ var badGradients = []badInput{
 	}, broken, "does not require grad"},
 }
 
-// badCalls are what goes wrong where an operator is called by name.
+// badCalls are mistakes in calls of operators by name.
 var badCalls = []badInput{
 	{"an operator that is not there", func() { torch.Call("nonsense", torch.Ones(1)) }, lacking, "no operator aten::nonsense"},
 	{"an operator of no name", func() { torch.Call("") }, lacking, "no operator"},

@@ -14,7 +14,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// badInput is a mistake that people make, and how it is told to them.
+// badInput is a mistake that people make, and the error they get for it.
 type badInput struct {
 	name string
 	call func()
@@ -52,7 +52,7 @@ func badInputs() []badInput {
 	return list
 }
 
-// spoil makes one mistake and holds the error against what is expected of it.
+// spoil makes one mistake and compares the error with the expected one.
 func (b badInput) spoil(t testing.TB) {
 	var err error
 	torch.Scope(func() { err = torch.Try(b.call) })
@@ -78,7 +78,7 @@ func TestBadInput(t *testing.T) {
 		after := torch.Stats()
 		before.HostPeak, before.Collections, before.Exhausted = after.HostPeak, after.Collections, after.Exhausted
 		assert.Equal(t, before, after, "%s leaves tensors behind", b.name)
-		torch.Scope(func() { // the goroutine and its thread work on, with the modes they had
+		torch.Scope(func() { // the goroutine and its thread still work, in the same modes
 			x := weight(2, 2)
 			x.MatMul(x).Sum().Backward()
 			assert.Equal(t, []float32{4, 4, 4, 4}, torch.Values[float32](x.Grad()), "after %s", b.name)

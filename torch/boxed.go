@@ -51,16 +51,18 @@ func Call(name string, args ...any) []any {
 	return unboxAll(c.Boxed())
 }
 
-// RawBox adds a value to a call as [Call] does, for package library.
+// RawBox adds a value to a call as [Call] does. It is for package library.
 func RawBox(c *cgo.Call, v any) { box(c, v, 0) }
 
-// RawBoxed runs a call that may lead into Go and takes its boxed results, for package library.
+// RawBoxed runs a call that may enter Go and returns its boxed results. It is for package
+// library.
 func RawBoxed(c *cgo.Call) []any {
 	doneBack(c)
 	return unboxAll(c.Boxed())
 }
 
-// RawLending runs a call that lends the value of that number, for package library.
+// RawLending runs a call that lends the value of that number. It is for package
+// library.
 func RawLending(c *cgo.Call, id uint64) { lendingDone(c, id) }
 
 func split(args []any) (positional []any, named []Named) {
@@ -77,11 +79,11 @@ func split(args []any) (positional []any, named []Named) {
 	return positional, named
 }
 
-// deepest is how far lists may nest: further than those of any operator, and far from the
-// end of the stack for a list that holds itself.
+// deepest is how far lists may nest: no operator needs more, and a list that contains
+// itself ends long before the stack does.
 const deepest = 8
 
-// box adds a value that is inside of so many lists.
+// box adds a value that is inside depth lists.
 func box(c *cgo.Call, v any, depth int) {
 	switch v := v.(type) {
 	case nil:
@@ -171,7 +173,7 @@ func unboxAll(list []any) []any {
 	return list
 }
 
-// unboxList gives a list of tensors its own type.
+// unboxList turns a list that holds only tensors into a []Tensor.
 func unboxList(list []any) any {
 	ts := make([]Tensor, 0, len(list))
 	for _, v := range list {

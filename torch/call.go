@@ -4,7 +4,7 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// What the generated operators are made of: putting arguments into a call, and taking
+// The helpers of the generated operators: they put arguments into a call and take
 // results out of it.
 
 // Scalar is any Go number or bool. It keeps its kind: an int multiplies an integer tensor

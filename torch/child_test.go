@@ -11,9 +11,9 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// Some things can be tried only in a process of their own: what loading fails on, and how
-// much memory a program takes. The test binary starts itself again with the name of a
-// function here in its environment.
+// Some things can be tested only in a separate process: why loading fails, and how much
+// memory a program takes. The test binary starts itself again with the name of a function
+// here in its environment.
 var children = map[string]func(){
 	"load":     childLoad,
 	"scopes":   childScopes,

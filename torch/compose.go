@@ -2,8 +2,8 @@ package torch
 
 import "slices"
 
-// What PyTorch composes in Python, so that libtorch has no operator for it. The steps are
-// Python's, hence the bits of the results.
+// Functions that PyTorch composes in Python, so that libtorch has no operator for them.
+// The steps are Python's, and so the results are equal bit for bit.
 
 // BroadcastShapes is the shape that tensors of these shapes have together after
 // [BroadcastTensors]: from the last dimension on, sizes must be equal or 1.

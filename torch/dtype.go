@@ -156,8 +156,8 @@ func (m MemoryFormat) String() string {
 	return fmt.Sprintf("MemoryFormat(%d)", uint8(m))
 }
 
-// Reduction says what a loss makes of the values per element. The zero Reduction is the
-// mean, PyTorch's default.
+// Reduction says how a loss combines the values of the elements. The zero Reduction is
+// the mean, PyTorch's default.
 type Reduction uint8
 
 // The reductions.

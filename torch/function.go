@@ -8,8 +8,8 @@ import (
 )
 
 // Function is an operation whose derivative is written in Go. [Apply] runs it. Parameters
-// that are no tensors are fields of its type. The type's name, or what its method Name
-// returns if it has one, is with "Backward" that of the operation in the graph.
+// that are not tensors are fields of its type. The operation's name in the graph is the
+// type's name, or what its method Name returns if it has one, followed by "Backward".
 //
 //	type exp struct{}
 //
@@ -31,14 +31,14 @@ type Function interface {
 	Forward(ctx *FunctionCtx, in []Tensor) []Tensor
 	// Backward gets the gradient of each output and returns that of each input; the
 	// undefined tensor stands for zeros. With CreateGraph it is recorded in turn, and
-	// differentiable as far as it uses SavedTensors and the gradients. It may run several
-	// times, and at the same time on several goroutines, where a graph is retained.
+	// differentiable as far as it uses SavedTensors and the gradients. If a graph is
+	// retained it may run several times, also on several goroutines at the same time.
 	Backward(ctx *FunctionCtx, grads []Tensor) []Tensor
 }
 
 // FunctionCtx is what Forward of a [Function] leaves for Backward.
 type FunctionCtx struct {
-	// State is for anything that is no tensor, set in Forward.
+	// State is for anything that is not a tensor. Forward sets it.
 	State any
 
 	fn                  Function
@@ -50,7 +50,7 @@ type FunctionCtx struct {
 }
 
 // SaveForBackward keeps inputs, outputs and other tensors for Backward. They live as long as
-// the graph does. A tensor that is changed in place meanwhile is noticed.
+// the graph does. SavedTensors notices if one of them was changed in place.
 func (ctx *FunctionCtx) SaveForBackward(list ...Tensor) { ctx.saved = list }
 
 // SavedTensors are those that Forward saved. It panics if one of them was changed in place
@@ -63,8 +63,8 @@ func (ctx *FunctionCtx) SavedTensors() []Tensor {
 	return tensors(c.Handles(0))
 }
 
-// NeedsInputGrad tells whether the gradient of input i is wanted. Backward may return the
-// undefined tensor where it is not.
+// NeedsInputGrad tells whether the gradient of input i is wanted. If it is not, Backward
+// may return the undefined tensor.
 func (ctx *FunctionCtx) NeedsInputGrad(i int) bool { return ctx.needs[i] }
 
 // MarkNonDifferentiable says which outputs are not differentiable: they will not require
@@ -74,8 +74,8 @@ func (ctx *FunctionCtx) MarkNonDifferentiable(outputs ...Tensor) { ctx.fixed = o
 // MarkDirty says which inputs Forward changed in place. They must be among the outputs.
 func (ctx *FunctionCtx) MarkDirty(inputs ...Tensor) { ctx.dirty = inputs }
 
-// SetMaterializeGrads says whether the gradient of an output that nothing depends on comes to
-// Backward as zeros, the default, or as the undefined tensor.
+// SetMaterializeGrads says what Backward gets as the gradient of an output that nothing
+// depends on: zeros, the default, or the undefined tensor.
 func (ctx *FunctionCtx) SetMaterializeGrads(zeros bool) { ctx.undefined = !zeros }
 
 // Apply runs fn on the inputs and records it as one operation, if any of them requires
@@ -122,11 +122,11 @@ func (ctx *FunctionCtx) record(in, out []Tensor) []Tensor {
 	return tensors(c.Handles(0))
 }
 
-// backward answers libtorch. Several may run at a time: each has a ctx of its own.
+// backward runs Backward for libtorch. Several may run at a time; each has its own ctx.
 func (ctx *FunctionCtx) backward(t *cgo.Turn) {
 	own := *ctx
 	own.needs = slices.Clone(ctx.needs)
-	for i := range min(len(own.needs), 64) { // of the others Backward need not know
+	for i := range min(len(own.needs), 64) { // the shim tells about the first 64 only
 		own.needs[i] = t.Arg&(1<<i) != 0
 	}
 	grads := ctx.fn.Backward(&own, tensors(t.In))
@@ -141,8 +141,8 @@ func (ctx *FunctionCtx) backward(t *cgo.Turn) {
 	}
 }
 
-// typeName is what a value's method Name says, or else the name of its type, without package
-// and pointers.
+// typeName is what a value's method Name returns, or else the name of its type without
+// package and pointers.
 func typeName(v any) string {
 	if v, ok := v.(interface{ Name() string }); ok {
 		return v.Name()

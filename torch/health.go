@@ -5,9 +5,10 @@ import (
 )
 
 // Unhealthy is the first failure of a card that this process cannot recover from: an
-// assertion or an illegal access in a kernel, an uncorrectable memory error. CUDA answers
-// everything with it from then on. A service reports itself as not ready and has itself
-// started anew. It is nil, and costs next to nothing, while all is well.
+// assertion or an illegal access in a kernel, an uncorrectable memory error. From then on
+// CUDA fails every call with it. A service should report itself as not ready and have
+// itself restarted. While there was no such failure the result is nil, and asking costs
+// next to nothing.
 //
 //	if err := torch.Unhealthy(); err != nil {
 //		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -19,16 +20,18 @@ func Unhealthy() error {
 	return nil
 }
 
-// ErrShutdown is what calls after [Shutdown] fail with, as an [Error] of KindLibrary.
+// ErrShutdown is the error of operations after [Shutdown], as an [Error] of
+// KindLibrary.
 var ErrShutdown = cgo.ErrShutdown
 
 // Shutdown ends the use of libtorch in this process: it frees what nobody refers to, waits
-// until the cards have done what was submitted to them, and delivers the warnings that
-// are left. It is for programs that go on afterwards, or are a library in one: Go's own exit
-// needs none of it. Goroutines that compute should have ended, and lanes been closed.
+// until the cards have done what was submitted to them, and delivers the warnings that are
+// left. It is for programs that go on afterwards, and for libraries in such programs; a
+// program that exits does not need it. Before the call, goroutines that compute should have
+// ended and lanes should be closed.
 //
-// Later operations fail with [ErrShutdown]; Close still frees. The error is that of a card
-// that could not finish its work. A second Shutdown does nothing.
+// Later operations fail with [ErrShutdown]; Close still frees. Shutdown returns the error
+// of a card that could not finish its work. A second Shutdown does nothing.
 func Shutdown() error {
 	if e := cgo.Shutdown(); e != nil {
 		return newError(e)
@@ -36,18 +39,18 @@ func Shutdown() error {
 	return nil
 }
 
-// SetConcurrency sets how many goroutines may be in heavy operations at a time (matrix
-// products, convolutions, recurrent layers, Fourier transforms, decompositions, backward
-// passes), and returns what was set before; 0, the default, stands for GOMAXPROCS. The others
-// wait their turn as goroutines, without an OS thread. Each thread that computes grows helpers for
-// its operations, so that thousands of goroutines would otherwise make hundreds of threads.
+// SetConcurrency sets how many goroutines may be in heavy operations at a time (matrix products,
+// convolutions, recurrent layers, Fourier transforms, decompositions, backward passes), and
+// returns the number set before; 0, the default, stands for GOMAXPROCS. The others wait their turn
+// as goroutines, without an OS thread. Each thread that computes starts helpers for its
+// operations, so without a bound thousands of goroutines would start hundreds of threads.
 //
-// It bounds the whole process, [Lanes] too. A goroutine in a [Scope] or a mode keeps its OS
-// thread while it waits, so there is a bound to these as well: once 256 are open, those inside
-// of others counted (fewer on machines with many processors, but 64), goroutines wait before
-// they enter an outermost one. Where none is left for a second, 64 more may enter, because they
-// could be what those inside are waiting for. Many requests are better held by lanes, which
-// have a queue and can be given up.
+// It bounds the whole process, [Lanes] included. A goroutine in a [Scope] or a mode keeps its
+// OS thread while it waits, so the number of open scopes and modes is bounded as well: once 256
+// are open, nested ones included (fewer on machines with many processors, but at least 64),
+// goroutines wait before they enter an outermost one. If nobody leaves for a second, 64 more
+// may enter, because the goroutines inside could be waiting for them. Lanes are better for many
+// requests: they have a queue, and a caller can give up.
 func SetConcurrency(n int) (before int) {
 	if n < 0 {
 		throw("concurrency", KindValue, "expected at least one goroutine, or 0 for as many as GOMAXPROCS, got %d", n)
@@ -55,15 +58,16 @@ func SetConcurrency(n int) (before int) {
 	return cgo.SetGate(n)
 }
 
-// ConcurrencyStats says how goroutines come by heavy operations.
+// ConcurrencyStats counts the goroutines in heavy operations and those that wait for
+// one.
 type ConcurrencyStats struct {
 	Limit            int   // of [SetConcurrency]
 	Running, Waiting int64 // goroutines at this moment
 	Waited           int64 // operations that had to wait
-	Open, Outside    int64 // scopes and modes that are open, goroutines that wait to enter one
+	Open, Outside    int64 // open scopes and modes; goroutines that wait to enter one
 }
 
-// Concurrency tells about this moment.
+// Concurrency returns the counts of this moment.
 func Concurrency() (s ConcurrencyStats) {
 	s.Limit, s.Running, s.Waiting, s.Waited = cgo.GateStats()
 	s.Open, s.Outside = cgo.Locked()

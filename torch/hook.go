@@ -7,10 +7,10 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// Go functions that libtorch calls. They run on the goroutine that called Backward, or, for
-// nodes on a card, on a thread of libtorch's; each in a [Scope] of its own, so that they
-// need not close anything and tensors that they put aside have to be kept ([Tensor.Keep]).
-// What they panic with comes back from Backward as an [*Error] of [KindCallback].
+// Go functions that libtorch calls. They run on the goroutine that called Backward or, for
+// nodes on a card, on a thread of libtorch. Each runs in its own [Scope]: it need not close
+// anything, and tensors that it stores must be kept ([Tensor.Keep]). A panic in one comes
+// back from Backward as an [*Error] of [KindCallback].
 
 // CallbackPanic is the Cause of an [Error] of [KindCallback]: which function failed, what it
 // panicked with, and where. errors.Is and errors.As look through it at the value.
@@ -23,10 +23,10 @@ type Hook struct {
 	id uint64
 }
 
-// RegisterHook has fn called whenever a gradient with respect to x has been computed. What it
-// returns takes the gradient's place, unless that is the undefined tensor. Hooks run in the
-// order in which they were registered; x must require gradients. The gradient of one of several
-// results of an operation is undefined where nothing depends on it.
+// RegisterHook lets fn be called whenever a gradient with respect to x has been computed. Its
+// result replaces the gradient, unless it is the undefined tensor. Hooks run in the order in
+// which they were registered; x must require gradients. If x is one of several results of an
+// operation and nothing depends on it, the gradient is undefined.
 //
 //	h := x.RegisterHook(func(grad torch.Tensor) torch.Tensor { return grad.MulScalar(2) })
 //	defer h.Remove()
@@ -34,9 +34,9 @@ func (x Tensor) RegisterHook(fn func(grad Tensor) Tensor) *Hook {
 	return x.register(cgo.OpAddHook, fn, func(t *cgo.Turn) { t.Out[0] = fn(Tensor{t.In[0]}).h })
 }
 
-// RegisterPostAccumulateGradHook has fn called whenever Backward has added a gradient to
-// x.Grad(). x must be a leaf. An optimizer may take its step there and remove the gradient,
-// so that no two gradients are in memory at a time.
+// RegisterPostAccumulateGradHook lets fn be called whenever Backward has added a gradient
+// to x.Grad(). x must be a leaf. An optimizer may take its step there and remove the
+// gradient, so that no two gradients are in memory at a time.
 func (x Tensor) RegisterPostAccumulateGradHook(fn func(x Tensor)) *Hook {
 	return x.register(cgo.OpAddAccumulateHook, fn, func(t *cgo.Turn) { fn(Tensor{t.In[0]}) })
 }
@@ -51,7 +51,7 @@ func (x Tensor) register(op cgo.Op, fn any, run func(*cgo.Turn)) *Hook {
 	return &Hook{id}
 }
 
-// lendingDone is done for a call that lends a value; if it fails, the loan ends.
+// lendingDone is done for a call that lends a value. If the call fails, the loan ends.
 func lendingDone(c *cgo.Call, id uint64) {
 	if err := c.Run(); err != nil {
 		cgo.TakeBack(id)
@@ -68,13 +68,13 @@ func (h *Hook) Remove() {
 }
 
 // SavedTensorsHooks runs fn with two functions that say how operations recorded in it keep
-// the tensors that their derivatives need. pack makes of each whatever is to be kept;
-// unpack makes a tensor of that again when the derivative is computed: one with the same
-// values, shape and dtype. Neither may change the tensor it is given. What pack returns is
-// closed, if it has a method Close, when the graph no longer needs it; this may happen inside
-// of any operation, so that Close must not wait for locks. A Tensor is detached and kept; one
-// that is part of another value needs x.Detach().Keep(), or the graph and the tensor keep
-// each other.
+// the tensors that their derivatives need. pack turns each tensor into the value to keep;
+// unpack turns that value back into a tensor with the same values, shape and dtype when the
+// derivative is computed. Neither may change the tensor it is given. If the result of pack
+// has a method Close, it is called when the graph no longer needs the value; this may happen
+// inside any operation, so Close must not wait for locks. If the result is a Tensor, it is
+// detached and kept. A Tensor inside another value needs x.Detach().Keep(); otherwise the
+// graph and the tensor keep each other alive.
 //
 //	// Activations wait on the CPU for the backward pass.
 //	torch.SavedTensorsHooks(
@@ -83,7 +83,8 @@ func (h *Hook) Remove() {
 //		func() { loss = model.Forward(x).Sum() },
 //	)
 //
-// The innermost hooks hold. Operations take a little longer meanwhile, on all goroutines.
+// The innermost hooks apply. While fn runs, operations take a little longer on all
+// goroutines.
 func SavedTensorsHooks(pack func(x Tensor) any, unpack func(packed any) Tensor, fn func()) {
 	run := func(t *cgo.Turn) {
 		if t.Arg != 0 {
@@ -115,8 +116,8 @@ func (p packed) Close() {
 	}
 }
 
-// BackwardNumber tells backward passes apart: it is that of the one which the caller, a hook
-// or a [Function], runs in, or -1.
+// BackwardNumber is the number of the backward pass that the caller, a hook or a [Function],
+// runs in. It is -1 outside of backward passes.
 func BackwardNumber() int {
 	var c cgo.Call
 	c.Begin(cgo.OpBackwardNumber)

@@ -15,9 +15,9 @@ import (
 
 // Lanes is a fixed set of OS threads on which heavy computations run: the way to serve
 // many requests at once. A goroutine that computes by itself is fine while there are few.
-// But each OS thread that an operation runs on grows a pool of helpers of its own, and a
-// thousand goroutines visit a hundred threads: they get into each other's way and keep
-// gigabytes. With lanes there are as many pools as lanes, whoever calls.
+// But each OS thread that an operation runs on starts its own pool of helpers, and a
+// thousand goroutines use a hundred threads: they slow each other down and keep
+// gigabytes. With lanes there are as many pools as lanes, however many goroutines call.
 //
 //	lanes := torch.NewLanes(2)
 //	defer lanes.Close()
@@ -28,10 +28,10 @@ import (
 //	})
 //
 // All methods may be called from any goroutine. A goroutine in a [Scope] or a mode holds an
-// OS thread, also while it waits for a lane; where there are many, let the scope be in the
-// lane, as above.
+// OS thread even while it waits for a lane. If there are many, open the scope in the lane,
+// as above.
 type Lanes struct {
-	work    chan *errand
+	work    chan *laneCall
 	quit    chan struct{}
 	closing sync.Once
 	alive   sync.WaitGroup
@@ -47,16 +47,16 @@ type LanesOptions struct {
 	Queue   int // how many calls may wait for a lane; default: any number
 }
 
-// LanesStats says what a set of lanes is doing and has done.
+// LanesStats counts what a set of lanes is doing and has done.
 type LanesStats struct {
 	Lanes, Threads   int   // how many there are, and the threads of an operation in each
 	Running, Waiting int64 // calls at this moment
 	Finished         int64 // calls that ran
-	Refused          int64 // calls that did not: given up while they waited, or turned away
+	Refused          int64 // calls that did not run: given up while they waited, or refused
 }
 
 var (
-	// ErrLanesBusy is the error of a call for which there is no room in the queue.
+	// ErrLanesBusy is the error of a call that finds the queue full.
 	ErrLanesBusy = errors.New("torch: all lanes are busy and their queue is full")
 	// ErrLanesClosed is the error of a call after [Lanes.Close].
 	ErrLanesClosed = errors.New("torch: the lanes are closed")
@@ -71,7 +71,7 @@ func NewLanes(n int, opts ...LanesOptions) *Lanes {
 	if o.Threads == 0 {
 		o.Threads = max(1, NumThreads()/n)
 	}
-	l := &Lanes{work: make(chan *errand), quit: make(chan struct{}), n: n, o: o}
+	l := &Lanes{work: make(chan *laneCall), quit: make(chan struct{}), n: n, o: o}
 	l.alive.Add(n)
 	for range n {
 		go l.lane()
@@ -79,15 +79,15 @@ func NewLanes(n int, opts ...LanesOptions) *Lanes {
 	return l
 }
 
-// Do runs fn in a lane, under the caller's modes, and returns when fn has: with the
-// *[Error] that a tensor operation in it panicked with, or nil. While all lanes are busy
-// it waits for as long as ctx lasts; then the error is that of ctx, and fn is not run. An
-// operation that has begun is not interrupted: fn looks at ctx itself where it takes long.
-// Any other panic of fn goes on in the caller, as a *[LanePanic].
+// Do runs fn in a lane, under the caller's modes, and returns when fn has returned. The
+// result is the *[Error] that a tensor operation in fn panicked with, or nil. While all
+// lanes are busy Do waits until ctx ends; then it returns the error of ctx and does not
+// run fn. An operation that has begun is not interrupted: an fn that takes long should
+// look at ctx itself. Any other panic of fn continues in the caller, as a *[LanePanic].
 //
-// fn runs in no scope: what it makes and keeps is to be closed, or left to the garbage
-// collector. [Lanes.Do1] hands over a result. A Do within fn, of the same lanes, waits for
-// another of them: where each waits like that none comes back.
+// fn runs in no scope: tensors that it makes must be closed, or the garbage collector
+// frees them. [Lanes.Do1] returns a tensor to the caller. A Do of the same lanes inside fn
+// waits for another lane: if every lane waits like that, none returns.
 func (l *Lanes) Do(ctx context.Context, fn func()) error {
 	defer l.inside.Add(-1)
 	if n := l.inside.Add(1); l.o.Queue > 0 && n > int64(l.n+l.o.Queue) {
@@ -96,7 +96,7 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 	if ctx.Err() != nil {
 		return l.refuse(context.Cause(ctx))
 	}
-	e := &errand{fn: fn, done: make(chan struct{})}
+	e := &laneCall{fn: fn, done: make(chan struct{})}
 	e.modes = captureModes()
 	defer freeModes(e.modes)
 	select {
@@ -114,7 +114,7 @@ func (l *Lanes) Do(ctx context.Context, fn func()) error {
 		panic(e.panic)
 	}
 	if failed, ok := e.err.(*Error); ok {
-		failed.Callers = append(failed.Callers, frames.Callers(0)...) // how the program came to the lane
+		failed.Callers = append(failed.Callers, frames.Callers(0)...) // the caller's stack above the lane's
 	}
 	return e.err
 }
@@ -138,7 +138,7 @@ func (l *Lanes) Do1(ctx context.Context, fn func() Tensor) (Tensor, error) {
 	return result.Alias(), nil
 }
 
-// Stats counts calls.
+// Stats counts the calls so far.
 func (l *Lanes) Stats() LanesStats {
 	running := l.running.Load()
 	return LanesStats{
@@ -155,13 +155,13 @@ func (l *Lanes) Close() {
 	l.alive.Wait()
 }
 
-// LanePanic is what a panic in a lane, other than an *[Error], becomes in the caller.
+// LanePanic is how a panic in a lane that is not an *[Error] continues in the caller.
 type LanePanic struct {
 	Value any    // what fn panicked with
 	Stack []byte // where, in the lane
 }
 
-// Error has the value and the lane's stack.
+// Error is the value and the lane's stack.
 func (p *LanePanic) Error() string { return fmt.Sprintf("%v\n\nin a lane:\n%s", p.Value, p.Stack) }
 
 // Unwrap is the value, if that is an error.
@@ -170,8 +170,8 @@ func (p *LanePanic) Unwrap() error {
 	return err
 }
 
-// errand is one call on its way through a lane.
-type errand struct {
+// laneCall is one call on its way through a lane.
+type laneCall struct {
 	fn     func()
 	modes  uint64
 	done   chan struct{}
@@ -180,7 +180,7 @@ type errand struct {
 	exited bool // fn ended its goroutine: a test that failed, say
 }
 
-// lane runs errands on one OS thread.
+// lane runs calls on one OS thread.
 func (l *Lanes) lane() {
 	defer cgo.OwnThread()()
 	setLaneThreads(l.o.Threads)
@@ -204,7 +204,7 @@ func (l *Lanes) lane() {
 	}
 }
 
-func (l *Lanes) run(e *errand) {
+func (l *Lanes) run(e *laneCall) {
 	l.running.Add(1)
 	returned := false
 	defer func() {
@@ -221,8 +221,8 @@ func (l *Lanes) run(e *errand) {
 	returned = true
 }
 
-// setLaneThreads sets the threads of operations on this OS thread alone; 0 puts back those
-// of all.
+// setLaneThreads sets how many threads an operation may use on this OS thread alone; 0
+// restores the setting of all threads.
 func setLaneThreads(n int) {
 	var c cgo.Call
 	c.Begin(cgo.OpSetThreads)

@@ -121,8 +121,8 @@ func TestLanesHaveTheirOwnThreads(t *testing.T) {
 	lanes.Close()
 }
 
-// TestManyGoroutinesShareLanes is a service's day: a thousand goroutines want the same
-// model, some of them give up.
+// TestManyGoroutinesShareLanes is a busy service: a thousand goroutines use one model,
+// and some of them give up.
 func TestManyGoroutinesShareLanes(t *testing.T) {
 	goroutines, calls := 1000, 20
 	if testing.Short() {
@@ -202,7 +202,7 @@ func TestPlainGoroutinesDoNotMultiplyThreads(t *testing.T) {
 }
 
 // A goroutine in a mode keeps its thread while it waits for its turn, and Go ends a process with
-// ten thousand threads: most have to wait before.
+// ten thousand threads: most goroutines have to wait before they enter the mode.
 func TestGoroutinesInModesDoNotMultiplyThreads(t *testing.T) {
 	goroutines := 12_000
 	if underRace { // which follows 8,128 at the most

@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// Load opens libtorch. The first operation does so by itself and panics where it fails;
-// a program that wants to report the failure calls Load first. The error names the paths
+// Load opens libtorch. The first operation does so by itself and panics if it fails; a
+// program that wants to report the failure calls Load first. The error names the paths
 // that were tried and what to run.
 func Load() error { return cgo.Load() }
 
@@ -29,18 +29,20 @@ func text(op cgo.Op) string {
 	return c.Text(0)
 }
 
-// OnWarning sets who is told of warnings: libtorch's, and those of PyTorch's layers, losses and
-// schedules, in PyTorch's words. The default logs each text once, by slog; nil restores it. fn may be called from any goroutine, in the midst of an operation:
-// it may compute, but must not panic.
+// OnWarning sets the function that receives warnings: libtorch's, whose advice is given in Go's
+// names, and those of PyTorch's layers, losses and schedules, in PyTorch's words. The default logs
+// each text once, by slog; nil restores it. fn may be called from any goroutine, in the middle of
+// an operation: it may compute, but must not panic.
 func OnWarning(fn func(text string)) { cgo.OnWarning(fn) }
 
-// Warn hands a warning to whom [OnWarning] named: for packages that extend this one.
+// Warn passes a warning to the function that [OnWarning] set. It is for packages that
+// extend this one.
 func Warn(format string, args ...any) { cgo.Warn(fmt.Sprintf(format, args...)) }
 
 // SetNumThreads sets how many threads one operation on the CPU may use. It holds for all
 // goroutines from their next operation on.
 func SetNumThreads(n int) {
-	const most = 4096 // OpenMP ends the process where the system has no more threads to give
+	const most = 4096 // OpenMP ends the process if the system refuses a thread
 	if n > most {
 		throw("set_threads", KindValue, "expected at most %d threads, got %d", most, n)
 	}

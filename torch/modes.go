@@ -4,9 +4,9 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// Modes belong to OS threads in libtorch. Here a mode is a function that runs another:
-// it locks the goroutine to its thread, sets the mode, and puts back what was there, also
-// when the function panics. There is no switch to forget.
+// Modes belong to OS threads in libtorch. Here a mode is a function that runs another: it
+// locks the goroutine to its thread, sets the mode and restores the mode before, also if
+// the function panics. There is no switch that a program could forget.
 
 // NoGrad runs fn without recording operations for [Tensor.Backward].
 func NoGrad(fn func()) { withGrad(false, fn) }
@@ -30,27 +30,26 @@ func Inference(fn func()) {
 	})
 }
 
-// Unsafe runs fn with libtorch's inner operators permitted: those of package aten and of
-// [Call] that trust their arguments, because other operators prepare these for them. A wrong
-// argument to one of them ends the process, overwrites memory or never comes back; outside of
-// Unsafe they are refused. Everything else is checked as it is elsewhere. The permission is the
-// goroutine's and lasts as long as fn.
+// Unsafe runs fn with libtorch's inner operators permitted: those of package aten and of [Call]
+// that trust their arguments, because other operators prepare these for them. A wrong argument
+// to one of them ends the process, overwrites memory or never returns; outside Unsafe they are
+// refused. Everything else is checked as usual. The permission belongs to the goroutine and
+// ends with fn.
 func Unsafe(fn func()) {
 	within(fn, func(c *cgo.Call) { c.Begin(cgo.OpEnterUnsafe) })
 }
 
-// AutocastMode is one setting of automatic mixed precision. Package amp is the friendlier
-// way to it.
+// AutocastMode is one setting of automatic mixed precision. Package amp is easier to use.
 type AutocastMode struct {
 	Device  Device // whose operations are cast
 	Enabled bool
 	DType   DType // what they are cast to, BFloat16 or Float16; default: the device's (bfloat16 on CPU, float16 on CUDA)
-	NoCache bool  // cast weights anew at every use
+	NoCache bool  // cast weights again at every use
 }
 
-// WithAutocast runs fn in that mode. It panics with a *[Error] where the mode is enabled for
-// a dtype that is no lower precision: PyTorch warns and computes as without it, and libtorch
-// by itself would compute in it, in integers too.
+// WithAutocast runs fn in that mode. It panics with a *[Error] if the mode is enabled for a
+// dtype that is not a lower precision. PyTorch warns and computes as without autocast there;
+// libtorch itself would compute in that dtype, even in integers.
 func WithAutocast(m AutocastMode, fn func()) {
 	if m.Enabled && m.DType != 0 && m.DType != BFloat16 && m.DType != Float16 {
 		throw("autocast", KindType, "mixed precision computes in bfloat16 or float16, got %v", m.DType)
@@ -90,7 +89,7 @@ func within(fn func(), enter func(*cgo.Call)) {
 	fn()
 }
 
-// RawWithin is that for packages with modes of their own.
+// RawWithin is within for packages that have their own modes.
 func RawWithin(fn func(), enter func(*cgo.Call)) { within(fn, enter) }
 
 // IsGradEnabled tells whether operations are being recorded for Backward here.
@@ -127,7 +126,7 @@ func Go(fn func()) {
 	}()
 }
 
-// captureModes takes down the modes of this thread.
+// captureModes records the modes of this thread.
 func captureModes() uint64 {
 	var c cgo.Call
 	c.Begin(cgo.OpCaptureModes)

@@ -205,7 +205,7 @@ func TestAutocastRegionsDoNotMix(t *testing.T) {
 	group.Wait()
 }
 
-// A weight that changes between two regions is cast anew.
+// A weight that changes between two regions is cast again.
 func TestAutocastCacheEndsWithTheRegion(t *testing.T) {
 	torchtest.NoLeaks(t)
 	w := torch.Ones(1, 1).SetRequiresGrad(true)

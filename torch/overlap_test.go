@@ -46,7 +46,7 @@ func childOverlap() {
 }
 
 // Two goroutines that train one model, or one that trains what another serves, are a race
-// in memory that Go's race detector does not see: it is told of it.
+// in memory that Go's race detector does not see: cgo tells the detector about it.
 func TestTheRaceDetectorSeesTensors(t *testing.T) {
 	if !underRace {
 		t.Skip("without the race detector")

@@ -13,9 +13,9 @@ func ManualSeed(seed uint64) {
 	done(&c)
 }
 
-// Generator is a source of random numbers, with a state of its own. A nil *Generator
-// stands for the device's default one where an operation takes a generator. A Generator may
-// be used from one goroutine at a time.
+// Generator is a source of random numbers, with a state of its own. If an operation takes a
+// generator, a nil *Generator stands for the device's default one. A Generator may be used
+// from one goroutine at a time.
 type Generator struct {
 	h *cgo.Handle
 }

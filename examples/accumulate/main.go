@@ -1,5 +1,5 @@
-// Accumulate trains with batches that do not fit: it sums up the gradients of several small
-// ones and steps as if they had been one.
+// Accumulate trains with batches that do not fit into memory: it sums up the gradients of
+// several small batches and steps as if they were one batch.
 //
 //	go run ./examples/accumulate -b 16 -accumulate 4
 package main
@@ -50,9 +50,9 @@ func learn(ctx context.Context, f *train.Flags, each, points int) error {
 	steps, samples, batches := 0, 0, 0
 	err = f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
 		loss := F.CrossEntropy(model.Forward(b.Input), b.Target, nil)
-		// The loss is the mean of a batch. That of all samples until the step has each batch
-		// weighted by its size, and the last of an epoch may be small: so gradients of sums are
-		// accumulated, and divided when it is known by how much.
+		// The loss is the mean of a batch. The loss of all samples until the step weights each
+		// batch by its size, and the last batch of an epoch may be small. So the gradients of
+		// sums are accumulated, and divided when the number of samples is known.
 		loss.MulScalar(b.Len()).Backward()
 		samples += b.Len()
 		if batches++; batches%each == 0 || batches%loader.Len() == 0 {

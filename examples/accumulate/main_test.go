@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { clitest.Main(m, main) }
 
-// done is what the last line of a run tells.
+// done holds the figures in the last line of a run.
 func done(t *testing.T, args ...string) (loss float64, steps int) {
 	t.Helper()
 	args = append([]string{"-device", "cpu", "-n", "500", "-epochs", "5"}, args...)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// An advice is what a workload's figures come down to.
+// An advice is the conclusion from a workload's figures.
 type advice struct {
 	Best    setting   `json:"best,omitempty"`
 	Changes []string  `json:"changes,omitempty"` // of the baseline: "amp bf16"
@@ -16,7 +16,7 @@ type advice struct {
 	Why     string    `json:"why,omitempty"`     // why there is no Best
 }
 
-// A verdict is the speed of a value in the place of the best setting's.
+// A verdict is the speed of the best setting with one value replaced.
 type verdict struct {
 	Axis  string   `json:"axis"`
 	Value string   `json:"value"`
@@ -27,10 +27,11 @@ type verdict struct {
 // fastest.
 const indifferent = 0.97
 
-// advise finds the setting to take: of those that are faster than the baseline for sure, and
-// cannot be told from the fastest of them, the one that changes least. Among many cells some
-// differ by chance, so the intervals here are wider than those of the tables: all of one
-// workload hold together, with the usual confidence.
+// advise finds the setting to take. Of the settings that are certainly faster than the
+// baseline and cannot be distinguished from the fastest, it takes the one with the fewest
+// changes. Among many cells some differ by chance, so the intervals here are wider than
+// those of the tables: all intervals of one workload hold together, with the usual
+// confidence.
 func advise(cells []*cell, choices []choice) (a advice) {
 	alive := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return !c.ok() })
 	base := cells[0]
@@ -67,7 +68,8 @@ func find(cells []*cell, s setting) int {
 	return slices.IndexFunc(cells, func(c *cell) bool { return c.Setting.key() == s.key() })
 }
 
-// plainest is the cell with the fewest changes among those that cannot be told from the fastest.
+// plainest is the cell with the fewest changes among those that cannot be distinguished from the
+// fastest.
 func plainest(cells []*cell, choices []choice, miss float64) *cell {
 	middle := func(c *cell) float64 { return median(c.Seconds, miss).Median }
 	fastest := slices.MinFunc(cells, func(a, b *cell) int { return cmp.Compare(middle(a), middle(b)) })

@@ -49,7 +49,8 @@ func madeUp(random *rand.Rand, choices []choice, rounds int, worth map[string]fl
 	return cells
 }
 
-// What is planted is found, and nothing else, as often as the intervals promise.
+// advise finds the planted differences, and nothing else, as often as the intervals
+// promise.
 func TestAdviceFindsWhatIsPlanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		axes  string
@@ -123,7 +124,8 @@ func TestAdviceWithout(t *testing.T) {
 	}
 }
 
-// What is fastest only by its noisy median does not hide what is faster for sure.
+// A cell that is fastest only by a noisy median does not hide one that is certainly
+// faster.
 func TestAdviceIsNotBlindedByNoise(t *testing.T) {
 	choices := choose(t, "channels-last=off,on graph=off,on")
 	settings, _ := combine(choices)
@@ -139,7 +141,8 @@ func TestAdviceIsNotBlindedByNoise(t *testing.T) {
 	require.Equal(t, estimate{4. / 3, 4. / 3, 4. / 3}, a.Speed)
 }
 
-// A change that is in the best setting, but cannot be told from leaving it, is said to be so.
+// The advice says so if a change in the best setting makes no difference that can be
+// measured.
 func TestAdviceDoubts(t *testing.T) {
 	choices := choose(t, "channels-last=off,on graph=off,on")
 	settings, _ := combine(choices)

@@ -16,14 +16,14 @@ import (
 type axis struct {
 	name      string   // of its flag
 	heading   string   // of its column
-	words     []string // its values; numbers above 0 where there are none
-	cpu, cuda string   // what is measured by default; "" where a device has nothing of the kind
+	words     []string // its values; without any, values are numbers above 0
+	cpu, cuda string   // the values measured by default; "" if a device has no such switch
 	usage     string
 }
 
 var onOff = []string{"off", "on"}
 
-// axes are all there are, in the order of the tables' columns.
+// axes are all axes, in the order of the tables' columns.
 var axes = []axis{
 	{"benchmark", "bench", onOff, "", "off,on", "cuDNN tries its algorithms for each shape and keeps the fastest"},
 	{"deterministic", "determ", onOff, "off", "off", "cuDNN or oneDNN takes only algorithms that give the same bits each time"},
@@ -36,7 +36,7 @@ var axes = []axis{
 	{"precision", "precision", []string{"default", "ieee", "tf32", "bf16"}, "default", "", "how oneDNN may compute inside float32 operations"},
 }
 
-// defaultFor is what is measured on a device where the flag is not given.
+// defaultFor is what is measured on a device if the flag is not given.
 func (a axis) defaultFor(d torch.Device) string {
 	if d.IsCUDA() {
 		return a.cuda
@@ -44,7 +44,7 @@ func (a axis) defaultFor(d torch.Device) string {
 	return a.cpu
 }
 
-// help says what the flag takes.
+// help says which values the flag takes.
 func (a axis) help() string {
 	values := "numbers"
 	if a.words != nil {
@@ -124,7 +124,7 @@ func (s setting) changes(choices []choice) (words []string) {
 	return words
 }
 
-// A rule leaves out settings that would be measured twice: an axis that has nothing to say
+// A rule leaves out settings that would be measured twice: an axis that has no effect
 // keeps its first value.
 type rule struct {
 	axis    string
@@ -133,8 +133,8 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"tf32", halved, "tf32 has no say with amp"},
-	{"precision", halved, "precision has no say with amp"},
+	{"tf32", halved, "tf32 has no effect with amp"},
+	{"precision", halved, "precision has no effect with amp"},
 	{"precision", func(s setting) bool { return s["onednn"] == "off" }, "precision is oneDNN's"},
 	{"deterministic", func(s setting) bool { return s["onednn"] == "off" }, "deterministic is oneDNN's"},
 }
@@ -142,8 +142,8 @@ var rules = []rule{
 // halved tells that no convolution or product is in float32.
 func halved(s setting) bool { return s.dtype() != torch.Float32 }
 
-// combine makes the settings to measure, the baseline first, and tells how many of all
-// combinations were left out, and why; "" where none was.
+// combine makes the settings to measure, the baseline first. It also returns how many
+// of all combinations were left out and why; "" if none was.
 func combine(choices []choice) (list []setting, leftOut string) {
 	all := []setting{{}}
 	for _, c := range choices {
@@ -169,7 +169,7 @@ func combine(choices []choice) (list []setting, leftOut string) {
 	return list, fmt.Sprintf("%d of %d combinations are left out: %s", len(all)-len(list), len(all), strings.Join(reasons, "; "))
 }
 
-// firstRule is the one that leaves s out; nil where none does.
+// firstRule is the first rule that leaves s out, or nil.
 func firstRule(s setting, choices []choice) *rule {
 	for i, r := range rules {
 		at := slices.IndexFunc(choices, func(c choice) bool { return c.name == r.axis })

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A bar is a speed in terms of the baseline's, with its interval.
+// A bar is a speed relative to the baseline's, with its interval.
 type bar struct {
 	label string
 	speed estimate
@@ -108,7 +108,7 @@ func (r *result) writeSVG(w io.Writer) error {
 type canvas struct {
 	strings.Builder
 	scale float64 // pixels for a speed of 1
-	most  float64 // the fastest speed that there is room for
+	most  float64 // the fastest speed that fits on the canvas
 }
 
 func (c *canvas) add(format string, args ...any) { fmt.Fprintf(c, format+"\n", args...) }
@@ -154,9 +154,9 @@ func (c *canvas) bar(y float64, b bar) {
 	c.text(max(end, c.x(1))+8, y+baseline, "faint", "start", b.note)
 }
 
-// escaped is text as XML has it.
+// escaped is the text with XML's escapes.
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	_ = xml.EscapeText(&b, []byte(text)) // writing to a Builder cannot fail
 	return b.String()
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// made is a result of known figures: a network with a cell that found no memory, and the
-// convolutions of another.
+// made is a result with known figures: a network with a cell that ran out of memory, and
+// the convolutions of another network.
 func made(t *testing.T, axes string) *result {
 	t.Helper()
 	random := rand.New(rand.NewPCG(9, 10))

@@ -35,7 +35,7 @@ type config struct {
 	written map[string]*string // lists as they were written, by flag
 }
 
-// byDefault are the networks that are measured where no flag names one, and their batches.
+// byDefault are the networks that are measured if no flag names one, and their batches.
 var byDefault = map[bool]struct{ models, batches string }{
 	false: {"resnet18", "8"},
 	true:  {"resnet18,resnet50,vgg16", "1,32"},
@@ -131,7 +131,7 @@ func (c *config) checkLists() (err error) {
 	return nil
 }
 
-// words reads a list of what is known.
+// words reads a list of known words.
 func words(name, text string, known []string) (list []string, err error) {
 	return axis{name: name, words: known}.parse(text)
 }

@@ -1,13 +1,13 @@
-// Cudnnbench measures what the switches are worth: cuDNN's benchmark mode, TF32, mixed
+// Cudnnbench measures how much the switches gain: cuDNN's benchmark mode, TF32, mixed
 // precision, channels_last and graphs on a card; threads, oneDNN's precisions and the like on
 // a CPU.
 //
 //	go run ./examples/cudnnbench -model resnet50 -b 32
 //
-// -h lists the flags. The program is cut by subject: flags.go reads the command line, axes.go
-// has the switches and their combinations, shape.go convolutions; serve.go, workload.go and
-// rig.go are the process that computes, measure.go the one that asks it; stats.go and advice.go
-// draw conclusions, which table.go, result.go and chart.go show.
+// -h lists the flags. The files are divided by subject: flags.go reads the command line,
+// axes.go has the switches and their combinations, shape.go convolutions; serve.go, workload.go
+// and rig.go are the process that computes, measure.go the one that asks it; stats.go and
+// advice.go draw conclusions, which table.go, result.go and chart.go show.
 package main
 
 import (

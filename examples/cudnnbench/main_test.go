@@ -98,7 +98,7 @@ func TestMeasuresAndWrites(t *testing.T) {
 		"-deterministic", "off", "-onednn", "on", "-json", file("x.json"), "-csv", file("x.csv"), "-svg", file("x.svg"))...)
 	require.Contains(t, out, "plan: 4 workloads of 6 settings by turns, 8 rounds: 0s, and more where an iteration takes longer than 125µs\n")
 	require.Contains(t, out, "the same in all: deterministic off, threads 1, onednn on\n")
-	require.Contains(t, out, "2 of 8 combinations are left out: precision has no say with amp\n")
+	require.Contains(t, out, "2 of 8 combinations are left out: precision has no effect with amp\n")
 	require.Len(t, regexp.MustCompile(`(?m)^advice: \S+ b1 (forward|train): `).FindAllString(out, -1), 4, out)
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, "  ") {
@@ -167,7 +167,8 @@ func TestShapesOfANetwork(t *testing.T) {
 	}
 }
 
-// What does not fit is a row; where nothing fits that is the end.
+// A setting that runs out of memory is a row; if every setting does, the run ends with
+// an error.
 func TestOutOfMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	cmd, stdout, stderr := clitest.Program(t, tiny("-conv", "1000000x20000x20000,8x1x1", "-conv", "3x8x8,4x3x3", "-mode", "forward", "-amp", "off", "-json", path)...)

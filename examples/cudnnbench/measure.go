@@ -28,7 +28,7 @@ type cell struct {
 
 func (c *cell) ok() bool { return c.Failed == "" && len(c.Seconds) > 0 }
 
-// outOfMemory is the Failed of a cell for which there was not enough.
+// outOfMemory is the Failed of a cell that ran out of memory.
 const outOfMemory = "out of memory"
 
 // A task is a workload under all settings.
@@ -41,7 +41,7 @@ type task struct {
 	Advice advice   `json:"advice,omitzero"`
 }
 
-// A crew are the processes that measure, by their value of -benchmark: "" where there is no
+// A crew is the processes that measure, by their value of -benchmark: "" if there is no
 // such axis.
 type crew struct {
 	device string
@@ -66,7 +66,7 @@ func (c *crew) side(s setting) (*talk.Partner, error) {
 	return p, err
 }
 
-// ask has the process of a setting do something.
+// ask sends a question to the process of a setting.
 func (c *crew) ask(s setting, q question) (a answer, err error) {
 	p, err := c.side(s)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *crew) ask(s setting, q question) (a answer, err error) {
 	return a, nil
 }
 
-// close ends the processes. Warnings of theirs go where they would have gone.
+// close ends the processes. Their warnings are printed.
 func (c *crew) close() error {
 	var failed []error
 	for _, p := range c.sides {
@@ -99,9 +99,9 @@ type plan struct {
 	round  float64 // seconds that one is to last
 }
 
-// measure brings a task's cells to speed, and lets them run by turns: whatever else the machine
-// does meets all alike, and comparisons are made round by round. It ends early, with the error
-// of ctx, after the cell that runs.
+// measure warms a task's cells up and runs them in turns, so that whatever else the machine
+// does affects all of them, and compares them round by round. If ctx ends, it ends after the
+// running cell with the error of ctx.
 func (c *crew) measure(ctx context.Context, t *task, p plan, bar *meter.ProgressMeter) error {
 	opened := map[string]bool{}
 	for i, cell := range t.Cells {
@@ -125,7 +125,7 @@ func (c *crew) measure(ctx context.Context, t *task, p plan, bar *meter.Progress
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			cell := t.Cells[(i+round)%len(t.Cells)] // whoever follows a slow one has a cold cache
+			cell := t.Cells[(i+round)%len(t.Cells)] // the cell after a slow one has a cold cache
 			images, err := c.time(t, cell)
 			if err != nil {
 				return err
@@ -145,7 +145,8 @@ func told(a answer) error {
 	return errors.New(a.Error)
 }
 
-// run has a cell make n iterations, and tells the seconds. A failure is noted in the cell.
+// run lets a cell make n iterations and returns the seconds. A failure is recorded in the
+// cell.
 func (c *crew) run(t *task, cell *cell, n int) (float64, error) {
 	q := question{Cmd: "run", Work: t.Work, Setting: cell.Setting, N: n}
 	a, err := c.ask(cell.Setting, q)
@@ -166,8 +167,8 @@ func (c *crew) run(t *task, cell *cell, n int) (float64, error) {
 	return a.Seconds, nil
 }
 
-// makeRoom has all processes give back what they keep of the card for their next tensors: one
-// does not see that another needs it.
+// makeRoom lets all processes give back the card memory that they keep for later tensors,
+// because one process does not see that another needs it.
 func (c *crew) makeRoom(t *task) error {
 	for value := range c.sides {
 		if _, err := c.ask(setting{"benchmark": value}, question{Cmd: "trim", Work: t.Work}); err != nil {
@@ -179,7 +180,7 @@ func (c *crew) makeRoom(t *task) error {
 
 // prepare warms a cell up, and finds how many iterations fill a round.
 func (c *crew) prepare(t *task, cell *cell, p plan) error {
-	const captured = 5 // runs, after which a graph is being replayed for sure
+	const captured = 5 // runs; after that a graph is certainly being replayed
 	warmup := p.warmup
 	if cell.Setting.on("graph") {
 		warmup = max(warmup, captured)
@@ -203,7 +204,7 @@ func (c *crew) prepare(t *task, cell *cell, p plan) error {
 	return nil
 }
 
-// time is one round of a cell. It tells how many images that were.
+// time runs one round of a cell and returns the number of its images.
 func (c *crew) time(t *task, cell *cell) (images int, err error) {
 	if cell.Failed != "" {
 		return 0, nil
@@ -235,7 +236,7 @@ func (t *task) sum(choices []choice) {
 	t.Advice = advise(t.Cells, choices)
 }
 
-// shapes replaces a network by its convolutions.
+// shapes replaces a network by the convolutions in it.
 func (c *crew) shapes(w workload, s setting) (list []workload, counts []int, err error) {
 	a, err := c.ask(s, question{Cmd: "shapes", Work: w})
 	if err = errors.Join(err, told(a)); err != nil {
@@ -275,7 +276,7 @@ func (c *crew) tasks(works []workload, settings []setting, byShape bool) (list [
 	return list, nil
 }
 
-// newBar shows how a task is getting on; its images are all that run.
+// newBar shows the progress of a task; it counts all images that run.
 func newBar(out io.Writer, i, n int, t *task, p plan) *meter.ProgressMeter {
 	return meter.NewProgressMeter(out, len(t.Cells)*(1+p.rounds), fmt.Sprintf("[%d/%d] %s", i+1, n, t.Work))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/libtorch-go/libtorch/internal/talk"
 )
 
-// pretending is a crew of one, which answers as reply does.
+// pretending is a crew of one process, which answers by the function reply.
 func pretending(t *testing.T, reply func(q question) answer) *crew {
 	t.Helper()
 	questions, in := io.Pipe()
@@ -22,7 +22,8 @@ func pretending(t *testing.T, reply func(q question) answer) *crew {
 	return c
 }
 
-// measured is a task of three settings, of a crew that answers so.
+// measured is a task of three settings, measured by a crew that answers by the function
+// reply.
 func measured(t *testing.T, p plan, reply func(q question) answer) *task {
 	t.Helper()
 	settings, _ := combine(choose(t, "amp=off,fp16,bf16"))

@@ -18,7 +18,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/cuda"
 )
 
-// A result is all that a run found out, as -json writes it.
+// A result is everything that a run measured, as -json writes it.
 type result struct {
 	Complete bool     `json:"complete"` // false until the end
 	Rounds   int      `json:"rounds"`   // that a workload is measured for
@@ -30,7 +30,7 @@ type result struct {
 	choices []choice
 }
 
-// A machine is where a result holds.
+// A machine describes where a result was measured.
 type machine struct {
 	Date      string `json:"date"`
 	Device    string `json:"device"`
@@ -62,7 +62,8 @@ func newResult(c *config, args []string, leftOut string) (*result, error) {
 	return &result{Rounds: c.plan.rounds, Machine: m, Flags: args, LeftOut: leftOut, Tasks: []*task{}, choices: c.choices}, nil
 }
 
-// dotted writes 91900 as 9.19.0, given what its parts count; the last counts one.
+// dotted writes 91900 as 9.19.0, given the factors of its parts; the factor of the last
+// is one.
 func dotted(version int, parts ...int) (text string) {
 	for _, part := range parts {
 		text += strconv.Itoa(version/part) + "."
@@ -81,10 +82,10 @@ func (m machine) String() string {
 	return fmt.Sprintf("%s, %d cores; libtorch %s", m.Processor, m.Cores, m.Libtorch)
 }
 
-// whole tells that a task was not interrupted.
+// whole tells whether a task was not interrupted.
 func (r *result) whole(t *task) bool { return t.Rounds == r.Rounds }
 
-// add takes what there is of a task.
+// add adds a task as far as it was measured.
 func (r *result) add(t *task) {
 	if t.begun() {
 		t.sum(r.choices)
@@ -128,7 +129,7 @@ func (r *result) writeJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// writeCSV writes a row for each cell. A value that there is not is an empty field.
+// writeCSV writes a row for each cell. A missing value is an empty field.
 func (r *result) writeCSV(w io.Writer) error {
 	head := []string{"workload", "model", "conv", "batch", "mode", "of", "count"}
 	for _, c := range r.choices {

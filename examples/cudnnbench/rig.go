@@ -139,8 +139,8 @@ func (r *rig) resetPeak() {
 	torch.ResetPeakMemory()
 }
 
-// forget gives up what a setting held that has failed: other settings, and the other process on
-// the card, may find room where it did not.
+// forget frees what a failed setting held, so that other settings, and the other process on the
+// card, may find room.
 func (r *rig) forget(s setting) {
 	if g := r.graphs[s.key()]; g != nil {
 		g.Close()
@@ -148,7 +148,7 @@ func (r *rig) forget(s setting) {
 	}
 	for _, b := range r.bodies {
 		if b.opt != nil {
-			b.opt.ZeroGrad() // a step that stopped half way
+			b.opt.ZeroGrad() // the step may have stopped half way
 		}
 	}
 	emptyCache(r.device)

@@ -13,14 +13,14 @@ import (
 	"github.com/libtorch-go/libtorch/torch/cuda"
 )
 
-// The program measures in processes of its own, one for each value of -benchmark, which it
-// asks by turns. libtorch keeps the plans of cuDNN's convolutions in a cache that it looks into
-// before it asks whether to benchmark, that plans enter either way, and whose key knows shapes,
-// dtype, layout, deterministic and TF32 but not benchmark (aten/src/ATen/native/cudnn/Conv_v8.cpp). So in
-// one process whichever value came first would be measured twice. The cache is also one per
-// thread, which is why the process stays on its thread; the backward pass has the device's own.
+// The program measures in separate processes, one for each value of -benchmark, and asks them in
+// turns. libtorch keeps the plans of cuDNN's convolutions in a cache that it looks into before it
+// asks whether to benchmark, that plans enter either way, and whose key knows shapes, dtype,
+// layout, deterministic and TF32 but not benchmark (aten/src/ATen/native/cudnn/Conv_v8.cpp). So in
+// one process whichever value came first would be measured twice. The cache is also one per thread,
+// which is why the process stays on its thread; the backward pass has the device's own.
 
-// serveFlag, alone, makes a process of the program that obeys.
+// serveFlag as the only argument makes the program a process that obeys questions.
 const serveFlag = "-serve"
 
 // A question is a command to such a process.
@@ -41,16 +41,16 @@ type answer struct {
 	Shapes  []counted `json:"shapes,omitempty"`
 }
 
-// counted is a convolution and how often a network has it.
+// counted is a convolution and the number of times a network has it.
 type counted struct {
 	Shape string `json:"shape"`
 	Count int    `json:"count"`
 }
 
-// server is what the process that obeys has at hand: one workload.
+// server is the state of the process that obeys: one workload.
 type server struct{ rig *rig }
 
-// serve obeys until its input ends. An interrupt is left to the process that asks.
+// serve obeys until its input ends. The process that asks handles interrupts.
 func serve(in io.Reader, out io.Writer) error {
 	runtime.LockOSThread()
 	if err := torch.Load(); err != nil {

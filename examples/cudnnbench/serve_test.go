@@ -120,7 +120,8 @@ func TestServesErrors(t *testing.T) {
 	}
 }
 
-// A process that dies is one line that says which one, in what, and its last words.
+// A process that dies gives one line: which process, during which question, and its
+// last output.
 func TestDeathOfAProcess(t *testing.T) {
 	torchtest.NoLeaks(t)
 	c := &crew{device: "cpu", sides: map[string]*talk.Partner{}, self: []string{"sh", "-c", "read x; echo cuDNN is unwell >&2; exit 7"}}

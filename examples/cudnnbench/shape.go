@@ -8,7 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
-// A shape is all that the time of a convolution depends on, but for the batch.
+// A shape is everything that the time of a convolution depends on, except for the
+// batch.
 type shape struct {
 	in, out         int
 	size, kernel    [2]int
@@ -18,7 +19,7 @@ type shape struct {
 	bias            bool
 }
 
-// shapeForm is what -conv takes.
+// shapeForm explains what -conv takes.
 const shapeForm = "expected input and weight as 64x56x56,128x3x3, and what is not the default of s1,p0,d1,g1 (stride, padding, dilation, groups), and bias"
 
 // parseShape reads what String writes: "64x56x56,128x3x3,s2,p1".
@@ -84,7 +85,8 @@ func (s *shape) option(word string) error {
 	return nil
 }
 
-// numbers reads 64x56x56; it returns nil for what is not numbers of at least so much.
+// numbers reads 64x56x56; it returns nil if that is not a list of numbers of at least
+// the given minimum.
 func numbers(text string, least int) (list []int) {
 	for word := range strings.SplitSeq(text, "x") {
 		n, err := strconv.Atoi(word)

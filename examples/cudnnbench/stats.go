@@ -22,7 +22,7 @@ func (e estimate) known() bool { return e.High > 0 }
 // same tells whether a ratio may be 1.
 func (e estimate) same() bool { return !e.known() || e.Low <= 1 && e.High >= 1 }
 
-// over1 and under1 tell whether a ratio is surely more, or less, than 1.
+// over1 and under1 tell whether a ratio is certainly more, or less, than 1.
 func (e estimate) over1() bool  { return e.known() && e.Low > 1 }
 func (e estimate) under1() bool { return e.known() && e.High < 1 }
 
@@ -54,7 +54,7 @@ func rank(n int, miss float64) (k int) {
 	return k
 }
 
-// roundsFor is how many samples an interval takes at least.
+// roundsFor is the least number of samples that gives an interval.
 func roundsFor(miss float64) (n int) {
 	for n = 1; rank(n, miss) == 0; n++ {
 	}
@@ -62,8 +62,8 @@ func roundsFor(miss float64) (n int) {
 }
 
 // speedup estimates how many times faster b is than a, given the times of both in the same
-// rounds. Each round gives a ratio of its own, so that what the machine does meanwhile, which
-// meets both, falls out.
+// rounds. Each round gives its own ratio, so that a disturbance of the machine, which affects
+// both, cancels out.
 func speedup(a, b []float64, miss float64) estimate {
 	ratios := make([]float64, min(len(a), len(b)))
 	for i := range ratios {

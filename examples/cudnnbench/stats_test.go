@@ -36,7 +36,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// The interval holds the true median as often as it says, also where times are skewed.
+// The interval contains the true median as often as it says, also for skewed times.
 func TestIntervalsHoldTheMedian(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{6, 15, 20, 41} {
@@ -55,7 +55,7 @@ func TestIntervalsHoldTheMedian(t *testing.T) {
 	}
 }
 
-// Whatever slows both down falls out of the speed.
+// A disturbance that slows both down cancels out of the speed.
 func TestSpeedupIgnoresDrift(t *testing.T) {
 	var slow, fast []float64
 	for i := range 20 {

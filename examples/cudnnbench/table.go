@@ -38,8 +38,8 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// show prints a task; one that is a convolution of a network together with the network's
-// others, after the last of them.
+// show prints a task. The convolutions of a network are printed together, after the last
+// of them.
 func (r *result) show(out io.Writer, t *task, last bool) {
 	switch {
 	case t.Of != "" && last:
@@ -51,7 +51,7 @@ func (r *result) show(out io.Writer, t *task, last bool) {
 	}
 }
 
-// mark is what a title says of a task that was interrupted.
+// mark is what a title says if the task was interrupted.
 func (r *result) mark(t *task) string {
 	if r.whole(t) {
 		return ""
@@ -59,15 +59,15 @@ func (r *result) mark(t *task) string {
 	return fmt.Sprintf(" (incomplete: %d of %d rounds)", t.Rounds, r.Rounds)
 }
 
-// closing says where the figures are.
+// closing says where the figures were written.
 func (r *result) closing(out io.Writer, c *config) {
 	if files := c.files(); files != "" {
 		fmt.Fprintf(out, "\nwritten to %s\n", files)
 	}
 }
 
-// table has a row for each cell: settings, what an iteration takes, and the speed in terms of
-// the baseline's.
+// table has a row for each cell: settings, the time of an iteration, and the speed relative
+// to the baseline's.
 func (t *task) table(choices []choice) (rows [][]string) {
 	head := []string{}
 	for _, c := range choices {
@@ -234,7 +234,7 @@ func (t *task) best() *cell {
 	return t.Cells[find(t.Cells, t.Advice.Best)]
 }
 
-// fastest is the cell with the lowest median, be it by chance.
+// fastest is the cell with the lowest median, even if that is by chance.
 func (t *task) fastest() *cell {
 	best := t.Cells[0]
 	for _, c := range t.Cells {

@@ -82,7 +82,7 @@ func (w workload) shapes() (list []counted, err error) {
 	return list, failed
 }
 
-// switched tells how a switch of the setting stands.
+// switched tells whether a switch of the setting is on.
 func (s setting) switched(name string) cuda.Switch {
 	switch s[name] {
 	case "on":
@@ -93,8 +93,8 @@ func (s setting) switched(name string) cuda.Switch {
 	return cuda.Unchanged
 }
 
-// enter runs fn with the switches of libtorch as the setting has them. What it does not name
-// is left as it is.
+// enter runs fn with the switches of libtorch as the setting says. Switches that the setting
+// does not name stay as they are.
 func (s setting) enter(d torch.Device, fn func()) {
 	if d.IsCUDA() {
 		float32s := map[string]cuda.Precision{"on": cuda.TF32, "off": cuda.IEEE}[s["tf32"]]
@@ -125,7 +125,7 @@ func (s setting) dtype() torch.DType {
 	return torch.Float32
 }
 
-// A body is a workload in one memory format: what its settings have in common.
+// A body is a workload in one memory format, shared by its settings.
 type body struct {
 	work    workload
 	device  torch.Device

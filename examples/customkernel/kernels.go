@@ -45,7 +45,7 @@ func Open() (*Kernels, error) {
 	return k, nil
 }
 
-// Close takes back what Open registered from Go, and frees it.
+// Close unregisters what Open registered from Go, and frees it.
 func (k *Kernels) Close() {
 	k.lib.Close()
 	if k.module != nil {

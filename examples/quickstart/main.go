@@ -97,8 +97,8 @@ func product(dev torch.Device, n int) {
 func mistakes(x torch.Tensor) {
 	fmt.Println(torch.Try(func() { x.MatMul(x) }))
 
-	// A tensor that lives elsewhere: on the card where there is one, else on
-	// "meta", the device that holds only shapes.
+	// A tensor on another device: on the card if there is one, else on "meta", the
+	// device that holds only shapes.
 	elsewhere := torch.Meta
 	if cuda.IsAvailable() {
 		elsewhere = torch.CUDA(0)

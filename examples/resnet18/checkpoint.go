@@ -27,7 +27,7 @@ const (
 	metadataKey     = "resnet18"
 )
 
-// progress is what a checkpoint holds besides tensors.
+// progress is what a checkpoint holds apart from tensors.
 type progress struct {
 	Recipe   recipe           `json:"recipe"`
 	Images   int              `json:"images"` // to train on
@@ -40,7 +40,7 @@ type progress struct {
 	Tensors  int              `json:"tensors"` // how many the file has
 }
 
-// store writes the checkpoint, where one is wanted: whole or not at all.
+// store writes the checkpoint if one is wanted: whole or not at all.
 func (t *trainer) store() (err error) {
 	if t.save == "" {
 		return nil
@@ -101,7 +101,7 @@ func checkResume(path string) error {
 	return nil
 }
 
-// load reads a checkpoint and puts the run where it was; for -e the network will do.
+// load reads a checkpoint and restores the run; for -e it restores the network only.
 func (t *trainer) load(path string) error {
 	file, err := safetensors.Load(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func (t *trainer) load(path string) error {
 func (t *trainer) restore(file *safetensors.File) error {
 	text, ok := file.Metadata[metadataKey]
 	if !ok {
-		return errors.New("it was not written by this program: use a file of -save")
+		return errors.New("it was not written by this program: use a file that -save wrote")
 	}
 	var p progress
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
@@ -153,21 +153,21 @@ func (t *trainer) restore(file *safetensors.File) error {
 		generator.Close()
 	}
 	if len(p.Scaler) == 0 {
-		return nil // it was not needed then
+		return nil // the run that was stored did not use it
 	}
 	return t.scaler.LoadStateDict(p.Scaler)
 }
 
-// sameRun wants this run to be a continuation of the one that was stored.
+// sameRun checks that this run can continue the one that was stored.
 func (t *trainer) sameRun(p progress) error {
 	if p.Recipe != t.recipe {
-		return fmt.Errorf("it is of a run with %v, this one has %v; give the same flags, or -e to validate only", p.Recipe, t.recipe)
+		return fmt.Errorf("it was written by a run with %v, but this run has %v; give the same flags, or -e to validate only", p.Recipe, t.recipe)
 	}
 	if n := t.sets.train.len(); p.Images != n {
-		return fmt.Errorf("it is of a run on %d images, this one has %d; give the same -limit and -data, or -e to validate only", p.Images, n)
+		return fmt.Errorf("it was written by a run on %d images, but this run has %d; give the same -limit and -data, or -e to validate only", p.Images, n)
 	}
 	if p.Epoch < 0 || p.Epoch > t.Epochs || p.Batch < 0 || p.Batch > t.train.Len() {
-		return fmt.Errorf("it would go on with epoch %d, batch %d, which this run has not", p.Epoch, p.Batch)
+		return fmt.Errorf("it would continue at epoch %d, batch %d, but this run has no such batch", p.Epoch, p.Batch)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (t *trainer) generators() map[string]*torch.Generator {
 	return list
 }
 
-// under are the tensors whose names begin with prefix, without it.
+// under returns the tensors whose names begin with prefix, under names without it.
 func under(prefix string, tensors map[string]torch.Tensor) map[string]torch.Tensor {
 	list := map[string]torch.Tensor{}
 	for name, tensor := range tensors {
@@ -204,7 +204,7 @@ func byParameter(tensors map[string]torch.Tensor) map[int]map[string]any {
 		number, kind, _ := strings.Cut(name, ".")
 		i, err := strconv.Atoi(number)
 		if err != nil {
-			continue // not of ours
+			continue // not an optimizer's tensor
 		}
 		if state[i] == nil {
 			state[i] = map[string]any{}
@@ -226,7 +226,8 @@ func sorted(tensors map[string]torch.Tensor) iter.Seq2[string, torch.Tensor] {
 	}
 }
 
-// brief tells of a state dict that does not fit how badly it does so, and not every name.
+// brief shortens the error of a state dict that does not fit: it counts the names instead
+// of listing them.
 func brief(err error) error {
 	var wrong *nn.StateDictError
 	if !errors.As(err, &wrong) {

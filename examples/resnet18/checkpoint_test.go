@@ -22,7 +22,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// A run that is interrupted and resumed writes the very file of one that is not: weights,
+// A run that is interrupted and resumed writes the same file as one that is not: weights,
 // momentum, schedule, random numbers.
 func TestResumedRunsAreEqualToTheBit(t *testing.T) {
 	torchtest.NoLeaks(t)
@@ -132,9 +132,9 @@ func TestCheckpointsThatDoNotFit(t *testing.T) {
 		want   string
 		flags  []string
 	}{
-		{want: "it is of a run with -epochs 1 -b 8", flags: []string{"-epochs", "2"}},
-		{want: "it is of a run with -epochs 1 -b 8", flags: []string{"-b", "4"}},
-		{want: "it is of a run on 8 images, this one has 9", flags: []string{"-limit", "9"}},
+		{want: "it was written by a run with -epochs 1 -b 8", flags: []string{"-epochs", "2"}},
+		{want: "it was written by a run with -epochs 1 -b 8", flags: []string{"-b", "4"}},
+		{want: "it was written by a run on 8 images, but this run has 9", flags: []string{"-limit", "9"}},
 		{want: "its metadata are damaged", change: func(_ tensors, m metadata) { m[metadataKey] = "{" }},
 		{want: "epoch 7", change: func(_ tensors, m metadata) {
 			m[metadataKey] = strings.Replace(m[metadataKey], `"epoch":1`, `"epoch":7`, 1)

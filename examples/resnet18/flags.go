@@ -17,7 +17,7 @@ import (
 type config struct {
 	recipe
 	amp           bool
-	ampDType      torch.DType // float32 where -amp is not given
+	ampDType      torch.DType // float32 without -amp
 	device        torch.Device
 	workers       int
 	threads       int
@@ -45,7 +45,7 @@ type recipe struct {
 	Seed        uint64  `json:"seed"`
 }
 
-// defaults are what a kind of device can do in the time that one likes to wait.
+// defaults are values for which a run on that kind of device takes a reasonable time.
 type defaults struct {
 	epochs, batch int
 	lr            float64

@@ -38,7 +38,7 @@ type imageSets struct {
 // Close frees the images.
 func (s *imageSets) Close() { torch.Close(s.train.images, s.train.labels, s.val.images, s.val.labels) }
 
-// openImages obtains the images, as many as the flags ask for. What that takes is told to
+// openImages obtains the images, as many as the flags ask for. It reports its steps to
 // out.
 func openImages(ctx context.Context, c *config, out io.Writer) (*imageSets, error) {
 	if c.synthetic {
@@ -57,8 +57,8 @@ func openImages(ctx context.Context, c *config, out io.Writer) (*imageSets, erro
 	return sets, nil
 }
 
-// counts are how many of so many images to train and to validate on. A limit keeps the
-// proportion of the two.
+// counts are how many images to train and to validate on, of those that exist. A limit
+// keeps the proportion of the two.
 func (c *config) counts(train, val int) (int, int) {
 	if c.limit == 0 {
 		return train, val

@@ -3,7 +3,7 @@
 //
 //	go run ./examples/resnet18 -amp
 //
-// The flags are those of PyTorch's ImageNet example; -h lists them. The program is cut by
+// The flags are those of PyTorch's ImageNet example; -h lists them. The files are divided by
 // subject: flags.go reads the command line, images.go brings the data, train.go and eval.go
 // have the two loops, pass.go their meters, checkpoint.go writes and reads the state of a run,
 // report.go says what it is and what came of it.
@@ -53,7 +53,7 @@ func execute(ctx context.Context, c *config, sets *imageSets, out io.Writer) err
 	return t.run(ctx)
 }
 
-// setUp opens libtorch and puts its switches as the flags say.
+// setUp opens libtorch and sets its switches as the flags say.
 func setUp(c *config) error {
 	if c.deterministic {
 		// cuBLAS reads it when it is loaded; PyTorch's documentation asks for it.

@@ -20,7 +20,7 @@ type pass struct {
 	last     time.Time // when the last batch was done
 }
 
-// newPass begins a pass of so many batches, the first of which were done before.
+// newPass begins a pass of that many batches, the first of which may be done already.
 func (t *trainer) newPass(prefix string, batches, done int) *pass {
 	p := &pass{
 		time:  meter.NewAverageMeter("Time", "%6.3f", meter.None),
@@ -37,7 +37,7 @@ func (t *trainer) newPass(prefix string, batches, done int) *pass {
 	return p
 }
 
-// Close takes the bar off the screen and frees what the meters hold.
+// Close removes the bar from the screen and frees what the meters hold.
 func (p *pass) Close() {
 	p.progress.Close()
 	for _, m := range []*meter.AverageMeter{p.loss, p.top1, p.top5} {

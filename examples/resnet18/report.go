@@ -12,7 +12,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
-// header says what will be computed, of what, on what.
+// header says what will be computed, from which images, on which device.
 func (t *trainer) header() {
 	precision := t.ampDType.String()
 	if t.amp {
@@ -49,8 +49,8 @@ func (t *trainer) summary(accuracy float64) {
 
 func (t *trainer) printf(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-// peakMemory is the most that the run had of the memory that counts: the card's, or this
-// process's where the system tells; 0 where it does not.
+// peakMemory is the run's peak memory: the card's, or this process's if the system tells
+// it; otherwise 0.
 func (t *trainer) peakMemory() (bytes int64, of string) {
 	if t.device.IsCUDA() {
 		return cuda.Memory(max(0, t.device.Index())).PeakAllocated, "of the card"

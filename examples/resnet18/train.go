@@ -20,7 +20,7 @@ import (
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
 
-// A trainer is a run: the network and all that trains and measures it.
+// A trainer is a run: the network and everything that trains and measures it.
 type trainer struct {
 	*config
 	out        io.Writer
@@ -42,7 +42,7 @@ type trainer struct {
 	busy    time.Duration // what that took
 }
 
-// newTrainer builds everything anew, or as the checkpoint to resume has it.
+// newTrainer builds everything new, or as the checkpoint to resume says.
 func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	t := &trainer{config: c, out: out, sets: sets, start: time.Now()}
 	var err error
@@ -71,7 +71,7 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	return t, nil
 }
 
-// Close frees all that the run holds but the images.
+// Close frees everything that the run holds except the images.
 func (t *trainer) Close() {
 	t.stepper.Close()
 	nn.Close(t.model)
@@ -117,7 +117,7 @@ func (t *trainer) run(ctx context.Context) error {
 	return nil
 }
 
-// trainEpoch trains on every image once, but for the batches that were done before.
+// trainEpoch trains on every image once, except for the batches that were done before.
 func (t *trainer) trainEpoch(ctx context.Context) error {
 	nn.Train(t.model)
 	p := t.newPass(fmt.Sprintf("Epoch: [%d]", t.epoch), t.train.Len(), t.batch)
@@ -161,8 +161,8 @@ func (t *trainer) prepare(input, target torch.Tensor) (images, labels torch.Tens
 	return transforms.Normalize(images, t.mean, t.std), target.To(t.device, torch.NonBlocking)
 }
 
-// stopped is what to tell of an error in the middle of an epoch. After a signal the state of
-// the run is stored first.
+// stopped handles an error in the middle of an epoch and returns the error to report. After
+// a signal it stores the state of the run first.
 func (t *trainer) stopped(err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return err

@@ -14,7 +14,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/library"
 )
 
-// Options say how to compile. The zero Options, and nil, do it like the project's own C++.
+// Options say how to compile. The zero Options and nil compile like this project's own
+// C++.
 type Options struct {
 	Compiler string   // the compiler, perhaps with arguments; default: $CXX, or the first of c++, g++ and clang++
 	Flags    []string // after -O2: "-O3", "-march=native", "-fopenmp", "-Ifolder", …
@@ -22,8 +23,8 @@ type Options struct {
 
 // CompileError is a source that does not compile.
 type CompileError struct {
-	Name   string // as LoadInline was told
-	Output string // the compiler's
+	Name   string // the name given to LoadInline
+	Output string // the compiler's output
 	Err    error  // how it ended
 }
 
@@ -35,9 +36,9 @@ func (e *CompileError) Error() string {
 // Unwrap is how the compiler ended.
 func (e *CompileError) Unwrap() error { return e.Err }
 
-// LoadInline compiles a source, unless that was done before, and loads what it registers: operators
-// in the namespace name. Loading the same source again does nothing. A source that does not
-// compile is a *[CompileError].
+// LoadInline compiles a source, unless that was done before, and loads the operators that it
+// registers in the namespace name. Loading the same source again does nothing. A source that does
+// not compile is a *[CompileError].
 func LoadInline(name, source string, options *Options) error {
 	path, err := Build(name, source, options)
 	if err != nil {
@@ -58,7 +59,7 @@ func LoadInline(name, source string, options *Options) error {
 // takes, in this program or in Python's torch.ops.load_library.
 func Build(name, source string, options *Options) (string, error) {
 	if !regexp.MustCompile(`^[A-Za-z]\w*$`).MatchString(name) {
-		return "", fmt.Errorf("torch/cpp: the name %q is no identifier", name)
+		return "", fmt.Errorf("torch/cpp: the name %q is not an identifier", name)
 	}
 	if options == nil {
 		options = &Options{}
@@ -136,7 +137,7 @@ func flags(options *Options) ([]string, error) {
 	return append(list, "-L"+lib, "-ltorch_cpu", "-Wl,--allow-shlib-undefined"), nil
 }
 
-// run runs a program and returns what it says.
+// run runs a program and returns its output.
 func run(program []string, args ...string) (string, error) {
 	cmd := exec.Command(program[0], append(program[1:len(program):len(program)], args...)...)
 	cmd.Env = append(cmd.Environ(), "LC_ALL=C") // its messages in ASCII

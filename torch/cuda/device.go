@@ -8,7 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// What the error of [Unavailable] matches besides torch.ErrNoCUDA: its text says what to do.
+// The error of [Unavailable] matches torch.ErrNoCUDA and one of these. Its text says what to
+// do.
 var (
 	ErrHidden          = cgo.ErrHidden          // CUDA_VISIBLE_DEVICES leaves none
 	ErrNoDriver        = cgo.ErrNoDriver        // NVIDIA's driver is not installed, or not in the container
@@ -23,7 +24,7 @@ func IsAvailable() bool { return DeviceCount() > 0 }
 // DeviceCount counts the CUDA devices that can be used; 0 without a driver.
 func DeviceCount() int { return torch.DeviceCount(torch.DeviceCUDA) }
 
-// Unavailable says why CUDA cannot be used and what to do about it. It is nil where CUDA
+// Unavailable says why CUDA cannot be used and what to do about it. It is nil if CUDA
 // works; otherwise it matches torch.ErrNoCUDA and one of the errors above.
 func Unavailable() error { return torch.CheckDevice(torch.CUDA(0)) }
 
@@ -36,7 +37,7 @@ func CurrentDevice() int {
 }
 
 // WithDevice runs fn with another current device. The goroutine keeps its thread for that
-// time. There is no way to set it for good: goroutines change threads.
+// time. It cannot be set permanently, because goroutines change threads.
 func WithDevice(device int, fn func()) {
 	torch.WithDevice(torch.CUDA(resolve("with_device", device)), fn)
 }
@@ -47,9 +48,9 @@ func Synchronize(device int) {
 	torch.Synchronize(torch.CUDA(resolve("synchronize", device)))
 }
 
-// CanAccessPeer tells whether kernels of a device can read and write the memory of another
-// one. Copies between such devices go from one to the other directly; libtorch switches that on
-// with the first.
+// CanAccessPeer tells whether kernels of a device can read and write the memory of another one.
+// Copies between such devices go directly from one to the other; libtorch enables that with the
+// first copy.
 func CanAccessPeer(device, other int) bool {
 	c := begin(cgo.OpDeviceAccessPeer)
 	for _, d := range []int{device, other} {
@@ -68,7 +69,7 @@ type Versions struct {
 	NCCL       int // between cards: 22809 is 2.28.9
 }
 
-// LibraryVersions asks libtorch and the driver.
+// LibraryVersions returns what libtorch and the driver report.
 func LibraryVersions() (Versions, error) {
 	if err := cgo.CUDAError(); err != nil {
 		return Versions{}, fmt.Errorf("torch/cuda: %w: %w", torch.ErrNoCUDA, err)
@@ -81,8 +82,8 @@ func LibraryVersions() (Versions, error) {
 	})
 }
 
-// begin starts a call of an entry that needs CUDA. Without it, it panics before libtorch can
-// answer with an assertion about something that is not there.
+// begin starts a call of an entry that needs CUDA. Without CUDA it panics, before libtorch
+// fails with an internal assertion.
 func begin(op cgo.Op) *cgo.Call {
 	if err := cgo.CUDAError(); err != nil {
 		torch.Throw(op.String(), torch.KindNoCUDA, "%v: %v", torch.ErrNoCUDA, err)
@@ -103,7 +104,7 @@ func on(op cgo.Op, device int, more ...func(*cgo.Call)) *cgo.Call {
 	return c
 }
 
-// resolve is the device's number, which has to be that of one.
+// resolve returns the device's number and panics if there is no such device.
 func resolve(op string, device int) int {
 	n := DeviceCount()
 	switch {

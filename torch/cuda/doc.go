@@ -1,15 +1,15 @@
-// Package cuda is the hand on the card: which devices there are and what they hold, streams,
+// Package cuda controls the card: it lists devices and what they hold, and has streams,
 // events and graphs, and the switches of cuDNN and cuBLAS.
 //
-// What needs a card has not been run on one yet, but for what libtorch itself does: it was
-// written after libtorch's headers, and internal/gpusuite is to hold it.
+// The parts that need a card have not been run on one yet, except for libtorch itself:
+// they were written from libtorch's headers, and internal/gpusuite will test them.
 //
-// Everything here can be called on a machine without a card. Questions answer "none";
-// what needs a device panics with a *torch.Error or returns an error that matches
-// torch.ErrNoCUDA. [Unavailable] says why CUDA cannot be used: ErrNoDriver, ErrMissingLibrary,
-// ErrVersionMismatch, ErrHidden or ErrNoDevice, each with what to do about it.
+// Everything here can be called on a machine without a card. Queries return "none"; calls that
+// need a device panic with a *torch.Error or return an error that matches torch.ErrNoCUDA.
+// [Unavailable] says why CUDA cannot be used: ErrNoDriver, ErrMissingLibrary,
+// ErrVersionMismatch, ErrHidden or ErrNoDevice, each with advice on what to do.
 //
-// Tensors get to a card by torch.CUDA(i): torch/cuda has nothing to do with that.
+// Tensors are moved to a card by torch.CUDA(i), not by this package.
 //
 // # Streams and threads
 //
@@ -21,16 +21,16 @@
 //
 // # Memory
 //
-// libtorch keeps freed memory for the next tensor: [MemoryStats] and [MemorySummary] tell how
-// much, [EmptyCache] gives it back, [SetMemoryFraction] limits it. Copies from the host wait unless
-// the memory is pinned (torch.TensorOptions.PinMemory, Tensor.PinMemory, data.LoaderOptions) and
-// torch.NonBlocking is given; the pinned memory must not change before the stream has come by.
+// libtorch keeps freed memory for the next tensor: [MemoryStats] and [MemorySummary] tell how much,
+// [EmptyCache] gives it back, [SetMemoryFraction] limits it. Copies from the host wait unless the
+// memory is pinned (torch.TensorOptions.PinMemory, Tensor.PinMemory, data.LoaderOptions) and
+// torch.NonBlocking is given; the pinned memory must not change before the stream has copied it.
 // [DumpSnapshot] writes a file for PyTorch's memory viewer.
 //
 // # Graphs
 //
-// [Graphed] makes a graph of a step, which is then submitted with one call: where the host is
-// slower than the card, in small networks and small batches, that is what counts.
+// [Graphed] makes a graph of a step, which is then submitted with one call. This helps if the
+// host is slower than the card, as in small networks and small batches.
 //
 // # Settings
 //
@@ -43,6 +43,6 @@
 //
 // # Kernels
 //
-// [Compile] makes CUDA C++ source, given when the program runs, into kernels that [Kernel.Launch]
-// runs on tensors. torch/library makes operators of them, with a derivative.
+// [Compile] compiles CUDA C++ source at run time into kernels, which [Kernel.Launch] runs on
+// tensors. torch/library turns them into operators with a derivative.
 package cuda

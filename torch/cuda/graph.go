@@ -9,18 +9,17 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Graph is work that was recorded once and is then submitted as a whole, with one call: what a
-// small network takes of the host's time shrinks to next to nothing. [Graphed] does all that is
-// described here.
+// Graph is work that was recorded once and is then submitted as a whole, with one call, so that
+// a small network costs almost no host time. [Graphed] does everything described here.
 //
-// What is recorded are kernels and addresses. A replay reads what lies at the addresses of
-// the inputs by then, and writes to those of the outputs: both have to stay open, and new
-// inputs are copied into the old ones. Go code in between is not recorded, nor is what it
-// saw: a learning rate that is a number stays as it was. Memory for what is computed in between
-// belongs to the graph's pool until [Graph.Close].
+// A graph records kernels and addresses. A replay reads the current contents at the addresses
+// of the inputs and writes to those of the outputs: both must stay open, and new inputs are
+// copied into the old ones. Go code in between is not recorded, and values that it used stay
+// fixed, such as a learning rate that is a number. Memory for intermediate results belongs to
+// the graph's pool until [Graph.Close].
 //
-// Random numbers of the default generator differ from replay to replay; others are registered
-// before the capture.
+// Random numbers of the default generator differ from replay to replay; other generators must
+// be registered before the capture.
 type Graph struct {
 	h *cgo.Handle
 }
@@ -42,8 +41,8 @@ func NewGraph(o *GraphOptions) *Graph {
 // CaptureMode is what other threads may do to CUDA during a capture.
 type CaptureMode int8
 
-// The capture modes. Other goroutines, and the garbage collector, free and allocate at any time:
-// that is fine but in CaptureGlobal.
+// The capture modes. Other goroutines and the garbage collector free and allocate at any time,
+// which every mode but CaptureGlobal permits.
 const (
 	CaptureThreadLocal CaptureMode = iota // this thread may not wait and the like, others may
 	CaptureGlobal                         // no thread may; PyTorch's default
@@ -60,14 +59,14 @@ type CaptureOptions struct {
 	Mode   CaptureMode
 }
 
-// ErrNotCapturable is the error of work that a graph cannot hold: what waits for the device,
-// looks at a value, or takes memory from elsewhere.
+// ErrNotCapturable is the error of work that a graph cannot hold: it waits for the device,
+// reads a value, or takes memory from elsewhere.
 var ErrNotCapturable = errors.New("the work cannot be captured")
 
 // Capture records what fn submits, without running it. The goroutine keeps its thread for that
-// time. Work that cannot be captured is an error that matches [ErrNotCapturable] and names the
-// operation; the graph is empty then, and the device as usable as before. Other errors of fn
-// are returned as they are. What fn computes belongs to the graph, and is filled by [Graph.Replay].
+// time. Work that cannot be captured gives an error that matches [ErrNotCapturable] and names the
+// operation; the graph is then empty, and the device stays usable. Other errors of fn are returned
+// as they are. What fn computes belongs to the graph, and is filled by [Graph.Replay].
 func (g *Graph) Capture(fn func(), o *CaptureOptions) (err error) {
 	if o == nil {
 		o = &CaptureOptions{}
@@ -137,8 +136,8 @@ func (g *Graph) run(op cgo.Op, more ...func(*cgo.Call)) *cgo.Call {
 	return c
 }
 
-// around runs fn on another stream, after what the current one was asked for, and lets the
-// current one go on after it.
+// around runs fn on another stream, after the work submitted to the current one, and makes
+// the current one wait for fn.
 func around(side Stream, fn func()) {
 	lockThread(func() {
 		current := CurrentStream(side.Device())
@@ -187,7 +186,8 @@ var advice = map[int]string{
 	908: "the capture ends on another thread than it began on",
 }
 
-// captureError tells what cannot be captured from what is wrong anyway.
+// captureError distinguishes work that cannot be captured from errors that occur
+// anyway.
 func captureError(err error) error {
 	var e *torch.Error
 	if !errors.As(err, &e) {

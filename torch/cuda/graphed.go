@@ -52,10 +52,10 @@ type recorder interface {
 //	for … {
 //		out, err := step.Run(images, labels)
 //
-// The step runs on a thread of its own, under the caller's modes. It may not look at values:
-// [ErrNotCapturable] says what did. Each run is one step, those
-// before the capture too. Numbers in Go are those of the capture: a learning rate that changes
-// has to be a tensor (see optim.Group). It panics with a *torch.Error where there is no CUDA.
+// The step runs on a thread of its own, under the caller's modes. It must not read values:
+// [ErrNotCapturable] names the operation that did. Each run is one step, also before the
+// capture. Numbers in Go are those of the capture: a learning rate that changes has to be a
+// tensor (see optim.Group). It panics with a *torch.Error if there is no CUDA.
 func Graphed(step func(inputs []torch.Tensor) []torch.Tensor, o *GraphedOptions) *Step {
 	if o == nil {
 		o = &GraphedOptions{}
@@ -72,9 +72,10 @@ func newStep(fn func([]torch.Tensor) []torch.Tensor, o *GraphedOptions, device t
 	return &Step{fn: fn, device: device, warm: warm, rec: rec}
 }
 
-// Run computes the step. The inputs may lie on the host, pinned at best, or on the device; their
-// shapes and dtypes have to be those of the first run. The outputs belong to the step, have no
-// history, and hold until the next run: copy what is to last. An error of the step is returned.
+// Run computes the step. The inputs may be on the host, preferably pinned, or on the device;
+// their shapes and dtypes must be those of the first run. The outputs belong to the step, have
+// no history, and are valid until the next run: copy them to keep them. An error of the step is
+// returned.
 func (s *Step) Run(inputs ...torch.Tensor) ([]torch.Tensor, error) {
 	if s.closed {
 		return nil, errors.New("torch/cuda: the step was closed")
@@ -112,7 +113,7 @@ func (s *Step) Close() {
 	}
 }
 
-// take copies the inputs to where the step reads them.
+// take copies the inputs into the tensors that the step reads.
 func (s *Step) take(inputs []torch.Tensor) {
 	if s.in == nil {
 		torch.NoGrad(func() {
@@ -138,7 +139,7 @@ func (s *Step) take(inputs []torch.Tensor) {
 
 func kindOf(x torch.Tensor) string { return fmt.Sprintf("%v%v", x.DType(), x.Shape()) }
 
-// compute runs the function, and keeps its results in place of those of before.
+// compute runs the function and replaces the earlier results by the new ones.
 func (s *Step) compute() {
 	var results []torch.Tensor
 	torch.Scope(func() {

@@ -6,7 +6,7 @@ import (
 )
 
 // MemoryUse is the state of libtorch's caching allocator on one device, in bytes. [MemoryStats]
-// has all that it counts.
+// has all counters.
 type MemoryUse struct {
 	Allocated, PeakAllocated int64 // held by tensors
 	Reserved, PeakReserved   int64 // held by the allocator, cached blocks included
@@ -24,10 +24,10 @@ func Memory(device int) MemoryUse {
 	}
 }
 
-// ResetPeakMemory starts the peaks of [Memory] and [MemoryStats] anew from what is held now.
+// ResetPeakMemory sets the peaks of [Memory] and [MemoryStats] to what is held now.
 func ResetPeakMemory(device int) { on(cgo.OpResetPeakMemory, device) }
 
-// ResetAccumulatedMemory starts the sums of [MemoryStats], Allocated and Freed, at zero.
+// ResetAccumulatedMemory sets the sums Allocated and Freed of [MemoryStats] to zero.
 func ResetAccumulatedMemory(device int) { on(cgo.OpResetAccumulatedMemory, device) }
 
 // EmptyCache gives blocks that no tensor uses back to the driver, for other processes.
@@ -39,8 +39,8 @@ func MemoryInfo(device int) (free, total int64) {
 	return int64(c.IntResult(0)), int64(c.IntResult(1))
 }
 
-// SetMemoryFraction limits what this process may take of a card, to a part of its memory.
-// What passes the limit fails with torch.ErrOutOfMemory. 1 is the default.
+// SetMemoryFraction limits this process to a fraction of a card's memory. Allocations
+// beyond the limit fail with torch.ErrOutOfMemory. 1 is the default.
 func SetMemoryFraction(device int, fraction float64) {
 	if !(fraction >= 0 && fraction <= 1) {
 		begin(cgo.OpSetMemoryFraction)
@@ -71,7 +71,7 @@ func (id PoolID) put(c *cgo.Call) {
 }
 
 // MemPool is a part of the allocator with blocks of its own, on the device that is current when
-// it is made: a place for tensors that should not lie between others, or that graphs share.
+// it is made: a place for tensors that should be apart from others, or that graphs share.
 type MemPool struct {
 	h *cgo.Handle
 }
@@ -105,9 +105,9 @@ func (p *MemPool) about() *cgo.Call {
 	return c
 }
 
-// WithMemPool runs fn with all that its thread allocates on the pool's device coming from
-// the pool. The goroutine keeps its thread for that time. Backward passes allocate on threads
-// of their own, and so elsewhere.
+// WithMemPool runs fn. Everything that its thread allocates on the pool's device comes from
+// the pool. The goroutine keeps its thread for that time. Backward passes run on other
+// threads and so do not allocate from the pool.
 func WithMemPool(p *MemPool, fn func()) {
 	about := p.about()
 	id, device := poolResult(about), int64(about.WordResult(2))

@@ -16,21 +16,21 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// CompileOptions say how to compile CUDA C++. The zero CompileOptions, and nil, mean: for the
-// card at hand.
+// CompileOptions say how to compile CUDA C++. The zero CompileOptions and nil compile for the
+// current card.
 type CompileOptions struct {
 	Name  string   // of the source, in messages; default "kernel.cu"
 	Arch  int      // the compute capability times ten: 90 for an H100; default: the card's
 	Flags []string // NVRTC's: "--use_fast_math", "-DN=4", "-Ifolder"
-	// Instances are the instances of templates that are wanted: "scale<float>". They are
-	// kernels under these names.
+	// Instances are the template instances to compile: "scale<float>". They are kernels
+	// under these names.
 	Instances []string
 }
 
 // CompileError is a source that does not compile.
 type CompileError struct {
-	Name string // as CompileOptions say
-	Log  string // what NVRTC says
+	Name string // from CompileOptions
+	Log  string // NVRTC's log
 }
 
 // Error has the compiler's log.
@@ -48,10 +48,10 @@ func (e *CompileError) Error() string {
 //	…
 //	m.Kernel("axpy").Launch(cuda.Blocks(n, 256), cuda.Dim3{X: 256}, 0, float32(2), x, y, n)
 //
-// What was compiled is kept in the user's cache folder, by a hash of the source, the options, the
-// card's architecture and NVRTC's version. Headers of CUDA's (cuda_fp16.h) are found
-// where libtorch's own are installed. A source that does not compile is a *[CompileError] with
-// NVRTC's log. Without a card the error matches torch.ErrNoCUDA; [CompileBinary] needs none.
+// The result is kept in the user's cache folder, by a hash of the source, the options, the card's
+// architecture and NVRTC's version. CUDA's headers (cuda_fp16.h) are found where libtorch's own
+// are installed. A source that does not compile is a *[CompileError] with NVRTC's log. Without a
+// card the error matches torch.ErrNoCUDA; [CompileBinary] needs none.
 func Compile(source string, options *CompileOptions) (*Module, error) {
 	if err := Unavailable(); err != nil {
 		return nil, err
@@ -192,7 +192,8 @@ var nvrtc struct {
 	version string
 }
 
-// openNVRTC opens NVRTC and its builtins, which it would seek in vain by itself: those first.
+// openNVRTC opens NVRTC. It opens NVRTC's builtins first, because NVRTC would not find them
+// by itself.
 func openNVRTC() (version string, err error) {
 	nvrtc.Lock()
 	defer nvrtc.Unlock()
@@ -202,7 +203,7 @@ func openNVRTC() (version string, err error) {
 	if err := torch.Load(); err != nil {
 		return "", err
 	}
-	found := []string{"libnvrtc.so"} // wherever the system has it
+	found := []string{"libnvrtc.so"} // the system's, if it has one
 	for _, dir := range cudaDirs("lib*") {
 		builtins, library := newest(dir, "libnvrtc-builtins.so.*"), newest(dir, "libnvrtc.so.*")
 		if builtins != "" && library != "" {
@@ -236,7 +237,7 @@ func cudaDirs(name string) (list []string) {
 		}
 	}
 	for _, pattern := range patterns {
-		dirs, _ := filepath.Glob(pattern) // it fails over patterns that are none
+		dirs, _ := filepath.Glob(pattern) // it fails for malformed patterns only
 		list = append(list, dirs...)
 	}
 	return list

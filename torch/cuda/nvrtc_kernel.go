@@ -37,7 +37,7 @@ type Module struct {
 }
 
 // Close waits for the card and unloads the module. Its kernels must not be launched any more. A
-// module that is not closed stays as long as the process.
+// module that is not closed stays until the process ends.
 func (m *Module) Close() {
 	if m.closed.Swap(true) {
 		return
@@ -93,15 +93,16 @@ func (d Dim3) put(c *cgo.Call) {
 type Kernel struct {
 	module   *Module
 	name     string
-	params   []param // nil where the symbol does not tell
+	params   []param // nil if the symbol does not tell
 	function uint64
 }
 
 // In marks a tensor that a kernel with C linkage only reads.
 type In struct{ torch.Tensor }
 
-// Launch runs the kernel on the current stream and does not wait for it: a grid of blocks, so many
-// threads in each, and bytes of shared memory besides those that the kernel declares.
+// Launch runs the kernel on the current stream and does not wait for it. It takes the number of
+// blocks, the number of threads in each block, and the bytes of shared memory beyond those that
+// the kernel declares.
 //
 // Arguments are tensors, for pointers, and numbers. A tensor must be contiguous and on the
 // module's card; the undefined tensor is a null pointer. The kernel's signature says which types
@@ -126,14 +127,14 @@ func (k *Kernel) Launch(grid, block Dim3, shared int, args ...any) {
 	torch.RawDone(c)
 }
 
-// The ways an argument goes, as in cgo/shim/nvrtc.cc.
+// The ways to pass an argument, as in cgo/shim/nvrtc.cc.
 const (
 	passRead = iota
 	passChange
 	passBits
 )
 
-// putArguments adds a kernel's arguments after it has looked at all of them.
+// putArguments adds a kernel's arguments after it has checked all of them.
 func putArguments(c *cgo.Call, name string, device torch.Device, params []param, args []any) {
 	if params != nil && len(params) != len(args) {
 		torch.Throw(name, torch.KindType, "the kernel takes %d arguments, got %d", len(params), len(args))

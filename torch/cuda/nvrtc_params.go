@@ -15,15 +15,15 @@ type param struct {
 	element string // of C's types, as symbols have them: "f" is float
 }
 
-// argument is what goes to the card for a parameter.
+// argument is what is passed to the card for a parameter.
 type argument struct {
 	pass   uint64
 	bits   uint64
 	tensor torch.Tensor
 }
 
-// dtypes are those whose elements a C type can be. Types that are not here, structures and void,
-// can be any.
+// dtypes lists the dtypes whose elements have a C type. Types that are not in the list,
+// structures and void, fit any dtype.
 var dtypes = map[string][]torch.DType{
 	"b": {torch.Bool}, "a": {torch.Int8}, "c": {torch.Int8, torch.Uint8}, "h": {torch.Uint8, torch.Bool},
 	"s": {torch.Int16}, "t": {torch.Uint16}, "i": {torch.Int32}, "j": {torch.Uint32},
@@ -31,7 +31,7 @@ var dtypes = map[string][]torch.DType{
 	"f": {torch.Float32}, "d": {torch.Float64}, "6__half": {torch.Float16}, "13__nv_bfloat16": {torch.BFloat16},
 }
 
-// accept makes a Go value the argument number i of a kernel, or panics.
+// accept converts a Go value to argument number i of a kernel, or panics.
 func (p param) accept(kernel string, i int, device torch.Device, v any) argument {
 	switch v := v.(type) {
 	case torch.Tensor:
@@ -83,7 +83,7 @@ func (p param) acceptTensor(kernel string, i int, device torch.Device, x torch.T
 	return argument{pass: pass, tensor: x}
 }
 
-// exactBits are those of a number whose type has a size.
+// exactBits returns the bits of a number whose type has a fixed size.
 func exactBits(kernel string, i int, v reflect.Value) uint64 {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -100,7 +100,7 @@ func exactBits(kernel string, i int, v reflect.Value) uint64 {
 	case reflect.Float64:
 		return math.Float64bits(v.Float())
 	case reflect.Int, reflect.Uint:
-		torch.Throw(kernel, torch.KindType, "argument %d is an %v, and the kernel's signature is not known: say int32 or int64, whatever the parameter is, or leave out extern \"C\"", i, v.Type())
+		torch.Throw(kernel, torch.KindType, "argument %d is an %v, and the kernel's signature is not known: use int32 or int64, as the parameter is declared, or leave out extern \"C\"", i, v.Type())
 	default:
 		torch.Throw(kernel, torch.KindType, "argument %d, of type %v, cannot be passed to a kernel", i, typeOf(v))
 	}
@@ -117,7 +117,7 @@ func typeOf(v reflect.Value) any {
 // integers are the sizes of C's integer types in bits, negative for signed ones.
 var integers = map[string]int{"a": -8, "c": -8, "h": 8, "s": -16, "t": 16, "i": -32, "j": 32, "l": -64, "x": -64, "m": 64, "y": 64}
 
-// bits converts a number to the parameter's type, unless that cannot hold it.
+// bits converts a number to the parameter's type, if that can hold it.
 func (p param) bits(v reflect.Value) (uint64, bool) {
 	size, whole := integers[p.element]
 	switch {

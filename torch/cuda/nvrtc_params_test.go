@@ -121,7 +121,7 @@ func TestNumbers(t *testing.T) {
 	for v, want := range map[any]uint64{int32(-1): math.MaxUint64, uint8(3): 3, float32(1): uint64(math.Float32bits(1)), 1.5: math.Float64bits(1.5), true: 1} {
 		require.Equal(t, want, param{unknown: true}.accept("k", 0, torch.CPU, v).bits, v)
 	}
-	require.ErrorContains(t, torch.Try(func() { param{unknown: true}.accept("k", 0, torch.CPU, 1) }), "say int32 or int64")
+	require.ErrorContains(t, torch.Try(func() { param{unknown: true}.accept("k", 0, torch.CPU, 1) }), "use int32 or int64")
 	require.ErrorContains(t, torch.Try(func() { param{unknown: true}.accept("k", 0, torch.CPU, nil) }), "cannot be passed to a kernel")
 }
 

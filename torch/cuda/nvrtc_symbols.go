@@ -33,7 +33,8 @@ func kernelsOf(image []byte) (map[string]string, error) {
 	return kernels, nil
 }
 
-// paramsOf reads a kernel's parameters off its symbol; nil where that does not tell.
+// paramsOf reads a kernel's parameters from its symbol; nil if the symbol does not
+// tell.
 func paramsOf(symbol string) []param { return demangle(symbol).params }
 
 // demangled is what the symbol of a function says (Itanium's C++ ABI, as far as kernels go).
@@ -190,7 +191,7 @@ func (d *demangler) param() (param, error) {
 	return p, err
 }
 
-// earlier is one of the types that were met before: "_" is the first, "0_" the second.
+// earlier is a type that occurred before: "_" is the first, "0_" the second.
 func (d *demangler) earlier(list []param) (param, error) {
 	number, rest, ok := strings.Cut(d.rest, "_")
 	if !ok {

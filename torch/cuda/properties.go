@@ -9,7 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Properties are what a card is.
+// Properties describe a card.
 type Properties struct {
 	Name string // "NVIDIA H200"
 	UUID string // as nvidia-smi -L has it, without its "GPU-"
@@ -83,12 +83,12 @@ func (p Properties) slot() string {
 	return fmt.Sprintf("%08X:%02X:%02X.0", p.PCIDomain, p.PCIBus, p.PCISlot)
 }
 
-// Sensors is what a card is doing at a moment: percent of the time that kernels ran and that
-// memory was used, degrees Celsius, milliwatts, MHz.
+// Sensors are a card's readings at one moment: percent of the time in which kernels ran and
+// in which memory was used, degrees Celsius, milliwatts, MHz.
 type Sensors = cgo.Sensors
 
 // ReadSensors asks NVIDIA's management library about a device. The library comes with the
-// driver; where it is missing the error matches [ErrMissingLibrary], and where there is no
+// driver; if it is missing the error matches [ErrMissingLibrary], and if there is no
 // device torch.ErrNoCUDA.
 func ReadSensors(device int) (Sensors, error) {
 	if err := cgo.NVMLError(); err != nil {

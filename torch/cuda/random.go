@@ -4,8 +4,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// ManualSeed seeds the random numbers of one device; torch.ManualSeed seeds all. What was
-// set before the first use of the device counts.
+// ManualSeed seeds the random numbers of one device; torch.ManualSeed seeds all. A seed
+// set before the first use of the device is kept.
 func ManualSeed(device int, seed uint64) {
 	withGenerator(device, func(g *torch.Generator) { g.Seed(seed) })
 }

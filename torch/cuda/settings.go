@@ -55,11 +55,12 @@ type Settings struct {
 	BF16Reduction    Reduction // of bfloat16 products; default ReducedPrecision
 	FP16Accumulation Switch    // add up float16 products in float16 throughout; default Off
 
-	// What scaled dot product attention may use; it takes the first that can do what is asked for.
+	// The kernels that scaled dot product attention may use; it takes the first one that supports
+	// the arguments.
 	FlashAttention        Switch // default On
 	MemEfficientAttention Switch // default On
 	CUDNNAttention        Switch // default On
-	MathAttention         Switch // plain operators, which always can; default On
+	MathAttention         Switch // plain operators, which support everything; default On
 	MathReduction         Switch // half-precision sums in those; default Off
 
 	// DeterministicAlgorithms makes operators without a deterministic kernel fail, and fills new
@@ -105,8 +106,8 @@ func Current() Settings { return table.Current() }
 // Set changes the settings whose fields are not zero, for the whole process.
 func Set(s Settings) { table.Set(s) }
 
-// With runs fn with the settings and puts back what was there before, also when fn
-// panics. Other goroutines see the change too.
+// With runs fn with the settings and restores the ones before, also if fn panics. Other
+// goroutines see the change too.
 func With(s Settings, fn func()) { table.With(s, fn) }
 
 // String names how far the precision may go.

@@ -11,8 +11,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Snapshot is a picture of all memory that the allocator holds, and, after
-// [RecordMemoryHistory], of how it came to that.
+// Snapshot lists all memory that the allocator holds and, after [RecordMemoryHistory],
+// its history.
 type Snapshot struct {
 	Segments []Segment
 	Traces   [][]Trace // of each device, the oldest first
@@ -38,7 +38,7 @@ type Block struct {
 	InUse           bool // it does, or waits for a stream
 }
 
-// Trace is one act of the allocator.
+// Trace is one action of the allocator.
 type Trace struct {
 	Action   string // "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot", "oom"
 	Address  uint64 // for "oom" the bytes that the driver had left
@@ -63,12 +63,12 @@ type AllocatorSettings struct {
 // MemoryHistoryOptions are the arguments of [RecordMemoryHistory].
 type MemoryHistoryOptions struct {
 	Off        bool // stop, and forget
-	MaxEntries int  // acts that are kept for each device; default: all
+	MaxEntries int  // actions kept for each device; default: all
 	Clear      bool // forget what was recorded before
 }
 
-// RecordMemoryHistory has the allocator note what it does from now on, on all devices. It
-// notes no stacks: they would be those of libtorch, not of the Go program.
+// RecordMemoryHistory makes the allocators of all devices record what they do from now
+// on. They record no stacks, because these would be libtorch's, not the Go program's.
 func RecordMemoryHistory(o *MemoryHistoryOptions) {
 	if o == nil {
 		o = &MemoryHistoryOptions{}
@@ -85,7 +85,7 @@ func RecordMemoryHistory(o *MemoryHistoryOptions) {
 	torch.RawDone(c)
 }
 
-// MemorySnapshot takes a picture of the allocators of all devices.
+// MemorySnapshot returns the state of the allocators of all devices.
 func MemorySnapshot() Snapshot {
 	c := begin(cgo.OpMemorySnapshot)
 	resolve("memory_snapshot", -1)
@@ -93,9 +93,9 @@ func MemorySnapshot() Snapshot {
 	return readSnapshot(c.Text(0))
 }
 
-// DumpSnapshot writes a picture of the allocators to a file that PyTorch's memory viewer opens:
+// DumpSnapshot writes the state of the allocators to a file that PyTorch's memory viewer opens:
 // https://pytorch.org/memory_viz, or python -m torch.cuda._memory_viz trace_plot FILE. Without
-// [RecordMemoryHistory] before, the viewer has only the state to show, not how it came about.
+// [RecordMemoryHistory] before, the viewer shows the state only, without its history.
 func DumpSnapshot(path string) error {
 	var s Snapshot
 	if err := torch.Try(func() { s = MemorySnapshot() }); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// Stat is one thing that the allocator counts.
+// Stat is one counter of the allocator.
 type Stat struct {
 	Current, Peak    int64 // now, and at most since the last [ResetPeakMemory]
 	Allocated, Freed int64 // added and taken away since the last [ResetAccumulatedMemory]
@@ -16,7 +16,7 @@ type Stat struct {
 // Pools is a Stat of all memory, and of the pools for blocks of less than 1 MB and of more.
 type Pools struct{ All, Small, Large Stat }
 
-// Stats are all that the allocator counts on a device. The names are PyTorch's.
+// Stats are all counters of the allocator on a device. The names are PyTorch's.
 type Stats struct {
 	Allocation         Pools // tensors' blocks
 	Segment            Pools // pieces of memory from the driver
@@ -84,7 +84,7 @@ func (s *Stats) groups() []group {
 	}
 }
 
-// number is a counter that is no Stat.
+// number is a counter that is not a Stat.
 type number struct {
 	name string
 	at   *int64
@@ -155,7 +155,7 @@ func (s Stats) summary(device int, abbreviated bool) string {
 	return b.String()
 }
 
-// format writes a number in the unit that suits another.
+// format writes a number in the unit chosen for another one.
 func (g group) format(n, like int64) string {
 	units, step, enough, width, after := []string{" ", "K", "M"}, int64(1000), 750e3, 7, " "
 	if g.bytes {

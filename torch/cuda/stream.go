@@ -7,11 +7,12 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Stream is a queue of work on a device: what is in one stream runs in order, what is in
-// two may run at the same time. Streams are values, compare with ==, need no Close, and may be
-// used from any goroutine. The zero Stream is none.
+// Stream is a queue of work on a device: work in one stream runs in order, work in two streams
+// may run at the same time. Streams are values, compare with ==, need no Close, and may be
+// used from any goroutine. The zero Stream is no stream.
 //
-// Which stream operations are submitted to belongs to the thread: see [WithStream].
+// Each thread has a current stream, to which operations are submitted: see
+// [WithStream].
 type Stream struct {
 	device torch.Device
 	id     int64
@@ -37,8 +38,8 @@ func NewStream(device int, o *StreamOptions) Stream {
 	return streamResult(on(cgo.OpNewStream, device, func(c *cgo.Call) { c.Int(o.Priority) }))
 }
 
-// ExternalStream is a stream that another library made: pointer is its cudaStream_t. It has
-// to last for as long as it is used here.
+// ExternalStream is a stream that another library made: pointer is its cudaStream_t. It
+// must exist as long as it is used here.
 func ExternalStream(pointer uintptr, device int) Stream {
 	return streamResult(on(cgo.OpExternalStream, device, func(c *cgo.Call) { c.Word(uint64(pointer)) }))
 }
@@ -72,9 +73,9 @@ func WithStream(s Stream, fn func()) {
 	})
 }
 
-// RecordStream says that s uses the tensors, which were made on another stream: their memory
-// is not given to new tensors before s has done what it has been asked for by the time they are
-// freed. Without it freed memory may be written to by one stream while another still reads it.
+// RecordStream says that s uses the tensors, which were made on another stream: their memory is
+// not given to new tensors before s has done the work submitted to it when they are freed.
+// Without this call one stream may write to freed memory while another still reads it.
 func RecordStream(s Stream, tensors ...torch.Tensor) {
 	check(cgo.OpRecordStream, s)
 	for _, t := range tensors {
@@ -154,6 +155,6 @@ func (s Stream) run(op cgo.Op, more ...func(*cgo.Call)) *cgo.Call {
 func check(op cgo.Op, s Stream) {
 	begin(op)
 	if s.device == 0 {
-		torch.Throw(op.String(), torch.KindValue, "the stream is none; NewStream makes one")
+		torch.Throw(op.String(), torch.KindValue, "the stream is the zero Stream; NewStream makes one")
 	}
 }

@@ -10,22 +10,22 @@ import (
 )
 
 // A crew is the workers of one epoch. Every job that is handed out gets a place for its
-// result, and the loop looks at the places in order, so the order of batches does not
-// depend on who is done first. Another job is handed out only when the loop takes a
-// result, which bounds how many batches lie finished.
+// result, and the loop takes the results in the order of the places, so the order of
+// batches does not depend on which worker finishes first. Another job is handed out
+// only when the loop takes a result, which bounds the number of finished batches.
 type crew[B any] struct {
 	loader *Loader[B]
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	jobs   jobs          // not yet handed out
-	tasks  chan *task[B] // where workers get them
-	places []*task[B]    // handed out and not taken, oldest first
+	jobs   jobs          // jobs not yet handed out
+	tasks  chan *task[B] // jobs handed out to workers
+	places []*task[B]    // jobs whose results are not taken yet, oldest first
 	gone   chan int      // workers that have ended
 }
 
 type task[B any] struct {
 	*job
-	worker atomic.Int32   // who is at it; 0 before anybody is
+	worker atomic.Int32   // the worker that runs it; 0 before one does
 	result chan result[B] // has room for one
 }
 
@@ -58,8 +58,8 @@ func (c *crew[B]) hand() {
 	}
 }
 
-// work is the life of a worker. It stays on one OS thread, because every thread that
-// computes gets computing threads of its own from OpenMP.
+// work is what a worker runs. It stays on one OS thread, because OpenMP starts helper
+// threads for every thread that computes.
 func (c *crew[B]) work(worker int) {
 	defer cgo.OwnThread()()
 	defer func() { c.gone <- worker }()
@@ -73,7 +73,7 @@ func (c *crew[B]) do(t *task[B], worker int) {
 	var r result[B]
 	r.batch, r.err = c.loader.build(c.ctx, t.job, worker)
 	if c.ctx.Err() != nil {
-		discard(r.batch) // the loop may be over, with nobody left to do it
+		discard(r.batch) // the loop may be over, and nobody else frees it
 		r = result[B]{err: context.Cause(c.ctx)}
 	}
 	t.result <- r
@@ -110,12 +110,12 @@ func (c *crew[B]) dismiss() {
 		select {
 		case r := <-t.result:
 			discard(r.batch)
-		default: // nobody began it, or it is left to a worker that frees it
+		default: // no worker began it, or its worker frees it
 		}
 	}
 }
 
-// wait returns when all workers have ended, or when that takes too long.
+// wait returns when all workers have ended, or after too long a time.
 func (c *crew[B]) wait() {
 	patience := c.loader.after(c.loader.grace)
 	for range cap(c.gone) {

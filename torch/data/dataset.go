@@ -8,7 +8,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// A Dataset has samples one by one: what has to be read, decoded or computed.
+// A Dataset gives samples one by one, which it reads, decodes or computes.
 type Dataset[S any] interface {
 	// Len is the number of samples.
 	Len() int
@@ -85,8 +85,8 @@ func Stack(samples []Sample, indices []int, _ *rand.Rand) (Batch, error) {
 	return batch, nil
 }
 
-// Map makes a source whose batches are those of another, changed by fn: the place for
-// work on whole batches, such as augmentation. Random choices come from r.
+// Map makes a source whose batches are those of another source, changed by fn. It is
+// for work on whole batches, such as augmentation. Random choices come from r.
 func Map[A, B any](from Source[A], fn func(batch A, r *rand.Rand) B) Source[B] {
 	return mapped[A, B]{from, fn}
 }
@@ -134,7 +134,7 @@ func (d *TensorDataset) Batch(_ context.Context, indices []int, _ *rand.Rand) (B
 	return Batch{Input: d.input.pick(index), Target: d.target.pick(index), Index: indices}, nil
 }
 
-// rows is a tensor to pick parts of along its first dimension.
+// rows is a tensor from which rows are picked along its first dimension.
 type rows struct {
 	t     torch.Tensor
 	shape []int

@@ -15,10 +15,10 @@
 //
 // # Memory
 //
-// The body of the loop is a [torch.Scope]: the batch and every tensor made in the body
-// are freed when it ends, however it ends. What is to live on leaves by
-// [torch.Tensor.Keep]. A program that asks for batches one by one rather than in a loop has
-// [Loader.Pull], where a batch lives until the next one.
+// The body of the loop is a [torch.Scope]: the batch and every tensor made in the body are
+// freed when it ends, however it ends. [torch.Tensor.Keep] keeps a tensor. A program that
+// asks for batches one by one rather than in a loop has [Loader.Pull], where a batch lives
+// until the next one.
 //
 // # Where batches come from
 //
@@ -36,8 +36,8 @@
 // whatever the number of workers, and each is made with a random source of its own,
 // seeded by seed, epoch and number of the batch. So a run gives the same numbers with 0
 // and with 8 workers, and [Loader.EpochFrom] goes on in the middle of an epoch as if it
-// had never stopped. Only libtorch's own random functions, called in a source, escape
-// this rule.
+// had never stopped. The exception is libtorch's own random functions, if a source
+// calls them.
 //
 // # Workers
 //
@@ -47,8 +47,8 @@
 //
 // When the loop ends, by its end, break, return, panic, error or a context that is
 // cancelled, the workers are stopped and waited for. Their context ends at that moment; a
-// data set that waits for something should heed it. One that does not come back
-// within five seconds is left behind and frees what it holds when it does.
+// data set that waits for something should observe it. A worker that does not return
+// within five seconds is abandoned; it frees what it holds when it returns.
 //
 // A failure, including a panic or a runtime.Goexit in a data set, arrives as the last item of the loop: an
 // [*Error] that names epoch, batch, sample and worker.

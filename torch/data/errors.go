@@ -12,7 +12,7 @@ import (
 type Error struct {
 	Epoch, Batch int
 	Index        int // of the sample that failed; -1 if it was the batch as a whole
-	Worker       int // which worker was at it, from 1 on; 0 for the loop itself
+	Worker       int // the worker that made it, from 1 on; 0 for the loop itself
 	Err          error
 }
 
@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// PanicError is a panic in a data set that has become an error.
+// PanicError is a panic in a data set, as an error.
 type PanicError struct {
 	Value any    // what the panic was called with
 	Stack []byte // where
@@ -46,7 +46,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// errExit is what becomes of a data set that calls runtime.Goexit, as a failing test does.
+// errExit is the error of a data set that calls runtime.Goexit, as a failing test does.
 var errExit = errors.New("the data set ended its goroutine")
 
 // guard runs fn and turns what ends it into an error: a panic with a *[torch.Error] into that,
@@ -80,15 +80,16 @@ func between(name string, n, least, most int) error {
 	return nil
 }
 
-// need panics with a *[torch.Error] where there is one, in functions that make a sampler.
+// need panics with a *[torch.Error] if err is not nil. It is for functions that make a
+// sampler.
 func need(op string, err error) {
 	if err != nil {
 		torch.Throw(op, torch.KindValue, "%v", err)
 	}
 }
 
-// afford panics with libtorch's error where the machine has no memory for a list of n indices
-// and what becomes of it: Go would end the process.
+// afford panics with libtorch's error if the machine has no memory for a list of n indices
+// and its copies. Without it Go would end the process.
 func afford(n int) {
 	const small, copies = 1 << 20, 4
 	if n > small {

@@ -30,8 +30,8 @@ type LoaderOptions struct {
 	Prefetch int           // batches a worker makes ahead, up to 4096; default 2
 	Timeout  time.Duration // how long the loop waits for a batch of a worker; default: for ever
 
-	// PinMemory puts the tensors of batches into page-locked memory, from which
-	// copies to a CUDA device do not block. It is ignored where there is none.
+	// PinMemory puts the tensors of batches into page-locked memory, from which copies
+	// to a CUDA device do not block. It is ignored on a machine without one.
 	PinMemory bool
 }
 
@@ -84,8 +84,8 @@ func NewLoader[B any](source Source[B], options *LoaderOptions) (*Loader[B], err
 	return l, nil
 }
 
-// check looks at the numbers. A worker has a thread of its own, and Go ends a process that has
-// ten thousand of them, as it does one whose list of batches under way finds no memory.
+// check checks the numbers. Every worker has an OS thread, and Go ends a process that has ten
+// thousand threads or no memory for the list of pending batches.
 func (o *LoaderOptions) check() error {
 	const mostWorkers, mostAhead = 1024, 4096
 	return cmp.Or(
@@ -96,7 +96,8 @@ func (o *LoaderOptions) check() error {
 	)
 }
 
-// batchSampler is the one that the options amount to for a source of n samples.
+// batchSampler is the batch sampler that the options describe for a source of n
+// samples.
 func (o *LoaderOptions) batchSampler(n int) BatchSampler {
 	if o.BatchSampler != nil {
 		return o.BatchSampler
@@ -155,12 +156,12 @@ func (l *Loader[B]) EpochFrom(ctx context.Context, epoch, first int) iter.Seq2[B
 	}
 }
 
-// Pull is [Loader.Epoch] for a program that asks for each batch when it wants it, rather than
-// in a loop: two loaders in step, a stream without an end. It is to Epoch what [iter.Pull2] is
-// to an iterator, and can be used in scopes, modes and loops over other loaders, where Go does
-// not allow for Pull2. next returns the next batch or the error that ends the epoch, and false
-// after its end. The tensors of a batch live until next or stop is called again. stop ends the
-// epoch; it has to be called unless next has returned false, and may be called always.
+// Pull is [Loader.Epoch] for a program that asks for each batch when it needs it, rather than
+// in a loop: for two loaders in step, or a stream without end. It corresponds to [iter.Pull2],
+// but can be used in scopes, modes and loops over other loaders, where Go does not permit
+// Pull2. next returns the next batch or the error that ends the epoch, and false after its
+// end. The tensors of a batch live until next or stop is called again. stop ends the epoch; it
+// must be called unless next has returned false, and may always be called.
 //
 //	next, stop := loader.Pull(ctx, epoch)
 //	defer stop()
@@ -211,7 +212,7 @@ func show[B any](batch B, yield func(B, error) bool) (more bool) {
 	return yield(batch, nil)
 }
 
-// discard frees a batch that nobody wants any more.
+// discard frees a batch that is not needed any more.
 func discard[B any](batch B) {
 	replaceTensors(&batch, func(t torch.Tensor) torch.Tensor {
 		t.Close()

@@ -1,13 +1,13 @@
 package data
 
 // An order is the samples of an epoch. That of [Sequential], and its shards, takes no memory:
-// a source may have as many samples as it likes.
+// a source may have any number of samples.
 type order interface {
 	Len() int
 	at(k int) int
 }
 
-// orderOf is what a sampler says of an epoch.
+// orderOf is the order of an epoch, from a sampler.
 func orderOf(s Sampler, epoch int) order {
 	switch s := s.(type) {
 	case sequential:
@@ -18,7 +18,7 @@ func orderOf(s Sampler, epoch int) order {
 	return list(s.Indices(epoch))
 }
 
-// listed writes an order out.
+// listed returns an order as a list.
 func listed(o order) []int {
 	afford(o.Len())
 	all := make([]int, o.Len())
@@ -33,7 +33,7 @@ type list []int
 func (l list) Len() int     { return len(l) }
 func (l list) at(k int) int { return l[k] }
 
-// every is each world-th sample from the rank-th on, beginning anew after the last.
+// every is each world-th sample from the rank-th on, starting again after the last.
 type every struct {
 	all               order
 	rank, world, size int
@@ -60,7 +60,7 @@ type plan interface {
 	batch(k int) []int
 }
 
-// planOf is what a sampler of batches says of an epoch.
+// planOf is the plan of an epoch, from a sampler of batches.
 func planOf(b BatchSampler, epoch int) plan {
 	if b, ok := b.(batched); ok {
 		samples := orderOf(b.samples, epoch)

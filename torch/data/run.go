@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// A run is one way through the batches of an epoch.
+// A run is one pass through the batches of an epoch.
 type run[B any] struct {
 	loader *Loader[B]
 	ctx    context.Context
 	jobs   jobs
-	crew   *crew[B] // nil where the loader has no workers
-	broken error    // why it did not begin
+	crew   *crew[B] // nil if the loader has no workers
+	broken error    // why the run could not begin
 	ended  bool
 }
 
@@ -87,8 +87,8 @@ func (j *job) failure(worker int, err error) error {
 	return &Error{Epoch: j.epoch, Batch: j.number, Index: int(j.sample.Load()), Worker: worker, Err: err}
 }
 
-// A source that makes samples one by one tells so through its context, so that an error, a
-// panic or a delay can be traced to the sample.
+// A source that makes samples one by one reports each through its context, so that an
+// error, a panic or a delay can be traced to the sample.
 type sampleKey struct{}
 
 func visit(ctx context.Context, i int) {

@@ -51,10 +51,10 @@ func (r random) Indices(epoch int) []int {
 	return torch.Values[int](order)
 }
 
-// Shard is every world-th sample of another sampler, from the rank-th on: the part of
-// one of several processes that share an epoch. All shards have the same length; where the
-// samples do not go round, the first are used again, as PyTorch's DistributedSampler
-// does. It panics with a *[torch.Error] unless 0 <= rank < world.
+// Shard is every world-th sample of another sampler, from the rank-th on: the part of one
+// of several processes that share an epoch. All shards have the same length; if the
+// samples cannot be divided equally, the first are used again, as PyTorch's
+// DistributedSampler does. It panics with a *[torch.Error] unless 0 <= rank < world.
 func Shard(s Sampler, rank, world int) Sampler {
 	need("shard", atLeast("the number of shards", world, 1))
 	need("shard", between("the rank", rank, 0, world-1))
@@ -79,7 +79,7 @@ type BatchSampler interface {
 }
 
 // Batched groups the samples of a sampler into batches of size. The last one is smaller
-// where they do not go round, or is left out with dropLast. It panics with a
+// if they cannot be divided equally, or is left out with dropLast. It panics with a
 // *[torch.Error] unless size is positive.
 func Batched(s Sampler, size int, dropLast bool) BatchSampler {
 	need("batched", atLeast("the size of a batch", size, 1))

@@ -12,7 +12,7 @@ import (
 
 var tensorType = reflect.TypeFor[torch.Tensor]()
 
-// replaceTensors puts fn of each tensor within *batch in its place.
+// replaceTensors replaces each tensor within *batch by fn of it.
 func replaceTensors[B any](batch *B, fn func(torch.Tensor) torch.Tensor) {
 	replace(reflect.ValueOf(batch).Elem(), fn)
 }
@@ -51,7 +51,7 @@ func replace(v reflect.Value, fn func(torch.Tensor) torch.Tensor) {
 	}
 }
 
-// replaced is for values that cannot be changed where they are.
+// replaced returns a changed copy of a value that cannot be changed in place.
 func replaced(v reflect.Value, fn func(torch.Tensor) torch.Tensor) reflect.Value {
 	changed := reflect.New(v.Type()).Elem()
 	changed.Set(v)
@@ -59,12 +59,12 @@ func replaced(v reflect.Value, fn func(torch.Tensor) torch.Tensor) reflect.Value
 	return changed
 }
 
-// plain tells whether values of a kind can hold nothing else.
+// plain tells whether values of a kind cannot hold other values.
 func plain(k reflect.Kind) bool { return k <= reflect.Complex128 || k == reflect.String }
 
 // survey tells whether values of a type hold tensors, and names a field in which the
-// loader could not reach them; "" if there is none. What an interface holds is not known
-// before it is there.
+// loader could not reach them; "" if there is none. The contents of an interface are not
+// known before it has a value.
 func survey(t reflect.Type, seen map[reflect.Type]bool) (holds bool, hidden string) {
 	if t == tensorType {
 		return true, ""

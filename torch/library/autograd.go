@@ -18,7 +18,8 @@ type Formula struct {
 }
 
 // Autograd registers the operator's derivative. It is used whatever kernel computes the results,
-// one from C++ or for a card included. An operator that changes its arguments can have none.
+// one from C++ or for a card included. An operator that changes its arguments cannot have a
+// derivative.
 //
 //	op.Autograd(library.Formula{
 //		Setup: func(ctx *torch.FunctionCtx, args, _ []any) {
@@ -68,7 +69,7 @@ type derivation struct {
 	args, results []any
 }
 
-// Name is what the operator is called in the graph: "mylib_scale".
+// Name is the operator's name in the graph: "mylib_scale".
 func (d *derivation) Name() string {
 	return strings.NewReplacer("::", "_", ".", "_").Replace(d.name)
 }
@@ -80,11 +81,11 @@ func (d *derivation) Forward(ctx *torch.FunctionCtx, in []torch.Tensor) []torch.
 	if d.formula.Setup != nil {
 		d.formula.Setup(ctx, args, d.results)
 	}
-	d.args, d.turn = nil, nil // they end with the call
+	d.args, d.turn = nil, nil // they are not valid after the call
 	return tensorsOf(d.results)
 }
 
-// Backward is the formula's.
+// Backward runs the formula's Backward.
 func (d *derivation) Backward(ctx *torch.FunctionCtx, grads []torch.Tensor) []torch.Tensor {
 	return d.formula.Backward(ctx, grads)
 }
@@ -106,7 +107,7 @@ func tensorsOf(values []any) (list []torch.Tensor) {
 	return list
 }
 
-// replace puts other tensors in the places of those among values.
+// replace replaces the tensors among values by others.
 func replace(values []any, by []torch.Tensor) []any {
 	list := make([]any, len(values))
 	for i, v := range values {

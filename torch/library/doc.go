@@ -1,8 +1,9 @@
 // Package library registers operators: PyTorch's torch.library, and torch.ops.load_library.
 //
-// An operator has a name in a namespace, a schema, a kernel for each kind of device and, perhaps,
-// a derivative. Once registered it is like those of libtorch: torch.Call runs it by its name, on
-// any goroutine, modules use it, autograd differentiates it, autocast and torch.Meta know it.
+// An operator has a name in a namespace, a schema, a kernel for each kind of device and,
+// optionally, a derivative. Once registered it is like those of libtorch: torch.Call runs it by
+// its name, on any goroutine, modules use it, autograd differentiates it, autocast and torch.Meta
+// know it.
 //
 //	lib := library.New("mylib")
 //	defer lib.Close()
@@ -22,12 +23,12 @@
 // # Where kernels come from
 //
 // A kernel is a Go function ([Operator.Impl]), which may call operators, launch a CUDA kernel
-// (torch/cuda.Compile) or read the tensor's values; or it is C++, from a library of someone
-// else's ([Load]) or from source (torch/cpp.LoadInline). One operator may mix them:
-// [Library.Operator] gives an operator from C++ a Go kernel for another device, or a derivative.
+// (torch/cuda.Compile) or read the tensor's values; or it is C++, from another library ([Load])
+// or from source (torch/cpp.LoadInline). One operator may mix them: [Library.Operator] gives an
+// operator from C++ a Go kernel for another device, or a derivative.
 //
 // # Errors
 //
-// What is wrong with a registration, a schema or a name, panics with a *torch.Error when it is
-// made. What goes wrong in a kernel comes back from the call of the operator.
+// A wrong schema or name panics with a *torch.Error when it is registered. A failure in a
+// kernel comes back from the call of the operator.
 package library

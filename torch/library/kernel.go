@@ -76,13 +76,13 @@ func newKernel(s Schema, fn any) *kernel {
 	}
 	for i, a := range s.Results {
 		if !fits(a.Type, t.Out(i)) {
-			torch.Throw(s.Name, torch.KindType, "result %d of its kernel, %v, is no %s as in %v", i, t.Out(i), a.Type, s)
+			torch.Throw(s.Name, torch.KindType, "result %d of its kernel, %v, is not a %s as in %v", i, t.Out(i), a.Type, s)
 		}
 	}
 	return k
 }
 
-// serve answers a call of the operator.
+// serve handles a call of the operator.
 func (k *kernel) serve(t *cgo.Turn) {
 	args := arguments(t)
 	if k.params == nil {
@@ -107,7 +107,7 @@ func (k *kernel) serve(t *cgo.Turn) {
 	answer(t, results)
 }
 
-// arguments fetches what an operator was called with.
+// arguments fetches the arguments of a call of the operator.
 func arguments(t *cgo.Turn) []any {
 	var c cgo.Call
 	c.Begin(cgo.OpKernelArguments)
@@ -115,7 +115,7 @@ func arguments(t *cgo.Turn) []any {
 	return torch.RawBoxed(&c)
 }
 
-// answer leaves results where the call takes them.
+// answer passes results to the call.
 func answer(t *cgo.Turn, results []any) {
 	c := boxed(cgo.OpKernelResults, t, results)
 	torch.RawDone(c)
@@ -132,7 +132,7 @@ func boxed(op cgo.Op, t *cgo.Turn, values []any) *cgo.Call {
 	return c
 }
 
-// value makes an argument a value of the parameter's type, which fits.
+// value converts an argument to the parameter's type, which fits.
 func value(v any, t reflect.Type) reflect.Value {
 	r := reflect.New(t).Elem()
 	if v == nil {
@@ -161,7 +161,7 @@ func value(v any, t reflect.Type) reflect.Value {
 	return r
 }
 
-// plain makes a kernel's result a value that can be boxed.
+// plain converts a kernel's result to a value that can be boxed.
 func plain(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:

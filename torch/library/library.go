@@ -9,8 +9,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Library is a set of operators and kernels registered from Go. They are there for all
-// goroutines, by their names, until Close.
+// Library is a set of operators and kernels registered from Go. All goroutines can call
+// them by name until Close.
 type Library struct {
 	namespace string
 	id        uint64
@@ -27,9 +27,9 @@ func New(namespace string) *Library {
 	return &Library{namespace: namespace, id: c.WordResult(0)}
 }
 
-// Close takes back all that was registered with the library, and waits until calls of
-// operators by name that are under way have ended: it must not be called in a kernel. A second
-// Close does nothing. Graphs recorded before keep their formulas.
+// Close unregisters everything that was registered with the library, and waits until running
+// calls of operators by name have ended: it must not be called in a kernel. A second Close
+// does nothing. Graphs recorded before keep their formulas.
 func (l *Library) Close() {
 	if l.closed.Swap(true) {
 		return
@@ -99,11 +99,11 @@ func (o *Operator) Call1(args ...any) torch.Tensor {
 			return t
 		}
 	}
-	torch.Throw(o.Name(), torch.KindType, "its result is no single tensor: %v", o.schema)
+	torch.Throw(o.Name(), torch.KindType, "its result is not a single tensor: %v", o.schema)
 	return torch.Tensor{}
 }
 
-// Key says for which tensors a kernel is; keys are combined with |.
+// Key says which tensors a kernel is for; keys are combined with |.
 type Key uint
 
 // The keys. An operator has kernels for devices, or one composite kernel for all.
@@ -138,18 +138,18 @@ func (k Key) names() (list []string) {
 //	float               float64
 //	bool, str, complex  bool, string, complex128
 //	Scalar              any: an int64, float64 or complex128
-//	ScalarType          torch.DType; Layout, MemoryFormat, Device likewise
+//	ScalarType          torch.DType; the same for Layout, MemoryFormat and Device
 //	X[]                 a slice
 //	X?                  a pointer, nil for None
 //
-// It may return an error besides, as its last result. Or it is a func([]any) []any, which gets
+// It may also return an error, as its last result. Or it is a func([]any) []any, which gets
 // the values as torch.Call returns them.
 //
-// A kernel runs on the goroutine that called the operator, in a torch.Scope of its own: what it
-// makes and does not return is freed. What it does is recorded for autograd unless the operator
-// has a formula of its own ([Operator.Autograd]). Its error, and what it panics with, comes back from the call as a
-// *torch.Error of KindCallback, through which errors.Is and errors.As look. It may be called from
-// many goroutines at once, and must not wait for one that registers operators.
+// A kernel runs on the goroutine that called the operator, in its own torch.Scope: tensors that it
+// makes and does not return are freed. Its operations are recorded for autograd unless the operator
+// has its own formula ([Operator.Autograd]). Its error or panic comes back from the call as a
+// *torch.Error of KindCallback; errors.Is and errors.As see the error inside. It may be called from
+// many goroutines at once, and must not wait for a goroutine that registers operators.
 func (o *Operator) Impl(keys Key, fn any) *Operator {
 	k := newKernel(o.schema, fn)
 	if len(keys.names()) == 0 {

@@ -186,7 +186,7 @@ func TestMistakes(t *testing.T) {
 		"nil":                {func() { op.Impl(library.CPU, nil) }, "a kernel is a function"},
 		"too few parameters": {func() { op.Impl(library.CPU, func(torch.Tensor) torch.Tensor { return torch.Tensor{} }) }, "takes 2 values and returns 1"},
 		"wrong parameter":    {func() { op.Impl(library.CPU, func(torch.Tensor, []int) (_ torch.Tensor) { return }) }, "parameter 1 of its kernel, []int, cannot hold float[] v"},
-		"wrong result":       {func() { op.Impl(library.CPU, func(torch.Tensor, []float64) int { return 0 }) }, "result 0 of its kernel, int, is no Tensor"},
+		"wrong result":       {func() { op.Impl(library.CPU, func(torch.Tensor, []float64) int { return 0 }) }, "result 0 of its kernel, int, is not a Tensor"},
 		"no key":             {func() { op.Impl(0, fine) }, "a kernel needs a key"},
 		"no backward":        {func() { op.Autograd(library.Formula{}) }, "a formula needs a Backward"},
 		"no kernel":          {func() { op.Call(torch.TensorOptions{Device: torch.Meta}.Zeros(2), []float64{}) }, "no fake impl or Meta kernel registered"},

@@ -21,12 +21,12 @@ import (
 // a library again does nothing; none is ever unloaded.
 //
 // Libraries made for Python are linked to Python's half of torch, and those with CUDA kernels to
-// its CUDA half, which may be absent here: they load all the same, if they need nothing of the
-// former, and their CUDA kernels are not called without a card. One that was built for another
-// libtorch is refused by an error that says what it lacks.
+// its CUDA half, which may be absent here. They load all the same if they need nothing of
+// Python's half, and their CUDA kernels are not called without a card. A library built for
+// another libtorch is refused with an error that says which function is missing.
 //
-// A library that defines what another has defined ends the process, unless it is one for the
-// stable ABI: C++ cannot report that from where it happens.
+// A library that defines an operator which another library has defined ends the process,
+// unless it is built for the stable ABI: C++ cannot report that error.
 func Load(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func Load(path string) error {
 		return fmt.Errorf("torch/library: there is no library %s", path)
 	}
 	if err != nil {
-		return fmt.Errorf("torch/library: %s is no shared library: %w", path, err)
+		return fmt.Errorf("torch/library: %s is not a shared library: %w", path, err)
 	}
 	defer file.Close()
 	if err := cgo.Load(); err != nil {
@@ -51,7 +51,7 @@ func Load(path string) error {
 	return nil
 }
 
-// loading guards the empty libraries that stand for absent halves of libtorch.
+// loading guards the empty libraries that replace absent halves of libtorch.
 var (
 	loading sync.Mutex
 	stands  = map[string]bool{}
@@ -82,11 +82,12 @@ func open(path string, file *elf.File) error {
 	if len(absent) == 0 {
 		return err
 	}
-	return cgo.OpenLibrary(path, true) // what it lacks is for the halves that are absent
+	return cgo.OpenLibrary(path, true) // missing functions belong to the absent halves
 }
 
-// substitute puts something in the place of an absent library: the small one under the CUDA half,
-// which has variables that others refer to and needs no card, itself; an empty one for the others.
+// substitute provides a replacement for an absent library: the library under the CUDA half, which
+// has variables that others refer to and needs no card, is loaded itself; the others are replaced
+// by an empty one.
 func substitute(name string, machine elf.Machine) error {
 	if stands[name] {
 		return nil
@@ -122,7 +123,8 @@ var (
 	ofPython = regexp.MustCompile(`^_?Py[A-Z_]`)
 )
 
-// misfit says which functions a library lacks that no half of this libtorch has, or nil.
+// misfit says which functions a library needs that no half of this libtorch has, or is
+// nil.
 func misfit(file *elf.File, absent []string) error {
 	symbols, err := file.DynamicSymbols()
 	if err != nil {
@@ -176,7 +178,7 @@ func exports(names []string) (map[string]bool, error) {
 			return nil, err
 		}
 		symbols, err := file.DynamicSymbols()
-		_ = file.Close() // it was only read
+		_ = file.Close() // closing a file that was only read cannot lose data
 		if err != nil {
 			return nil, err
 		}

@@ -109,7 +109,7 @@ func TestLoadTorchvision(t *testing.T) {
 func TestLoadRefuses(t *testing.T) {
 	torchtest.NoLeaks(t)
 	require.ErrorContains(t, library.Load("nowhere.so"), "there is no library")
-	require.ErrorContains(t, library.Load(written(t, "int f();")), "is no shared library")
+	require.ErrorContains(t, library.Load(written(t, "int f();")), "is not a shared library")
 	for name, c := range map[string]struct{ source, want string }{
 		"another libtorch": {
 			"namespace at { void gone_since_1_0(); void and_so_is_this(); }\nvoid f() { at::gone_since_1_0(); at::and_so_is_this(); }",

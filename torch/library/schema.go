@@ -21,11 +21,11 @@ type Argument struct {
 	Type    string // "Tensor", "int[]", "Scalar?", "ScalarType"
 	Keyword bool   // it is given by its name, see torch.Arg
 	Changed bool   // the operator writes to it
-	Default string // as libtorch writes it; empty where there is none
+	Default string // as libtorch writes it; empty if there is none
 }
 
 // Lookup finds the schema of an operator by its full name, "mylib::scale" or "aten::add.Tensor".
-// Where there is none of that name it panics with a *torch.Error of KindNotImplemented.
+// It panics with a *torch.Error of KindNotImplemented if there is no operator of that name.
 func Lookup(name string) Schema {
 	operator, overload, _ := strings.Cut(name, ".")
 	var c cgo.Call

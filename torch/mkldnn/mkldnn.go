@@ -15,8 +15,8 @@ const (
 // Precision is how float32 operations may compute inside. The zero Precision changes nothing.
 type Precision = switches.Precision
 
-// The precisions. The lower ones are wishes: oneDNN grants them where the processor has
-// instructions for them, and computes in float32 elsewhere.
+// The precisions. The lower ones are permissions: oneDNN uses them if the processor has
+// instructions for them, and computes in float32 otherwise.
 const (
 	PrecisionUnchanged = switches.PrecisionUnchanged
 	PrecisionDefault   = switches.PrecisionDefault // libtorch's own choice: float32
@@ -49,6 +49,6 @@ func Current() Settings { return table.Current() }
 // Set changes the settings whose fields are not zero, for the whole process.
 func Set(s Settings) { table.Set(s) }
 
-// With runs fn with the settings and puts back what was there before, also when fn
-// panics. Other goroutines see the change too.
+// With runs fn with the settings and restores the ones before, also if fn panics. Other
+// goroutines see the change too.
 func With(s Settings, fn func()) { table.With(s, fn) }

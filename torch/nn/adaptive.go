@@ -9,7 +9,8 @@ import (
 )
 
 // AdaptiveLogSoftmaxWithLoss is a log-softmax for very many classes, sorted by how frequent
-// they are (Grave et al., 2017): the rarer are in clusters of their own, with fewer features.
+// they are (Grave et al., 2017): the rarer ones are in clusters of their own, with fewer
+// features.
 type AdaptiveLogSoftmaxWithLoss struct {
 	Head    *Linear      // to the frequent classes, and the clusters
 	Tail    []Sequential // of each cluster: to fewer features, then to its classes
@@ -122,7 +123,7 @@ func (a *AdaptiveLogSoftmaxWithLoss) logProb(x, head torch.Tensor) torch.Tensor 
 	return torch.Cat(parts, 1)
 }
 
-// Predict maps [N, in] to the most probable classes [N]. Where the head alone decides, the
+// Predict maps [N, in] to the most probable classes [N]. If the head alone decides, the
 // clusters are not computed.
 func (a *AdaptiveLogSoftmaxWithLoss) Predict(x torch.Tensor) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {

@@ -27,8 +27,8 @@ type MultiheadAttention struct {
 type MultiheadAttentionOptions struct {
 	Dropout     float64 // of the attention weights, in training; default 0
 	NoBias      bool    // in the projections
-	AddBiasKV   bool    // a learned key and value more
-	AddZeroAttn bool    // a key and a value of zeros more
+	AddBiasKV   bool    // one more key and value, which are learned
+	AddZeroAttn bool    // one more key and value, which are zeros
 	KDim, VDim  int     // features of keys and values; default E
 	BatchFirst  bool    // all are [N, L, E]; default: [L, N, E]
 }
@@ -74,7 +74,7 @@ func NewMultiheadAttention(embed, heads int, o *MultiheadAttentionOptions) *Mult
 type AttentionOptions struct {
 	KeyPaddingMask torch.Tensor // [N, S] or [S]: keys to pass over (true), or numbers added to their scores
 	AttnMask       torch.Tensor // [L, S] or [N*heads, L, S]: scores to pass over (true), or numbers added to them
-	IsCausal       bool         // AttnMask, which has to be there all the same, passes over later keys
+	IsCausal       bool         // AttnMask is causal; it must be given all the same
 	NoWeights      bool         // do not return the attention weights, which lets libtorch pick a faster kernel
 	WeightsPerHead bool         // return the weights of each head; default: their mean
 }

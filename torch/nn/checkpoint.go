@@ -8,16 +8,16 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Checkpoint is fn(in...), but of what fn computes nothing is kept for the backward pass:
-// that runs fn again. It trades time, one more forward pass through fn, for the memory of
-// the activations. Gradients are the same to the last bit, also those of parameters that fn
-// uses without being given them.
+// Checkpoint is fn(in...), but nothing that fn computes is kept for the backward pass,
+// which runs fn again. It trades time, one more forward pass through fn, for the memory of
+// the activations. Gradients are equal to the last bit, also those of parameters that fn
+// uses without taking them as arguments.
 //
 //	y := nn.Checkpoint(func(in ...torch.Tensor) torch.Tensor { return block.Forward(in[0]) }, x)
 //
-// fn has to do the same each time. It runs with the random numbers and the autocast mode of
-// the first time, and a result of another shape is an error. What fn changes besides, such
-// as the running statistics of a BatchNorm, changes once more. Checkpoints may nest.
+// fn must do the same each time. The second run uses the random numbers and the autocast
+// mode of the first, and a result of another shape is an error. Whatever else fn changes,
+// such as the running statistics of a BatchNorm, changes twice. Checkpoints may nest.
 func Checkpoint(fn func(in ...torch.Tensor) torch.Tensor, in ...torch.Tensor) torch.Tensor {
 	return CheckpointAll(func(in ...torch.Tensor) []torch.Tensor { return []torch.Tensor{fn(in...)} }, in...)[0]
 }
@@ -27,7 +27,7 @@ func CheckpointAll(fn func(in ...torch.Tensor) []torch.Tensor, in ...torch.Tenso
 	if !torch.IsGradEnabled() {
 		return outOf(fn, in)
 	}
-	c := &checkpoint{fn: fn, ambience: ambienceOf(in), alive: 1}
+	c := &checkpoint{fn: fn, conditions: conditionsOf(in), alive: 1}
 	defer c.release()
 	c.keep(in)
 	var out []torch.Tensor
@@ -35,8 +35,8 @@ func CheckpointAll(fn func(in ...torch.Tensor) []torch.Tensor, in ...torch.Tenso
 	return out
 }
 
-// CheckpointSequential is s.Forward(x) in so many segments of about the same length, each
-// but the last under a [Checkpoint].
+// CheckpointSequential is s.Forward(x), divided into segments of about the same length,
+// each of which except the last is a [Checkpoint].
 func CheckpointSequential(s Sequential, segments int, x torch.Tensor) torch.Tensor {
 	if segments < 1 || segments > len(s) {
 		torch.Throw("checkpoint_sequential", torch.KindValue, "%d layers cannot be divided into %d segments", len(s), segments)
@@ -57,7 +57,7 @@ func CheckpointSequential(s Sequential, segments int, x torch.Tensor) torch.Tens
 	return z
 }
 
-// outOf frees all that fn makes and does not return.
+// outOf frees everything that fn makes and does not return.
 func outOf(fn func(in ...torch.Tensor) []torch.Tensor, in []torch.Tensor) (out []torch.Tensor) {
 	torch.Scope(func() {
 		for _, y := range fn(in...) {
@@ -68,19 +68,19 @@ func outOf(fn func(in ...torch.Tensor) []torch.Tensor, in []torch.Tensor) (out [
 }
 
 // checkpoint is one run of a function whose activations are computed again. libtorch holds a
-// place for each tensor that the first run would have saved; the n-th that a later run saves
-// belongs there.
+// place for each tensor that the first run would have saved; the n-th place gets the n-th
+// tensor that a later run saves.
 type checkpoint struct {
-	fn       func(in ...torch.Tensor) []torch.Tensor
-	ambience ambience
-	inputs   *torch.FunctionCtx
-	node     torch.Tensor // keeps the inputs
+	fn         func(in ...torch.Tensor) []torch.Tensor
+	conditions conditions
+	inputs     *torch.FunctionCtx
+	node       torch.Tensor // keeps the inputs
 
-	places []*place   // does not change after the first run
+	places []*place   // fixed after the first run
 	again  sync.Mutex // held while fn runs again
 
-	// mu guards what follows. No tensor is touched under it: any operation may bring the news
-	// that libtorch let go of a place, which takes the lock.
+	// mu guards the fields below. No tensor is used while it is held: any operation may
+	// report that libtorch has released a place, and that takes the lock.
 	mu    sync.Mutex
 	runs  map[int]*run // by the number of the backward pass
 	alive int          // places that libtorch holds, and one while the first run lasts
@@ -93,7 +93,7 @@ type place struct {
 	shape  []int
 	dtype  torch.DType
 	device torch.Device
-	gone   bool // libtorch let go of it
+	gone   bool // libtorch has released it
 }
 
 // run is what fn computed when it ran again for one backward pass.
@@ -103,11 +103,11 @@ type run struct {
 	tensors map[int]torch.Tensor
 }
 
-// keepInputs saves its inputs like any operation, so that a checkpoint around this one does
-// not keep them either.
+// keepInputs saves its inputs as other operations do, so that a checkpoint around this one
+// does not keep them either.
 type keepInputs struct{ ctx *torch.FunctionCtx }
 
-// Forward keeps ctx as the way to the inputs.
+// Forward keeps ctx, which gives access to the inputs.
 func (k *keepInputs) Forward(ctx *torch.FunctionCtx, in []torch.Tensor) []torch.Tensor {
 	k.ctx = ctx
 	ctx.SaveForBackward(in[1:]...)
@@ -120,7 +120,7 @@ func (*keepInputs) Backward(_ *torch.FunctionCtx, grads []torch.Tensor) []torch.
 func (c *checkpoint) keep(in []torch.Tensor) {
 	torch.Scope(func() {
 		k := &keepInputs{}
-		recorded := torch.Empty(0).SetRequiresGrad(true) // the inputs may not be
+		recorded := torch.Empty(0).SetRequiresGrad(true) // the inputs may require no gradients
 		c.node = torch.Apply1(k, slices.Insert(slices.Clone(in), 0, recorded)...).Keep()
 		c.inputs = k.ctx
 	})
@@ -151,7 +151,7 @@ func (c *checkpoint) unpack(packed any) torch.Tensor {
 	return kept.Alias()
 }
 
-// runFor is the run for a backward pass, in which fn is run when the first tensor is wanted.
+// runFor is the run for a backward pass; fn runs when the pass wants the first tensor.
 func (c *checkpoint) runFor(number int) *run {
 	c.mu.Lock()
 	r := c.runs[number]
@@ -175,7 +175,7 @@ func (c *checkpoint) runFor(number int) *run {
 	return r
 }
 
-// errEnough ends a run that has computed all that is wanted.
+// errEnough ends a run that has computed all tensors that are wanted.
 var errEnough = errors.New("all tensors have been computed")
 
 func (r *run) compute() {
@@ -184,7 +184,7 @@ func (r *run) compute() {
 	err := torch.Try(func() {
 		torch.SavedTensorsHooks(r.pack, func(packed any) torch.Tensor { return packed.(torch.Tensor) }, func() {
 			torch.EnableGrad(func() {
-				c.ambience.restore(func() {
+				c.conditions.restore(func() {
 					torch.Scope(func() { c.fn(in...) })
 				})
 			})
@@ -198,7 +198,7 @@ func (r *run) compute() {
 	}
 }
 
-// pack takes the next tensor to its place.
+// pack puts the next tensor into its place.
 func (r *run) pack(x torch.Tensor) any {
 	places := r.of.places
 	if r.saved == len(places) {
@@ -206,7 +206,7 @@ func (r *run) pack(x torch.Tensor) any {
 	}
 	p := places[r.saved]
 	if shape, dtype, device := x.Shape(), x.DType(), x.Device(); !slices.Equal(shape, p.shape) || dtype != p.dtype || device != p.device {
-		torch.Throw("checkpoint", torch.KindGeneric, "the function computes something else than the first time: tensor %d was %v%v on %v, now it is %v%v on %v",
+		torch.Throw("checkpoint", torch.KindGeneric, "the function computed something else the first time: tensor %d was %v%v on %v, now it is %v%v on %v",
 			p.index, p.dtype, p.shape, p.device, dtype, shape, device)
 	}
 	r.put(p, x.Detach().Keep())
@@ -228,7 +228,7 @@ func (r *run) put(p *place, x torch.Tensor) {
 	}
 }
 
-// Close is called when libtorch lets go of the place.
+// Close is called when libtorch releases the place.
 func (p *place) Close() {
 	var list []torch.Tensor
 	p.of.mu.Lock()
@@ -242,7 +242,7 @@ func (p *place) Close() {
 	p.of.release()
 }
 
-// release frees what the first run left when nothing can ask for another.
+// release frees what the first run left, once no further run is possible.
 func (c *checkpoint) release() {
 	c.mu.Lock()
 	c.alive--
@@ -250,6 +250,6 @@ func (c *checkpoint) release() {
 	c.mu.Unlock()
 	if last {
 		c.node.Close()
-		c.ambience.close()
+		c.conditions.close()
 	}
 }

@@ -116,7 +116,7 @@ func deepNet(layers, width int) nn.Sequential {
 	return s
 }
 
-// Of the activations of 16 layers no more are in memory than those of a segment.
+// Of the activations of 16 layers only those of one segment are in memory.
 func TestCheckpointSavesMemory(t *testing.T) {
 	torchtest.NoLeaks(t)
 	const layers, batch, width, segments = 16, 4096, 16, 4

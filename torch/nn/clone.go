@@ -7,9 +7,9 @@ import (
 )
 
 // Clone copies a module and all in it, with parameters and buffers of their own: Python's
-// copy.deepcopy. Gradients are not copied; what two fields of m share, those of the copy
-// share too. What is no part of a module, as are functions and random generators, is the
-// same in both.
+// copy.deepcopy. Gradients are not copied. Tensors and modules that two fields of m share
+// are shared in the copy too. Values that are not parts of a module, such as functions
+// and random generators, are the same in both.
 func Clone[M any](m M) M {
 	c := newCloner(func(t torch.Tensor) (copied torch.Tensor) {
 		create(func() { copied = t.Clone().SetRequiresGrad(t.RequiresGrad()) })
@@ -28,7 +28,7 @@ func newCloner(copy func(t torch.Tensor) torch.Tensor) *cloner {
 	return &cloner{map[any]reflect.Value{}, map[torch.Tensor]torch.Tensor{}, copy}
 }
 
-// torchPath is the package whose structs are no modules.
+// torchPath is the package whose structs are not modules.
 var torchPath = tensorType.PkgPath()
 
 func (c *cloner) clone(v reflect.Value) reflect.Value {
@@ -75,14 +75,14 @@ func (c *cloner) pointer(v reflect.Value) reflect.Value {
 	copied, ok := c.pointers[v.Interface()]
 	if !ok {
 		copied = reflect.New(v.Type().Elem())
-		c.pointers[v.Interface()] = copied // before its parts, which may refer to it
+		c.pointers[v.Interface()] = copied // before its parts are copied, because they may refer to it
 		copied.Elem().Set(v.Elem())
 		c.within(copied.Elem())
 	}
 	return copied
 }
 
-// within replaces the parts of a struct, slice, array or map that is a copy itself.
+// within copies the parts of a struct, slice, array or map that is a copy itself.
 func (c *cloner) within(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

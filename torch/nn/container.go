@@ -5,8 +5,8 @@ import (
 )
 
 // Chain feeds x through the layers, one after the other, and closes what each of them made
-// as soon as the next has used it, so that no more memory is in use than in Python. It
-// never closes x, nor a result that a layer passes on. Without layers the result is x.
+// as soon as the next has used it, so that it uses no more memory than Python. It closes
+// neither x nor a result that a layer passes on unchanged. Without layers the result is x.
 func Chain(x torch.Tensor, layers ...Layer) torch.Tensor {
 	y := x
 	for _, layer := range layers {
@@ -19,7 +19,8 @@ func Chain(x torch.Tensor, layers ...Layer) torch.Tensor {
 	return y
 }
 
-// Sequential is a row of layers, named "0", "1", …; for names of its own, write a struct.
+// Sequential is a list of layers, named "0", "1", …; write a struct to name them
+// otherwise.
 //
 //	net := nn.Sequential{nn.NewLinear(784, 128, nil), nn.ReLU{}, nn.NewLinear(128, 10, nil)}
 type Sequential []Layer
@@ -32,15 +33,15 @@ func (s Sequential) Forward(x torch.Tensor) torch.Tensor {
 // ModuleList is PyTorch's name for a slice of modules. Any slice does.
 type ModuleList = []Layer
 
-// ModuleDict is PyTorch's name for modules by key. Any map does; the order is that of the
-// keys, and another one with a slice of [Named].
+// ModuleDict is PyTorch's name for modules by key. Any map does; modules are in the order
+// of the keys. A slice of [Named] keeps another order.
 type ModuleDict = map[string]Layer
 
 // ParameterList is PyTorch's name for a slice of parameters. Any slice does.
 type ParameterList = []torch.Tensor
 
-// ParameterDict is PyTorch's name for parameters by key. Any map does; the order is that of
-// the keys.
+// ParameterDict is PyTorch's name for parameters by key. Any map does; parameters are in
+// the order of the keys.
 type ParameterDict = map[string]torch.Tensor
 
 // Named is a module with a name of its own: a slice of them is PyTorch's ModuleDict in the
@@ -52,7 +53,7 @@ type Named[M any] struct {
 
 func (n Named[M]) elementName() string { return n.Name }
 
-// Identity passes its input on: a stand-in for a layer that is not wanted.
+// Identity returns its input. It replaces a layer that is not wanted.
 type Identity struct{}
 
 // Forward returns x.

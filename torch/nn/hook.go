@@ -10,16 +10,16 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// A ForwardPreHook sees the inputs of a module before Forward does. It returns what Forward
-// is to see in their place, as many tensors, or nil to leave them.
+// A ForwardPreHook sees the inputs of a module before Forward does. It returns replacements
+// for them, as many tensors, or nil to leave them.
 //
-// Tensors that a hook is given belong to others: it takes Keep of those that are to outlive
-// the call. Tensors that it returns it hands over.
+// The tensors that a hook is given belong to others: it must Keep those that are to outlive
+// the call. The tensors that it returns belong to the caller from then on.
 type ForwardPreHook func(m any, inputs []torch.Tensor) []torch.Tensor
 
-// A ForwardHook sees the inputs and outputs of a module after Forward. It returns what the
-// caller is to see in the place of the outputs, as many tensors, or nil to leave them. Of the
-// tensors the same holds as in a [ForwardPreHook].
+// A ForwardHook sees the inputs and outputs of a module after Forward. It returns
+// replacements for the outputs, as many tensors, or nil to leave them. The tensors belong to
+// others, as in a [ForwardPreHook].
 type ForwardHook func(m any, inputs, outputs []torch.Tensor) []torch.Tensor
 
 // A HookHandle stands for a registered hook.
@@ -28,24 +28,24 @@ type HookHandle struct {
 	remove func()
 }
 
-// Remove takes the hook away. Calls that have begun may still run it. A second Remove does
+// Remove removes the hook. Calls that have begun may still run it. A second Remove does
 // nothing.
 func (h *HookHandle) Remove() { h.once.Do(h.remove) }
 
-// RegisterForwardPreHook has hook run before every Forward of m, after those registered
-// before it. All of this package's modules that are held by a pointer take part, and
-// [Sequential], but losses do not; modules of one's own do so by [Hooked]. The module and the hook live on
-// until the hook is removed.
+// RegisterForwardPreHook lets hook run before every Forward of m, after the hooks registered
+// earlier. All modules of this package that are held by a pointer take part, and so does
+// [Sequential], but losses do not. A program's own modules take part by [Hooked]. The module and
+// the hook live until the hook is removed.
 //
-// Modules held by value, as [ReLU] is, cannot be told from others like them: hook one that is
-// alone in a Sequential, nn.Sequential{nn.ReLU{}}, or all modules by
+// Modules held by value, such as [ReLU], cannot be told from others like them. Put one alone
+// into a Sequential and hook that, nn.Sequential{nn.ReLU{}}, or hook all modules by
 // [RegisterModuleForwardPreHook]. They panic with a *torch.Error.
 func RegisterForwardPreHook(m any, hook ForwardPreHook) *HookHandle {
 	return register(m, hooks{pre: hook})
 }
 
-// RegisterForwardHook has hook run after every Forward of m, as [RegisterForwardPreHook] has
-// it before.
+// RegisterForwardHook lets hook run after every Forward of m, as [RegisterForwardPreHook]
+// does before.
 //
 //	features := map[string]torch.Tensor{}
 //	handle := nn.RegisterForwardHook(net.Layer4, func(_ any, _, y []torch.Tensor) []torch.Tensor {
@@ -57,14 +57,14 @@ func RegisterForwardHook(m any, hook ForwardHook) *HookHandle {
 	return register(m, hooks{post: hook})
 }
 
-// RegisterModuleForwardPreHook has hook run before every Forward of every module, before the
-// module's own hooks.
+// RegisterModuleForwardPreHook lets hook run before every Forward of every module, before
+// the module's own hooks.
 func RegisterModuleForwardPreHook(hook ForwardPreHook) *HookHandle {
 	return add(&hooks{pre: hook})
 }
 
-// RegisterModuleForwardHook has hook run after every Forward of every module, before the
-// module's own hooks.
+// RegisterModuleForwardHook lets hook run after every Forward of every module, before
+// the module's own hooks.
 func RegisterModuleForwardHook(hook ForwardHook) *HookHandle {
 	return add(&hooks{post: hook})
 }
@@ -72,7 +72,7 @@ func RegisterModuleForwardHook(hook ForwardHook) *HookHandle {
 // hooks is what one registration added.
 type hooks struct {
 	of     *identity // nil: all modules
-	module any       // kept alive, so that no other module comes to its address
+	module any       // kept alive, so that no other module gets its address
 	pre    ForwardPreHook
 	post   ForwardHook
 
@@ -81,16 +81,16 @@ type hooks struct {
 }
 
 // registry holds all hooks, in the order of their registration; those for all modules come
-// first. The list is never changed, but replaced.
+// first. The list is never changed; it is replaced.
 var registry struct {
 	mutex sync.Mutex
-	list  atomic.Pointer[[]*hooks] // nil where there are none
+	list  atomic.Pointer[[]*hooks] // nil if there are none
 }
 
 func register(m any, h hooks) *HookHandle {
 	own := identify(m)
 	if own.address == nil || own.anonymous() {
-		torch.Throw("register_hook", torch.KindType, "%T is a module like any other of its kind: hook a pointer to a struct with fields, a Sequential that holds it, or all modules", m)
+		torch.Throw("register_hook", torch.KindType, "a %T cannot be told from others of its kind: hook a pointer to a struct with fields, a Sequential that holds it, or all modules", m)
 	}
 	h.of, h.module = &own, m
 	return add(&h)
@@ -128,11 +128,11 @@ func edit(change func(list []*hooks) []*hooks) {
 	registry.list.Store(&list)
 }
 
-// identity is what tells a module from others.
+// identity distinguishes a module from others.
 type identity struct {
 	kind    reflect.Type
-	address unsafe.Pointer // nil for what is held by value
-	length  int            // of a slice: those of a part are not those of the whole
+	address unsafe.Pointer // nil for a module held by value
+	length  int            // of a slice, because a part of a slice is another module
 }
 
 func identify(m any) (i identity) {
@@ -151,8 +151,8 @@ func identify(m any) (i identity) {
 	return i
 }
 
-// anonymous tells whether the module loses its identity in its Forward, which has a copy of
-// it, or never had one, as empty structs share an address.
+// anonymous tells whether the module has no identity: its Forward gets a copy of it, or it
+// is an empty struct, which shares its address with others.
 func (i identity) anonymous() bool {
 	if i.kind.Kind() != reflect.Pointer {
 		return i.kind.Kind() == reflect.Slice && i.length == 0

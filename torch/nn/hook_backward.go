@@ -8,29 +8,29 @@ import (
 )
 
 // A BackwardHook sees the gradients of a module's inputs and outputs once both have been
-// computed. It returns what takes the place of the inputs' gradients, as many tensors, or nil
-// to leave them. A gradient is undefined where none is wanted or none arrived.
+// computed. It returns replacements for the inputs' gradients, as many tensors, or nil to
+// leave them. A gradient is undefined if it is not wanted or has not been computed.
 //
-// It runs as a function that was registered by torch.Tensor.RegisterHook does: in a Scope of
-// its own, so that it takes Keep of what is to outlive it, and a panic comes back from
-// Backward as a *torch.Error of KindCallback that holds it.
+// It runs like a function registered by torch.Tensor.RegisterHook: in its own Scope, so that
+// tensors which are to outlive it need Keep. A panic comes back from Backward as a
+// *torch.Error of KindCallback that holds it.
 type BackwardHook func(m any, gradInputs, gradOutputs []torch.Tensor) []torch.Tensor
 
 // A BackwardPreHook sees the gradients of a module's outputs before they go through it. It
-// returns what takes their place, as many tensors, or nil to leave them.
+// returns their replacements, as many tensors, or nil to leave them.
 type BackwardPreHook func(m any, gradOutputs []torch.Tensor) []torch.Tensor
 
-// RegisterFullBackwardHook has hook run in the backward pass through every Forward of m that
-// begins before the hook is removed. Where no input of m requires gradients it runs when the
-// outputs' have been computed, and must return nil. Which modules can be hooked,
-// [RegisterForwardPreHook] says. As in PyTorch inputs and outputs of m become views that may
-// not be changed in place.
+// RegisterFullBackwardHook lets hook run in the backward pass through every Forward of m
+// that begins before the hook is removed. If no input of m requires gradients, the hook runs
+// when the outputs' gradients have been computed, and must return nil.
+// [RegisterForwardPreHook] says which modules can be hooked. As in PyTorch, inputs and
+// outputs of m become views that may not be changed in place.
 func RegisterFullBackwardHook(m any, hook BackwardHook) *HookHandle {
 	return register(m, hooks{backward: hook})
 }
 
-// RegisterFullBackwardPreHook has hook run before the backward pass through every Forward of m
-// that begins before the hook is removed, otherwise as [RegisterFullBackwardHook] does.
+// RegisterFullBackwardPreHook lets hook run before the backward pass through every Forward of
+// m that begins before the hook is removed. Otherwise it is like [RegisterFullBackwardHook].
 func RegisterFullBackwardPreHook(m any, hook BackwardPreHook) *HookHandle {
 	return register(m, hooks{backwardPre: hook})
 }
@@ -47,40 +47,40 @@ func RegisterModuleFullBackwardPreHook(hook BackwardPreHook) *HookHandle {
 	return add(&hooks{backwardPre: hook})
 }
 
-// crossing is the backward pass through one call of a module: gradients come to it at a gate
-// around the outputs, and leave at one around the inputs.
-type crossing struct {
+// hookedCall is the backward pass through one call of a module with backward hooks:
+// gradients enter it at a gate around the outputs and leave it at a gate around the inputs.
+type hookedCall struct {
 	module          any
 	hooks           []*hooks
-	inputs, outputs *gate // nil where no gradients pass
+	inputs, outputs *gate // nil if no gradients pass
 
 	mutex sync.Mutex
 	grads []torch.Tensor // of the outputs, kept until those of the inputs are there
 	width int            // how many inputs there are
 }
 
-// newCrossing is nil where no hook wants to know.
-func newCrossing(m any, list []*hooks) *crossing {
+// newHookedCall is nil if no hook wants gradients.
+func newHookedCall(m any, list []*hooks) *hookedCall {
 	list = slices.DeleteFunc(slices.Clone(list), func(h *hooks) bool { return h.backward == nil && h.backwardPre == nil })
 	if len(list) == 0 || !torch.IsGradEnabled() {
 		return nil
 	}
-	return &crossing{module: m, hooks: list}
+	return &hookedCall{module: m, hooks: list}
 }
 
 // enter puts a gate around the inputs.
-func (c *crossing) enter(inputs refs, given []torch.Tensor) {
+func (c *hookedCall) enter(inputs refs, given []torch.Tensor) {
 	c.width = len(inputs)
 	c.inputs = newGate(inputs, given, c.arrive)
 }
 
 // leave puts a gate around the outputs.
-func (c *crossing) leave(outputs refs, others []torch.Tensor) {
+func (c *hookedCall) leave(outputs refs, others []torch.Tensor) {
 	c.outputs = newGate(outputs, others, c.depart)
 }
 
-// depart is the first to see gradients: those of the outputs.
-func (c *crossing) depart(grads []torch.Tensor) []torch.Tensor {
+// depart receives the gradients of the outputs, which come first.
+func (c *hookedCall) depart(grads []torch.Tensor) []torch.Tensor {
 	for _, h := range c.hooks {
 		if h.backwardPre != nil {
 			grads = c.accept("backward_pre_hook", grads, h.backwardPre(h.name(c.module), grads))
@@ -98,9 +98,9 @@ func (c *crossing) depart(grads []torch.Tensor) []torch.Tensor {
 	return grads
 }
 
-// arrive sees the gradients of the inputs. Those that came there past the outputs are nobody's
-// business.
-func (c *crossing) arrive(grads []torch.Tensor) []torch.Tensor {
+// arrive receives the gradients of the inputs. It ignores gradients that did not come through
+// the outputs.
+func (c *hookedCall) arrive(grads []torch.Tensor) []torch.Tensor {
 	outputs := c.take()
 	defer torch.Close(outputs...)
 	if outputs == nil {
@@ -114,7 +114,7 @@ func (c *crossing) arrive(grads []torch.Tensor) []torch.Tensor {
 	return grads
 }
 
-func (c *crossing) accept(hook string, grads, by []torch.Tensor) []torch.Tensor {
+func (c *hookedCall) accept(hook string, grads, by []torch.Tensor) []torch.Tensor {
 	switch {
 	case by == nil:
 		return grads
@@ -124,7 +124,7 @@ func (c *crossing) accept(hook string, grads, by []torch.Tensor) []torch.Tensor 
 	return by
 }
 
-func (c *crossing) keep(grads []torch.Tensor) {
+func (c *hookedCall) keep(grads []torch.Tensor) {
 	kept := make([]torch.Tensor, len(grads))
 	for i, g := range grads {
 		kept[i] = g.Keep()
@@ -135,7 +135,7 @@ func (c *crossing) keep(grads []torch.Tensor) {
 	c.grads = kept
 }
 
-func (c *crossing) take() []torch.Tensor {
+func (c *hookedCall) take() []torch.Tensor {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	grads := c.grads
@@ -143,7 +143,7 @@ func (c *crossing) take() []torch.Tensor {
 	return grads
 }
 
-// gate is a node of the graph through which all tensors of a call pass as they are, and their
+// gate is a node of the graph that passes all tensors of a call on unchanged, and their
 // gradients through a function.
 type gate struct {
 	pass   func(grads []torch.Tensor) []torch.Tensor
@@ -151,8 +151,8 @@ type gate struct {
 	places []int // of the tensors among those of the call; the others are undefined
 }
 
-// newGate replaces the tensors by those behind the gate. It is nil where none requires
-// gradients.
+// newGate replaces the tensors by those behind the gate. It is nil if no tensor
+// requires gradients.
 func newGate(places refs, others []torch.Tensor, pass func(grads []torch.Tensor) []torch.Tensor) *gate {
 	g := &gate{pass: pass, width: len(places)}
 	var defined []torch.Tensor

@@ -16,7 +16,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// noter notes what a hook sees, as that of testdata/hooks.py.
+// noter records what a hook sees, like the one in testdata/hooks.py.
 func noter(into peer.Tensors, name string) nn.BackwardHook {
 	return func(_ any, in, out []torch.Tensor) []torch.Tensor {
 		for kind, grads := range map[string][]torch.Tensor{"in": in, "out": out} {

@@ -5,11 +5,12 @@ import "github.com/libtorch-go/libtorch/torch"
 // refs are the places of a call's tensors.
 type refs = []*torch.Tensor
 
-// Hooked is what a module's Forward from one tensor to another returns for its hooks to run:
+// Hooked runs forward and the hooks of m. A module's Forward from one tensor to another
+// returns it:
 //
 //	func (n *Net) Forward(x torch.Tensor) torch.Tensor { return nn.Hooked(n, x, n.forward) }
 //
-// Where no hook is registered at all it costs one atomic load. An error of the forward learns
+// If no hook is registered at all it costs one atomic load. An error of the forward learns
 // where in the network it happened: see Module of [torch.Error].
 func Hooked[M any](m M, x torch.Tensor, forward func(x torch.Tensor) torch.Tensor) (y torch.Tensor) {
 	defer func() {
@@ -53,7 +54,7 @@ func call(m any, inputs, outputs []*torch.Tensor, forward func()) {
 			replace("forward_pre_hook", inputs, h.pre(h.name(m), valuesOf(inputs)), given)
 		}
 	}
-	back := newCrossing(m, list)
+	back := newHookedCall(m, list)
 	if back != nil {
 		back.enter(inputs, given)
 	}
@@ -88,7 +89,7 @@ func hooksOf(m any) (list []*hooks) {
 	return list
 }
 
-// name is the module as it was registered: m may be embedded in it.
+// name is the module that was registered; m may be embedded in it.
 func (h *hooks) name(m any) any {
 	if h.of == nil {
 		return m
@@ -96,8 +97,8 @@ func (h *hooks) name(m any) any {
 	return h.module
 }
 
-// replace puts what a hook returned in the place of tensors, and closes these unless they
-// belong to others.
+// replace replaces tensors by those that a hook returned, and closes the replaced ones
+// unless they belong to others.
 func replace(hook string, places []*torch.Tensor, by, others []torch.Tensor) {
 	if by == nil {
 		return

@@ -13,7 +13,7 @@ import (
 
 type tensorList = []torch.Tensor
 
-// double is a module of one's own that takes part.
+// double is a module of the program that takes part.
 type double struct {
 	Inner *nn.Linear
 	calls int
@@ -79,7 +79,7 @@ func TestHooksRunInOrder(t *testing.T) {
 	require.Empty(t, run())
 }
 
-// What hooks return takes the place of inputs and outputs; nothing is left behind.
+// The results of hooks replace inputs and outputs; no tensor is left behind.
 func TestHooksReplace(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.NoGrad(func() {
@@ -157,7 +157,7 @@ func TestWhoseHooks(t *testing.T) {
 	for _, m := range []any{nn.ReLU{}, &nn.ReLU{}, nn.Tanh{}, &nn.Identity{}, nn.Sequential{}, (*nn.Linear)(nil)} {
 		err := torch.Try(func() { nn.RegisterForwardHook(m, nil) })
 		require.ErrorIs(t, err, torch.ErrType)
-		require.ErrorContains(t, err, "is a module like any other of its kind", "%T", m)
+		require.ErrorContains(t, err, "cannot be told from others of its kind", "%T", m)
 	}
 	nn.Close(outer)
 }

@@ -2,14 +2,14 @@ package nn
 
 import "github.com/libtorch-go/libtorch/torch"
 
-// Lazy is a layer that is made when its first input has come, for as many features or channels
-// as that has. It has no parameters before: give it an input before they are asked for or
-// loaded, and before other goroutines use it.
+// Lazy is a layer that is made when its first input arrives, for as many features or channels
+// as the input has. Before that it has no parameters: give it an input before its parameters
+// are used or loaded, and before other goroutines use it.
 type Lazy[L Layer] struct {
 	Layer L `torch:",inline"` // nil before
 	Mode  Mode
 
-	make func(x torch.Tensor) L // nil afterwards
+	make func(x torch.Tensor) L // nil once Layer is made
 }
 
 // Forward is that of the layer.
@@ -37,15 +37,16 @@ type (
 	LazyInstanceNorm3d  = Lazy[*InstanceNorm3d]
 )
 
-// channelsOf are those of x, of that many dimensions or one less for a single example.
+// channelsOf counts the channels of x, which has that many dimensions, or one less for
+// a single example.
 func channelsOf(x torch.Tensor, dims int) int { return x.Size(max(x.Dim(), dims-1) - dims + 1) }
 
-// lazyConv makes a layer for dims dimensions of which make is the constructor.
+// lazyConv makes a lazy layer for dims dimensions; make is the constructor.
 func lazyConv[L Layer, O any](make func(in, out int, k Size, o *O) L, dims, out int, k Size, o *O) *Lazy[L] {
 	return &Lazy[L]{make: func(x torch.Tensor) L { return make(channelsOf(x, dims+2), out, k, o) }}
 }
 
-// lazyNorm makes a layer of which make is the constructor.
+// lazyNorm makes a lazy layer; make is the constructor.
 func lazyNorm[L Layer, O any](make func(channels int, o *O) L, o *O) *Lazy[L] {
 	return &Lazy[L]{make: func(x torch.Tensor) L { return make(x.Size(1), o) }}
 }

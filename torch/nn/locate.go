@@ -4,8 +4,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// located is the panic of a module's Forward, with the module on the error's list of those it
-// came through and its path from the outermost of them.
+// located adds a module to the list of modules that an error came through, and updates the
+// path from the outermost of them.
 func located(m, failure any) any {
 	e, ok := failure.(*torch.Error)
 	if !ok {

@@ -30,8 +30,8 @@ type (
 	NLLLoss F.NLLLossOptions
 	// BCELoss is the cross entropy of probabilities: [F.BinaryCrossEntropy].
 	BCELoss F.BCEOptions
-	// BCEWithLogitsLoss is the cross entropy of scores, as yet without sigmoid:
-	// [F.BinaryCrossEntropyWithLogits].
+	// BCEWithLogitsLoss is the cross entropy of scores, to which it applies the
+	// sigmoid: [F.BinaryCrossEntropyWithLogits].
 	BCEWithLogitsLoss F.BCEWithLogitsOptions
 	// KLDivLoss is the Kullback-Leibler divergence: [F.KLDiv].
 	KLDivLoss F.KLDivOptions

@@ -50,8 +50,8 @@ func setMode[M any](m M, mode Mode) M {
 	return m
 }
 
-// WithMode runs fn with m and all modules in it in that mode, and puts each back into its
-// own, also when fn panics.
+// WithMode runs fn with m and all modules in it in that mode, and then restores the mode
+// of each, also if fn panics.
 func WithMode(m any, mode Mode, fn func()) {
 	before := map[*Mode]Mode{}
 	for n := range walk(m) {
@@ -115,8 +115,8 @@ func NamedBuffers(m any) iter.Seq2[string, torch.Tensor] {
 }
 
 // Parameters are the tensors of m that are trained, each once, in PyTorch's order. Those that
-// do not require gradients are among them; [torch.OnWarning] hears of one in a struct of the
-// program's own, where it is easily forgotten.
+// do not require gradients are among them. If one is in a struct of the program's own, where
+// that is easily forgotten, there is a warning ([torch.OnWarning]).
 func Parameters(m any) []torch.Tensor {
 	return values(once(m, func(s slot) bool {
 		if !s.buffer && !s.tensor.RequiresGrad() && !ours(s.owner) {

@@ -173,7 +173,8 @@ func nonlinearity(op, name string) string {
 	return name
 }
 
-// drawer makes parameters of recurrent layers with that many hidden features.
+// drawer returns a function that makes parameters of recurrent layers with that many
+// hidden features.
 func drawer(hidden int) func(shape ...int) torch.Tensor {
 	bound := 1 / math.Sqrt(float64(hidden))
 	return func(shape ...int) torch.Tensor {
@@ -188,7 +189,7 @@ func (r *Recurrent) directions() int {
 	return 1
 }
 
-// features is how many there are in the hidden state.
+// features is the number of features in the hidden state.
 func (r *Recurrent) features() int {
 	if r.Options.ProjSize > 0 {
 		return r.Options.ProjSize

@@ -18,7 +18,7 @@ type pass struct {
 	params   []torch.Tensor
 }
 
-// begin checks x, and gives it a batch dimension where it has none.
+// begin checks x and adds a batch dimension if there is none.
 func (r *Recurrent) begin(op, name string, x torch.Tensor) *pass {
 	p := &pass{Recurrent: r, op: op, name: name, x: x, batched: x.Dim() == 3}
 	if n := x.Dim(); n != 2 && n != 3 {
@@ -105,7 +105,7 @@ func permuted(h, order torch.Tensor) torch.Tensor {
 	return h.IndexSelect(1, order)
 }
 
-// end takes the batch dimension away again, and the result out of the scope.
+// end removes the batch dimension again and moves the result out of the scope.
 func (p *pass) end(t torch.Tensor, batchDim int) torch.Tensor {
 	if !p.batched {
 		t = t.SqueezeDim(batchDim)

@@ -80,7 +80,7 @@ type step struct {
 	batched bool
 }
 
-// begin checks x, and gives it a batch dimension where it has none.
+// begin checks x and adds a batch dimension if there is none.
 func (c *Cell) begin(op, name string, x torch.Tensor) *step {
 	s := &step{c, op, name, x, x.Dim() == 2}
 	if n := x.Dim(); n != 1 && n != 2 {
@@ -106,7 +106,7 @@ func (s *step) state(h torch.Tensor, label string) torch.Tensor {
 	return h
 }
 
-// end takes the batch dimension away again, and the result out of the scope.
+// end removes the batch dimension again and moves the result out of the scope.
 func (s *step) end(t torch.Tensor) torch.Tensor {
 	if !s.batched {
 		t = t.SqueezeDim(0)

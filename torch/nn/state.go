@@ -23,16 +23,16 @@ func StateDict(m any) iter.Seq2[string, torch.Tensor] {
 // LoadOptions are the rarer arguments of [LoadStateDict].
 type LoadOptions struct {
 	NonStrict bool            // pass over missing and unexpected keys; shapes must fit all the same
-	Skipped   *StateDictError // is told of the keys that NonStrict passed over
-	Assign    bool            // the module's tensors take the memory, dtype and device of the state dict's, no copies
+	Skipped   *StateDictError // receives the keys that NonStrict passed over
+	Assign    bool            // the module takes over the memory, dtype and device of the state dict's tensors, without copies
 }
 
-// A StateDictError says in what a state dict does not fit a module.
+// A StateDictError says why a state dict does not fit a module.
 type StateDictError struct {
 	Missing    []string        // tensors of the module that the state dict lacks
 	Unexpected []string        // tensors of the state dict that the module lacks
 	Mismatched []ShapeMismatch // tensors of another shape
-	Refused    []Refusal       // tensors whose values the module's cannot take
+	Refused    []Refusal       // tensors that cannot be copied into the module's
 }
 
 // ShapeMismatch is a tensor whose shape in the state dict is not the module's.

@@ -25,8 +25,8 @@ func WithTensors[M any](m M, tensors map[string]torch.Tensor) M {
 	return replaced.Interface().(M)
 }
 
-// substitute copies v as far as it leads to tensors that are to be replaced, and takes these
-// off the list.
+// substitute copies v as far as it contains tensors to replace, and removes these from the
+// list.
 func substitute(v reflect.Value, path string, tensors map[string]torch.Tensor) reflect.Value {
 	if _, ok := asTensor(v); ok {
 		if t, ok := tensors[path]; ok {
@@ -93,7 +93,8 @@ func substituteFields(v reflect.Value, path string, tensors map[string]torch.Ten
 	}
 }
 
-// leads tells whether there is a tensor of the module with this path, or in it.
+// leads tells whether the path is that of a tensor to replace, or of something that
+// contains one.
 func leads(path string, tensors map[string]torch.Tensor) bool {
 	for name := range tensors {
 		if path == "" || strings.HasPrefix(name, path+".") {

@@ -10,8 +10,8 @@ import (
 )
 
 // MACCounter is a module that knows how many multiplications, each with an addition, a call
-// of its Forward takes. Convolutions, linear, recurrent and attention layers do; modules of
-// one's own may. What the modules within do is not part of it.
+// of its Forward takes. Convolutions, linear, recurrent and attention layers do; a
+// program's own modules may. Modules inside are not counted.
 type MACCounter interface {
 	MACs(inputs, outputs []torch.Tensor) int
 }
@@ -27,7 +27,7 @@ type SummaryRow struct {
 	Trainable       int     // of these, those that require gradients
 	MACs            int     // in all calls, without those of modules within
 	StateBytes      int     // of its own parameters and buffers
-	ActivationBytes int     // of all it returned, where it has no modules within
+	ActivationBytes int     // of everything it returned, if it has no modules inside
 }
 
 // ModuleSummary is what [Summary] returns.
@@ -111,7 +111,8 @@ func keepRandom(inputs []torch.Tensor) (restore func()) {
 	}
 }
 
-// callForward calls Forward with the inputs and as many zero values as it wants besides.
+// callForward calls Forward with the inputs, and with zero values for its further
+// parameters.
 func callForward(model any, inputs []torch.Tensor) {
 	forward := reflect.ValueOf(model).MethodByName("Forward")
 	if !forward.IsValid() {
@@ -245,7 +246,7 @@ func (c *counter) note(tensors []torch.Tensor) {
 	}
 }
 
-// find is the row of a module that is called, -1 where it has none; false where the call is
+// find is the row of a module that is called, -1 if it has none; false if the call is
 // somebody else's. A module without an identity is the first like it, in the innermost one
 // around, that was called least.
 func (c *counter) find(m any, inputs []torch.Tensor) (row int, ours bool) {

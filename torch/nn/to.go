@@ -58,7 +58,7 @@ func fitting(t torch.Tensor, options []torch.ToOption) (list []torch.ToOption) {
 	return list
 }
 
-// formatFor is the format for a tensor of so many dimensions, nil where there is none.
+// formatFor is the format for a tensor of n dimensions, or nil if there is none.
 func formatFor(dims int, f torch.MemoryFormat) torch.ToOption {
 	switch {
 	case f != torch.ChannelsLast && f != torch.ChannelsLast3d:

@@ -24,18 +24,19 @@ type Average struct {
 	DeviceMemory, SelfDeviceMemory int64
 
 	nested bool // the first of its events has a parent
-	async  bool // the first of its events does
+	async  bool // the first of its events is Async
 }
 
-// AverageCPUTime is that of one call.
+// AverageCPUTime is the mean CPU time of a call.
 func (a *Average) AverageCPUTime() time.Duration { return a.CPUTime / time.Duration(max(1, a.Count)) }
 
-// AverageDeviceTime is that of one call.
+// AverageDeviceTime is the mean device time of a call.
 func (a *Average) AverageDeviceTime() time.Duration {
 	return a.DeviceTime / time.Duration(max(1, a.Count))
 }
 
-// Averages are the sums of a recording, in the order in which their names first came up.
+// Averages are the sums of a recording, in the order in which their names first
+// occurred.
 type Averages struct {
 	Rows []*Average
 	plan plan

@@ -9,7 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// The names of events that tell of memory, and those of utilities that nobody wants to see.
+// The names of events about memory, and those of utilities that are left out.
 const (
 	memoryName      = "[memory]"
 	outOfMemoryName = "[OutOfMemory]"
@@ -17,10 +17,10 @@ const (
 
 var hidden = map[string]bool{"aten::is_leaf": true, "aten::output_nr": true, "aten::_version": true}
 
-// allocation is a piece of memory that came or went.
+// allocation is a piece of memory that was allocated or freed.
 type allocation struct {
 	Event
-	bytes int64 // negative: it went
+	bytes int64 // negative: it was freed
 	seen  bool  // inside of an event
 }
 
@@ -78,8 +78,8 @@ func readShape(r *cgo.Reader) []int {
 	return shape
 }
 
-// assemble makes of what was recorded what a program wants to see: trees, with kernels and
-// memory where they belong, in the order of their times.
+// assemble turns what was recorded into trees of events, with kernels and memory where
+// they belong, in the order of their times.
 func assemble(events []*Event, memory []*allocation) []*Event {
 	link(events)
 	events = append(events, account(events, memory)...)
@@ -87,7 +87,7 @@ func assemble(events []*Event, memory []*allocation) []*Event {
 	return grow(events)
 }
 
-// link gives the kernels, and the calls to the driver, to the operators they were made in.
+// link assigns kernels and driver calls to the operators that made them.
 func link(events []*Event) {
 	made := map[uint64][]*Event{}
 	for _, e := range events {
@@ -109,8 +109,8 @@ func link(events []*Event) {
 	}
 }
 
-// account adds up the memory in each event. What came or went outside of all becomes an event of its
-// own, and so does a refusal.
+// account adds up the memory in each event. An allocation outside of all events becomes an event of
+// its own, and so does a failed one.
 func account(events []*Event, memory []*allocation) (rest []*Event) {
 	threads := map[uint64][]*allocation{}
 	for _, m := range memory {

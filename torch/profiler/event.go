@@ -15,10 +15,10 @@ type Event struct {
 	Start  time.Duration // since the recording began
 	End    time.Duration
 	Device torch.Device // where it ran: the CPU for all but kernels and copies on a card
-	Stream int          // of the card's, for those
+	Stream int          // the card's stream, for kernels and copies
 	Thread uint64       // libtorch's number of the thread; goroutines may go from one to another
 
-	Range    bool   // it is one of the program's: [Record], or a step
+	Range    bool   // the program made it: by [Record], or as a step
 	Backward bool   // it is a node of a backward pass
 	Sequence int64  // the number that a forward operation shares with its backward node, or -1
 	Forward  uint64 // the thread of that forward operation
@@ -31,14 +31,14 @@ type Event struct {
 	// Bytes that were allocated, minus those freed, between start and end on its thread.
 	CPUMemory, DeviceMemory int64
 
-	Kernels  []Kernel // that it had the card run, without those of its children
+	Kernels  []Kernel // the kernels that it started, without those of its children
 	Parent   *Event   // the event around it on its thread, or nil
 	Children []*Event
 
 	id, link uint64 // its number, and that of the operator a kernel belongs to
 }
 
-// Kernel is what an operator had a card do.
+// Kernel is a kernel or a copy that an operator started on a card.
 type Kernel struct {
 	Name   string
 	Device torch.Device
@@ -60,7 +60,7 @@ func (e *Event) onCPU() bool { return e.Device.IsCPU() }
 // nested tells whether the event takes part in the tree.
 func (e *Event) nested() bool { return e.onCPU() && !e.Async }
 
-// CPUTime is the time from start to end; 0 for what ran on a card.
+// CPUTime is the time from start to end; 0 for an event on a card.
 func (e *Event) CPUTime() time.Duration {
 	if !e.onCPU() {
 		return 0
@@ -101,7 +101,7 @@ func (e *Event) SelfDeviceMemory() int64 {
 	return own(e, e.nested(), func(e *Event) int64 { return e.DeviceMemory })
 }
 
-// own is what the children have no part in.
+// own is the part of the event outside its children.
 func own[T ~int64](e *Event, counts bool, of func(*Event) T) (rest T) {
 	if !counts {
 		return 0
@@ -141,8 +141,8 @@ func grow(events []*Event) []*Event {
 	return merge(events)
 }
 
-// merge drops an event whose parent has its name and no other child: an operator that calls
-// itself under another dispatch key is one.
+// merge drops an event whose parent has the same name and no other child: an operator that
+// calls itself under another dispatch key counts once.
 func merge(events []*Event) []*Event {
 	for {
 		before := len(events)

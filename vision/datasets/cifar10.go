@@ -31,10 +31,10 @@ type CIFAR10 struct {
 	Fallback bool
 }
 
-// CIFAR10Options are the rare wishes of a caller of LoadCIFAR10.
+// CIFAR10Options are the optional arguments of LoadCIFAR10.
 type CIFAR10Options struct {
-	// Logf is told, in one line a call, what is fetched from where, how far it
-	// has come, and what was fallen back to. Nil means silence.
+	// Logf receives one line per call: what is fetched from where, its progress, and
+	// which source is used instead. Nil means silence.
 	Logf func(format string, args ...any)
 	// Offline forbids the network: only existing files and the built-in slice
 	// are used.
@@ -47,9 +47,9 @@ type CIFAR10Options struct {
 // found in the folder cifar-10-batches-bin of root; root may also be that folder
 // itself. An empty root stands for [DefaultRoot]; any other has to exist.
 //
-// Where the folder is absent the data are obtained as the package
-// documentation says, down to the built-in slice: 1,100 training or 250 test
-// images, balanced over the classes.
+// If the folder is absent, the data are obtained as the package documentation says; the
+// last resort is the built-in slice: 1,100 training or 250 test images, balanced over
+// the classes.
 //
 // It returns an error for a root that does not exist, for a missing, truncated
 // or altered file in an existing folder, and when ctx ends.
@@ -96,7 +96,7 @@ func orSilence(logf logFunc) logFunc {
 
 // DefaultRoot is where data sets are kept unless a caller says otherwise: the folder
 // libtorch-go/datasets of the user's cache folder ($XDG_CACHE_HOME or ~/.cache on
-// Linux). It returns an error where the user has no such folder.
+// Linux). It returns an error if the user has no such folder.
 func DefaultRoot() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -120,7 +120,7 @@ func (d *CIFAR10) Head(n int) *CIFAR10 {
 	return &CIFAR10{Images: d.Images[:n*cifarImage], Labels: d.Labels[:n], Fallback: d.Fallback}
 }
 
-// newCIFAR10 makes room for n images.
+// newCIFAR10 allocates memory for n images.
 func newCIFAR10(n int) *CIFAR10 {
 	return &CIFAR10{Images: make([]byte, 0, n*cifarImage), Labels: make([]uint8, 0, n)}
 }
@@ -134,13 +134,13 @@ func (d *CIFAR10) appendRecords(raw []byte) {
 }
 
 // Tensors returns the images, uint8 [Len(), 3, 32, 32], and the labels, int64 [Len()], on
-// the CPU. They are copies: d can be let go.
+// the CPU. They are copies and do not need d.
 func (d *CIFAR10) Tensors() (images, labels torch.Tensor) {
 	return tensors(d.Images, d.Labels, 3, cifarSide)
 }
 
-// tensors are square images of so many channels, uint8 [N, channels, side, side], and their
-// labels, int64 [N].
+// tensors returns square images with that many channels, uint8 [N, channels, side, side],
+// and their labels, int64 [N].
 func tensors(pixels []byte, classes []uint8, channels, side int) (images, labels torch.Tensor) {
 	wide := make([]int64, len(classes))
 	for i, label := range classes {

@@ -42,9 +42,9 @@ func (a archive) fetch(ctx context.Context, r *release, root, dst string, logf l
 	return os.Remove(part)
 }
 
-// download brings the whole archive into part, beginning where an earlier call
-// stopped. A connection that breaks is opened again as long as each one brings
-// something, ten times at most.
+// download writes the whole archive into part, beginning where an earlier call stopped.
+// A connection that breaks is opened again as long as each one brings something, ten
+// times at most.
 func (a archive) download(ctx context.Context, part string, logf logFunc) error {
 	var have int64
 	if info, err := os.Stat(part); err == nil {
@@ -60,8 +60,8 @@ func (a archive) download(ctx context.Context, part string, logf logFunc) error 
 	}
 }
 
-// resume asks for the bytes from have on, appends them to part and returns how
-// many it has then.
+// resume requests the bytes from have on, appends them to part and returns the size of
+// part.
 func (a archive) resume(ctx context.Context, part string, have int64, logf logFunc) (int64, error) {
 	patience := a.patience
 	if patience == 0 {

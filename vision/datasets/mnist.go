@@ -19,10 +19,10 @@ type MNIST struct {
 	Labels []uint8
 }
 
-// MNISTOptions are the rare wishes of a caller of LoadMNIST.
+// MNISTOptions are the optional arguments of LoadMNIST.
 type MNISTOptions struct {
-	// Logf is told, in one line a call, what is fetched from where and how far it has come.
-	// Nil means silence.
+	// Logf receives one line per call: what is fetched from where, and its progress. Nil
+	// means silence.
 	Logf func(format string, args ...any)
 	// Offline forbids the network: only existing files are used.
 	Offline bool

@@ -74,7 +74,7 @@ func (r *release) locate(root string) (string, error) {
 	return filepath.Join(root, r.folder), nil
 }
 
-// An unobtainable release is neither there nor to be had.
+// An unobtainable release is not there and cannot be obtained.
 type unobtainable struct {
 	release, dir string
 	err          error

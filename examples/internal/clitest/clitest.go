@@ -16,11 +16,11 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// asProgram in the environment makes of a test binary the program itself.
+// asProgram in the environment makes a test binary the program itself.
 const asProgram = "LIBTORCH_GO_EXAMPLE_AS_PROGRAM"
 
-// Main runs the tests, with one thread, or the program where the test binary is to be it;
-// program does not return.
+// Main runs the tests with one thread, or the program if the environment says so; program
+// does not return.
 func Main(m *testing.M, program func()) {
 	if os.Getenv(asProgram) != "" {
 		program()
@@ -29,7 +29,7 @@ func Main(m *testing.M, program func()) {
 	torchtest.Main(m)
 }
 
-// Program is the program as a process of its own, with one thread, about to start.
+// Program is the program as a separate process with one thread, not yet started.
 func Program(t testing.TB, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
@@ -43,7 +43,7 @@ func Program(t testing.TB, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes
 	return cmd, stdout, stderr
 }
 
-// A Command is what a program's main runs.
+// A Command is the function that a program's main runs.
 type Command func(ctx context.Context, args []string, out io.Writer) error
 
 // Run runs the program within this process, and returns what it prints.
@@ -56,7 +56,7 @@ func Run(t testing.TB, command Command, args ...string) string {
 	return out.String()
 }
 
-// Helps wants -h to explain the flags with these names.
+// Helps checks that -h explains the flags with these names.
 func Helps(t testing.TB, command Command, names string) {
 	t.Helper()
 	out := new(bytes.Buffer)
@@ -70,8 +70,8 @@ func Helps(t testing.TB, command Command, names string) {
 	}
 }
 
-// Fails runs the program, which is called name, and wants an exit code and, on stderr, one
-// line with text.
+// Fails runs the program, which is called name, and checks its exit code and that stderr
+// has one line, with text in it.
 func Fails(t testing.TB, name string, code int, text string, args ...string) {
 	t.Helper()
 	cmd, stdout, stderr := Program(t, args...)
@@ -85,8 +85,8 @@ func Fails(t testing.TB, name string, code int, text string, args ...string) {
 	}
 }
 
-// Signal runs the program, sends it the signal once it has printed text, wants it to end as
-// after an interrupt, and returns what it has on stderr.
+// Signal runs the program and sends it the signal once it has printed text. It checks that
+// the program ends as after an interrupt, and returns its stderr.
 func Signal(t testing.TB, signal syscall.Signal, text string, args ...string) string {
 	t.Helper()
 	cmd, _, stderr := Program(t, args...)
@@ -99,11 +99,11 @@ func Signal(t testing.TB, signal syscall.Signal, text string, args ...string) st
 	return stderr.String()
 }
 
-// A Trigger is a writer that calls Fire once, when the text goes through.
+// A Trigger is a writer that calls Fire once, when the text is written.
 type Trigger struct {
 	Text string
 	Fire func()
-	Seen bytes.Buffer // all that went through
+	Seen bytes.Buffer // everything that was written
 
 	fired bool
 }

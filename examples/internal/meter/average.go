@@ -8,7 +8,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// Summary is what the closing line of a run tells of a meter.
+// Summary is what the closing line of a run says about a meter.
 type Summary int
 
 // The choices of PyTorch's example.
@@ -19,7 +19,7 @@ const (
 	Count
 )
 
-// AverageMeter keeps the last value of a figure and the mean of all.
+// AverageMeter keeps the last value of a figure and the mean of all values.
 type AverageMeter struct {
 	name    string
 	format  string
@@ -48,13 +48,13 @@ func (m *AverageMeter) update(val float64, n int) {
 	m.count += n
 }
 
-// patience is how many tensors are put off: enough to wait seldom for the device, few
-// enough to cost no memory.
+// patience is how many tensors may be pending: enough to wait rarely for the device,
+// few enough to cost no memory.
 const patience = 256
 
 // Add records a tensor with one element, such as the mean loss of a batch of n samples.
-// It does not wait for the device: the value is read when somebody asks for it. The
-// tensor may end with the caller's scope.
+// It does not wait for the device: the value is read when it is needed. The tensor may
+// end with the caller's scope.
 func (m *AverageMeter) Add(t torch.Tensor, n int) {
 	if t.NumEl() != 1 {
 		torch.Throw("meter", torch.KindValue, "%s: a tensor of shape %v where one element is expected", m.name, t.Shape())

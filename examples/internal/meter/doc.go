@@ -1,4 +1,4 @@
-// Package meter shows how a training run is getting on, in the words of PyTorch's own
+// Package meter shows the progress of a training run, in the words of PyTorch's own
 // ImageNet example:
 //
 //	Epoch: [0][ 10/196]	Time  0.050 ( 0.060)	Data  0.001 ( 0.002)	Loss 2.1325e+00 (2.2018e+00)	Acc@1  21.88 ( 18.36)

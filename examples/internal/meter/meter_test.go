@@ -74,8 +74,8 @@ func TestAddTensors(t *testing.T) {
 	})
 }
 
-// run plays an epoch of 196 batches of 32 images, 50 ms each, and prints each tenth of
-// the first thirty.
+// run simulates an epoch of 196 batches of 32 images, 50 ms each, and prints each tenth
+// of the first thirty.
 func run(out *bytes.Buffer, live bool) {
 	clock := time.Unix(1_700_000_000, 0)
 	took := NewAverageMeter("Time", "%6.3f", None)

@@ -25,15 +25,15 @@ type ProgressMeter struct {
 	images int
 }
 
-// NewProgressMeter makes a meter of a run of so many batches that writes to w. The prefix
-// starts each line: "Epoch: [0]", "Test: ".
+// NewProgressMeter makes a meter that writes to w, for a run of that many batches. The
+// prefix starts each line: "Epoch: [0]", "Test: ".
 func NewProgressMeter(w io.Writer, batches int, prefix string, meters ...*AverageMeter) *ProgressMeter {
 	p := &ProgressMeter{w: w, batches: batches, prefix: prefix, meters: meters, live: isTerminal(w), now: time.Now}
 	p.start = p.now()
 	return p
 }
 
-// isTerminal tells whether somebody watches what is written to w.
+// isTerminal tells whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
@@ -73,8 +73,8 @@ func (p *ProgressMeter) print(line string) {
 	p.show(bar)
 }
 
-// Advance tells the bar that a batch of so many images is done. It draws at most ten
-// times a second, and nothing where there is no terminal.
+// Advance tells the bar that a batch of that many images is done. It draws at most ten
+// times a second, and only on a terminal.
 func (p *ProgressMeter) Advance(batch, images int) {
 	p.batch, p.images = batch, p.images+images
 	if !p.live {
@@ -89,7 +89,7 @@ func (p *ProgressMeter) Advance(batch, images int) {
 	p.show(p.line(now.Sub(p.start)))
 }
 
-// Close takes the bar off the screen. Lines may still be printed.
+// Close removes the bar from the screen. Lines may still be printed.
 func (p *ProgressMeter) Close() { p.wipe() }
 
 func (p *ProgressMeter) show(bar string) {
@@ -104,8 +104,8 @@ func (p *ProgressMeter) wipe() {
 	p.bar = ""
 }
 
-// line is the bar after so long. It stays below 80 columns: a longer one would wrap, and
-// \r would not find its start again.
+// line is the bar after the given time. It stays below 80 columns: a longer line would
+// wrap, and \r would not return to its start.
 func (p *ProgressMeter) line(elapsed time.Duration) string {
 	const width = 24
 	done := 0.0

@@ -79,7 +79,7 @@ func (f *Flags) Parse(args []string, out io.Writer) error {
 	}
 	for _, err := range checks {
 		if err != nil {
-			return err // one is enough: it has to be one line
+			return err // the first error only: a mistake is one line
 		}
 	}
 	return f.setUp()
@@ -97,8 +97,8 @@ func (f *Flags) setUp() error {
 	return CheckGraph(f.graph, f.Device)
 }
 
-// Run runs the training itself. What is made in it is freed at its end, but for modules and
-// optimizers, and what libtorch throws is its error.
+// Run runs the training itself. Tensors made in it are freed at its end, except for modules
+// and optimizers, and a panic of libtorch becomes its error.
 func (f *Flags) Run(training func() error) (err error) {
 	thrown := torch.Try(func() { torch.Scope(func() { err = training() }) })
 	return errors.Join(thrown, err)

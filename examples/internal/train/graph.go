@@ -25,12 +25,12 @@ func CheckGraph(wanted bool, dev torch.Device) error {
 
 // Stepper makes the steps of a training, as they are or by way of a CUDA graph.
 type Stepper struct {
-	// Step trains on a batch and returns the loss, and what else is wanted of it.
+	// Step trains on a batch and returns the loss and any further results.
 	Step      func(inputs []torch.Tensor) []torch.Tensor
 	Optimizer optim.Optimizer
-	Batch     int // samples in a whole batch
+	Batch     int // samples in a full batch
 
-	graph graph // nil where steps are made as they are
+	graph graph // nil if steps run without a graph
 }
 
 // graph is a [cuda.Step].
@@ -39,14 +39,15 @@ type graph interface {
 	Close()
 }
 
-// Record has the step become a graph, for batches that are whole: the last of an epoch may be
-// small, and is trained on without. It panics with a *torch.Error where there is no CUDA.
+// Record turns the step into a graph, for full batches only: the last batch of an epoch may
+// be small, and its step runs without the graph. It panics with a *torch.Error if there is no
+// CUDA.
 func (s *Stepper) Record(dev torch.Device) {
 	s.graph = cuda.Graphed(s.Step, &cuda.GraphedOptions{Device: max(0, dev.Index())})
 }
 
-// Run makes a step with inputs [N, …]. The loss may be kept; other results of a graph hold until
-// the next step.
+// Run makes a step with inputs [N, …]. The loss may be kept; other results of a graph are valid
+// until the next step.
 func (s *Stepper) Run(inputs ...torch.Tensor) ([]torch.Tensor, error) {
 	if s.graph == nil {
 		return s.Step(inputs), nil

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	torchtest.Main(m)
 }
 
-// tape stands for a graph on machines without a card.
+// tape imitates a graph on machines without a card.
 type tape struct {
 	step func([]torch.Tensor) []torch.Tensor
 	runs int

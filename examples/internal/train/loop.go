@@ -13,7 +13,7 @@ import (
 
 // Loop runs through the loader as often as the flags say. step trains on a batch and returns
 // its mean loss; each, which may be nil, is called after every epoch. An interrupt ends the
-// loop after the batch at hand.
+// loop after the current batch.
 func (f *Flags) Loop(ctx context.Context, loader *data.Loader[data.Batch], step func(data.Batch) torch.Tensor, each func(epoch int) error) error {
 	return f.loop(ctx, loader, func(b data.Batch) (torch.Tensor, error) { return step(b), nil }, each)
 }

@@ -8,8 +8,8 @@ import (
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
-// Rings are n points [n, 2] on two rings about each other, with noise, and which ring each is of [n]:
-// 1, the inner one, for about that part of them. No straight line parts them.
+// Rings are n points [n, 2] on two rings about each other, with noise, and which ring each is of
+// [n]: 1, the inner one, for about that part of them. No straight line separates them.
 func Rings(n int, inner float64, dev torch.Device) (points, labels torch.Tensor) {
 	there := torch.TensorOptions{Device: dev}
 	labels = there.Rand(n).LtScalar(inner)

@@ -18,8 +18,8 @@ func Range(name string, fn func()) {
 }
 
 // RangePush begins a range on this goroutine's thread; ranges nest. It is for goroutines that
-// keep their thread, in a torch.Scope for example: others may be elsewhere when they call
-// [RangePop].
+// keep their thread, for example in a torch.Scope: other goroutines may be on another thread
+// when they call [RangePop].
 func RangePush(name string) { run(cgo.OpNvtxPush, name) }
 
 // RangePop ends the range that was begun last on this goroutine's thread.

@@ -93,7 +93,7 @@ func (a *attention) checkMask(keys int) {
 	}
 }
 
-// addBias adds the key and the value that every example has more.
+// addBias adds one more key and value to every example.
 func (a *attention) addBias() {
 	switch k, v := a.BiasK.Defined(), a.BiasV.Defined(); {
 	case k && v:
@@ -113,7 +113,7 @@ func (a *attention) addBias() {
 	}
 }
 
-// widenMasks lets everyone attend to one key more.
+// widenMasks lets every query attend to one more key.
 func (a *attention) widenMasks() {
 	for _, mask := range []*torch.Tensor{&a.AttnMask, &a.KeyPaddingMask} {
 		if mask.Defined() {
@@ -191,7 +191,7 @@ func (a *attention) explicit() (output, weights torch.Tensor) {
 	return a.projectOut(output), weights
 }
 
-// fast leaves all to libtorch's attention.
+// fast calls libtorch's attention.
 func (a *attention) fast() torch.Tensor {
 	keys, dim := a.k.Size(1), a.embed/a.heads
 	if mask := a.AttnMask; mask.Defined() {

@@ -236,7 +236,7 @@ var kinds = map[string]torch.Kind{
 	"NotImplementedError": torch.KindNotImplemented, "TypeError": torch.KindType,
 }
 
-// What Python leaves to libtorch, to its reader or to chance.
+// Arguments that Python does not check itself.
 func TestComplainsByItself(t *testing.T) {
 	torchtest.NoLeaks(t)
 	image := []int{1, 1, 4, 4}

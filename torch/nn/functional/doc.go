@@ -11,16 +11,16 @@
 // What PyTorch takes as keyword arguments is a pointer to an options struct here; nil, and
 // every zero field, stands for PyTorch's default. Where zero is a value that PyTorch
 // accepts and that is not its default, the field is a pointer: Eps: new(1e-3). Where
-// PyTorch's default is true, the field is named for the contrary: CountExcludePad. A
-// function with one number or two besides its tensors takes them in their places.
+// PyTorch's default is true, the field is named for the opposite: CountExcludePad. A
+// function that needs only one or two numbers takes them as ordinary parameters.
 //
 // An absent tensor is the zero torch.Tensor. A reduction is a torch.Reduction, the zero
 // value of which is the mean.
 //
 // # Sizes
 //
-// A [Size] is an int, meant for every dimension, or a []int with one number for each; a
-// [Factor] likewise of floating-point numbers:
+// A [Size] is an int, meant for every dimension, or a []int with one number for each. A
+// [Factor] is the same for floating-point numbers:
 //
 //	F.MaxPool2d(x, 2, nil)
 //	F.MaxPool2d(x, []int{2, 1}, &F.MaxPoolOptions{Stride: 2})

@@ -50,8 +50,8 @@ func Dropout3d(x torch.Tensor, p float64, training bool) torch.Tensor {
 	return dropChannels(x, p, training, x.Dim() == 5)
 }
 
-// warnOfDims speaks up where x has not so many spatial dimensions, a channel dimension and
-// perhaps one of the batch.
+// warnOfDims warns if x does not have that many spatial dimensions, a channel dimension
+// and optionally a batch dimension.
 func warnOfDims(op string, x torch.Tensor, spatial int) {
 	if got := x.Dim(); got != spatial+1 && got != spatial+2 {
 		torch.Warn("%[1]s: Received a %[2]d-D input to %[1]s, which is deprecated "+

@@ -93,8 +93,8 @@ func EmbeddingBag(x, weight torch.Tensor, o *EmbeddingBagOptions) torch.Tensor {
 	})
 }
 
-// check complains of arguments as PyTorch does, and of offsets that do not ascend, with
-// which libtorch would read elsewhere.
+// check refuses the arguments that PyTorch refuses, and offsets that do not ascend,
+// with which libtorch would read outside of x.
 func (o *EmbeddingBagOptions) check(x, weight torch.Tensor) {
 	const op = "embedding_bag"
 	refuse := func(format string, args ...any) { torch.Throw(op, torch.KindValue, format, args...) }

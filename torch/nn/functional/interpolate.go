@@ -56,8 +56,8 @@ type (
 	smoothResize = func(x torch.Tensor, size []int, alignCorners bool, factors []float64) torch.Tensor
 )
 
-// smooth is the function of a mode that mixes pixels, and for how many spatial dimensions
-// it is.
+// smooth returns the function of a mode that mixes pixels, and its number of spatial
+// dimensions.
 func (o *InterpolateOptions) smooth() (resize smoothResize, dims int) {
 	switch o.Mode {
 	case "linear":
@@ -78,8 +78,8 @@ func (o *InterpolateOptions) smooth() (resize smoothResize, dims int) {
 	return nil, 0
 }
 
-// resolve checks the options and is the result's size or its factors, whichever the
-// operators are to go by.
+// resolve checks the options and returns the result's size or its factors, whichever
+// the operators should use.
 func (o *InterpolateOptions) resolve(x torch.Tensor, dims int) (size []int, factors []float64) {
 	const op = "interpolate"
 	refuse := func(format string, args ...any) { torch.Throw(op, torch.KindValue, format, args...) }

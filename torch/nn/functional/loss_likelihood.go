@@ -88,7 +88,7 @@ type CTCLossOptions = torch.CTCLossOptions
 // CTCLoss is how badly a sequence of predictions is aligned with a shorter one of labels:
 // logProbs [T, N, C] or [T, C] holds logarithms of probabilities, targets [N, S] or all
 // labels one after another. The lengths say how much of each sequence to use. A label that
-// is no class is refused, for libtorch does not look.
+// is not a class is refused, because libtorch does not check it.
 func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, o *CTCLossOptions) torch.Tensor {
 	v := or(o)
 	valid("ctc_loss", v.Reduction)
@@ -106,7 +106,8 @@ func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, 
 	return torch.CTCLossTensor(logProbs, targets, inputLengths, targetLengths, v)
 }
 
-// checkLabels wants the labels in use to be classes, for libtorch reads where they say.
+// checkLabels requires the labels in use to be classes, because libtorch uses them as
+// indices without a check.
 func checkLabels(op string, logProbs, targets torch.Tensor, lengths []int) {
 	if !targets.Device().IsCPU() || logProbs.Dim() == 0 {
 		return

@@ -10,8 +10,8 @@ const (
 	defaultMomentum = 0.1
 )
 
-// BatchNormOptions are the arguments of [BatchNorm] besides its input. All tensors are
-// [C] or undefined.
+// BatchNormOptions are the further arguments of [BatchNorm]. All tensors are [C] or
+// undefined.
 type BatchNormOptions struct {
 	RunningMean, RunningVar torch.Tensor // updated where Training, else normalised with
 	Weight, Bias            torch.Tensor
@@ -35,7 +35,8 @@ func BatchNorm(x torch.Tensor, o *BatchNormOptions) torch.Tensor {
 	return torch.BatchNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, v.Training, orFloat(v.Momentum, defaultMomentum), eps)
 }
 
-// checkBatch wants more than one value in each channel to take a variance over.
+// checkBatch requires more than one value in each channel, because one value has no
+// variance.
 func checkBatch(op string, shape []int, text string) {
 	n := 1
 	for i, size := range shape {

@@ -18,7 +18,7 @@
 //
 // # Goroutines
 //
-// A [Module] computes the weights anew in every Forward and lends them to a copy of the
-// module, so that outside of training many goroutines may use it at once.
+// A [Module] computes the weights again in every Forward and lends them to a copy of
+// the module, so that outside of training many goroutines may use it at once.
 // [Module.With] computes them once for several uses: PyTorch's cached.
 package parametrize

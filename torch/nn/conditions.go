@@ -4,9 +4,9 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// ambience is what a function depends on besides its arguments: the state of the random
-// number generators and the autocast modes.
-type ambience struct {
+// conditions are what a function depends on apart from its arguments: the state of the
+// random number generators and the autocast modes.
+type conditions struct {
 	random   []randomState
 	autocast []torch.AutocastMode
 }
@@ -16,8 +16,9 @@ type randomState struct {
 	state     torch.Tensor
 }
 
-// ambienceOf is that of the CPU and of the devices that tensors are on.
-func ambienceOf(list []torch.Tensor) (a ambience) {
+// conditionsOf records the conditions of the CPU and of the devices that the tensors
+// are on.
+func conditionsOf(list []torch.Tensor) (a conditions) {
 	seen := map[torch.Device]bool{}
 	add := func(d torch.Device) {
 		if seen[d] {
@@ -39,8 +40,8 @@ func ambienceOf(list []torch.Tensor) (a ambience) {
 	return a
 }
 
-// restore runs fn as if it were then, and puts back what there is now.
-func (a ambience) restore(fn func()) {
+// restore runs fn under the recorded conditions, and then restores the current ones.
+func (a conditions) restore(fn func()) {
 	torch.Scope(func() {
 		for _, r := range a.random {
 			now := r.generator.State()
@@ -55,7 +56,7 @@ func (a ambience) restore(fn func()) {
 	})
 }
 
-func (a ambience) close() {
+func (a conditions) close() {
 	for _, r := range a.random {
 		r.generator.Close()
 		r.state.Close()
