@@ -155,6 +155,9 @@ func gradients(opt optim.Optimizer) map[kind][]torch.Tensor {
 	for _, group := range opt.ParamGroups() {
 		for _, grad := range torch.Grads(group.Params) {
 			if grad.Defined() {
+				if grad.Layout() == torch.Sparse {
+					grad = aten.Values(grad) // the elements that it has
+				}
 				k := kind{grad.Device(), grad.DType()}
 				sorted[k] = append(sorted[k], grad)
 			}

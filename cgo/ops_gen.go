@@ -5,7 +5,11 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
+<<<<<<< HEAD
 const opsHash uint64 = 0xe7731c0dc5b7b6bc
+=======
+const opsHash uint64 = 0x8a2640483fe0d573
+>>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
 
 // opsByHand is how many entries are written by hand.
 const opsByHand Op = 145
@@ -24,6 +28,7 @@ const (
 	OpMemoryInfo                                             Op = 10   // memory_info
 	OpLeave                                                  Op = 11   // leave
 	OpEnterGrad                                              Op = 12   // enter_grad
+<<<<<<< HEAD
 	OpEnterUnsafe                                            Op = 13   // enter_unsafe
 	OpEnterInference                                         Op = 14   // enter_inference
 	OpEnterAutocast                                          Op = 15   // enter_autocast
@@ -42,6 +47,26 @@ const (
 	OpSetRequiresGrad                                        Op = 28   // set_requires_grad
 	OpRetainGrad                                             Op = 29   // retain_grad
 	OpGradFn                                                 Op = 30   // grad_fn
+=======
+	OpEnterInference                                         Op = 13   // enter_inference
+	OpEnterAutocast                                          Op = 14   // enter_autocast
+	OpEnterDevice                                            Op = 15   // enter_device
+	OpCaptureModes                                           Op = 16   // capture_modes
+	OpEnterModes                                             Op = 17   // enter_modes
+	OpFreeModes                                              Op = 18   // free_modes
+	OpIsGradEnabled                                          Op = 19   // is_grad_enabled
+	OpIsInference                                            Op = 20   // is_inference
+	OpAutocastState                                          Op = 21   // autocast_state
+	OpBackward                                               Op = 22   // backward
+	OpGrad                                                   Op = 23   // grad
+	OpGradients                                              Op = 24   // gradients
+	OpClearGradients                                         Op = 25   // clear_gradients
+	OpSetGradient                                            Op = 26   // set_gradient
+	OpSetRequiresGrad                                        Op = 27   // set_requires_grad
+	OpRetainGrad                                             Op = 28   // retain_grad
+	OpGradFn                                                 Op = 29   // grad_fn
+	OpLikeness                                               Op = 30   // likeness
+>>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
 	OpReplaceData                                            Op = 31   // replace_data
 	OpSizes                                                  Op = 32   // sizes
 	OpStrides                                                Op = 33   // strides
@@ -2070,6 +2095,7 @@ const (
 // opNames holds all names one after the other; opEnds says where each ends.
 const opNames = "" +
 	"freedupscopethread_heldhost_memorylimitbounddevice_memoryreset_peak_memoryempty_cachememory_infoleav" +
+<<<<<<< HEAD
 	"eenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modesenter_modesfree_modesis" +
 	"_grad_enabledis_inferenceautocast_statebackwardgradgradientsclear_gradientsset_gradientset_requires_" +
 	"gradretain_gradgrad_fnreplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_byt" +
@@ -2527,6 +2553,465 @@ var opEnds = [...]uint32{
 	32186, 32215, 32249, 32255, 32266, 32272, 32275, 32289, 32296, 32304, 32323, 32335, 32339, 32343, 32353, 32360,
 	32375, 32395, 32407, 32424, 32433, 32448, 32460, 32470, 32476, 32481, 32493, 32510, 32526, 32536, 32554, 32571,
 	32583, 32602, 32615, 32620, 32625, 32635,
+=======
+	"eenter_gradenter_inferenceenter_autocastenter_devicecapture_modesenter_modesfree_modesis_grad_enable" +
+	"dis_inferenceautocast_statebackwardgradgradientsclear_gradientsset_gradientset_requires_gradretain_g" +
+	"radgrad_fnlikenessreplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_bytesov" +
+	"erwriteitemtowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_gene" +
+	"ratordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_device" +
+	"torch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcud" +
+	"a_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbac" +
+	"kward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_opera" +
+	"torkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkerne" +
+	"l_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssave_p" +
+	"rofilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstream_q" +
+	"uerystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventevent_r" +
+	"ecordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_push" +
+	"nvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_priori" +
+	"tystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_hist" +
+	"orynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingraph_c" +
+	"apture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and" +
+	"__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Sca" +
+	"lar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar" +
+	"__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.T" +
+	"ensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backw" +
+	"ard_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation" +
+	"_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert" +
+	"_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_preci" +
+	"sion_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_w" +
+	"ith_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_" +
+	"backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced_" +
+	"_compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_t" +
+	"o_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_" +
+	"convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_" +
+	"and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_back" +
+	"ward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_" +
+	"ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft" +
+	"_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_s" +
+	"ize_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_q" +
+	"uant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward" +
+	"_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag" +
+	"_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_q" +
+	"uantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affin" +
+	"e_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake" +
+	"_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qpar" +
+	"ams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forw" +
+	"ard_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_ad" +
+	"d.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.S" +
+	"calar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_" +
+	"foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_f" +
+	"oreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_fore" +
+	"ach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan" +
+	"__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.Scala" +
+	"rList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_" +
+	"min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp" +
+	"_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__forea" +
+	"ch_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_" +
+	"foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreac" +
+	"h_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floo" +
+	"r_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.Scala" +
+	"rList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma" +
+	"__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__f" +
+	"oreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_forea" +
+	"ch_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_mi" +
+	"nimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimu" +
+	"m_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_" +
+	"mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__f" +
+	"oreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.Scala" +
+	"rList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_re" +
+	"ciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmo" +
+	"id_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__f" +
+	"oreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.Li" +
+	"st_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__f" +
+	"oreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_funct" +
+	"ional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tens" +
+	"or_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_movi" +
+	"ng_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.t" +
+	"ensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2" +
+	"d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogram" +
+	"dd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_c" +
+	"opy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_ch" +
+	"eck_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_sca" +
+	"lar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_ma" +
+	"ke_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_sca" +
+	"le_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn" +
+	"_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legi" +
+	"t.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_ne" +
+	"sted_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nes" +
+	"ted_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_m" +
+	"in_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_s" +
+	"elect_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nest" +
+	"ed_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage" +
+	"_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from" +
+	"_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatia" +
+	"l_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packe" +
+	"d_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu" +
+	"_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_" +
+	"copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_" +
+	"to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_produ" +
+	"ct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attentio" +
+	"n_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_prod" +
+	"uct_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_a" +
+	"ttention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attent" +
+	"ion_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_g" +
+	"rouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.out" +
+	"put_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol" +
+	"_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to" +
+	"_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compr" +
+	"essed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_d" +
+	"ims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_c" +
+	"sr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_m" +
+	"ask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_spars" +
+	"e_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_" +
+	"structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softma" +
+	"x.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dty" +
+	"pe_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thn" +
+	"n_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_f" +
+	"used_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backw" +
+	"ard_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_spars" +
+	"e_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_f" +
+	"wd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsa" +
+	"fe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_" +
+	"upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_a" +
+	"a_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_neare" +
+	"st_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.v" +
+	"ec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_" +
+	"nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_u" +
+	"se_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc" +
+	"_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_" +
+	"coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_v" +
+	"ersion_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight" +
+	"_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_inter" +
+	"face_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosa" +
+	"cos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_" +
+	"max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.T" +
+	"ensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvadd" +
+	"mv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_t" +
+	"ensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsara" +
+	"ngearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan" +
+	"2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_stri" +
+	"ded_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Se" +
+	"quenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backw" +
+	"ardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicb" +
+	"atch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch" +
+	"_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoull" +
+	"ibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwa" +
+	"rdbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise" +
+	"_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift." +
+	"Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbit" +
+	"wise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitw" +
+	"ise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_" +
+	"Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Sca" +
+	"lar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.per" +
+	"iodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcart" +
+	"esian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shu" +
+	"fflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_" +
+	".Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_" +
+	"min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stac" +
+	"kcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dc" +
+	"onv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_t" +
+	"ranspose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_bac" +
+	"kward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Ten" +
+	"sorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycou" +
+	"nt_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.I" +
+	"ntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_norm" +
+	"cudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_conv" +
+	"olution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_bac" +
+	"kwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.x" +
+	"datadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_emb" +
+	"eddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv" +
+	".Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Sc" +
+	"alardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensor" +
+	"divide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddinge" +
+	"mbedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embe" +
+	"dding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scala" +
+	"req.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpan" +
+	"d_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affin" +
+	"e_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_qu" +
+	"antize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_te" +
+	"nsor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbge" +
+	"mm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pa" +
+	"ck_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutf" +
+	"eature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftff" +
+	"t_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irff" +
+	"tfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.T" +
+	"ensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarf" +
+	"loat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_fl" +
+	"oor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorf" +
+	"mod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_po" +
+	"ol3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_a" +
+	"vg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_bac" +
+	"kwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradi" +
+	"ent.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayint" +
+	"greater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgr" +
+	"eater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_samp" +
+	"ler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Ten" +
+	"sorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_b" +
+	"etahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_ba" +
+	"ckwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisidehea" +
+	"viside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorLi" +
+	"st_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_" +
+	"i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index" +
+	"_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_" +
+	"index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiab" +
+	"le_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_float" +
+	"ing_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availab" +
+	"leiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisr" +
+	"ealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_norm" +
+	"lcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backw" +
+	"ardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_" +
+	"equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fre" +
+	"sh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg" +
+	"_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinal" +
+	"g_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_l" +
+	"u_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_mat" +
+	"rix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix" +
+	"_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlin" +
+	"alg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlina" +
+	"lg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinv" +
+	"linalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace." +
+	"Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_n" +
+	"ormal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsume" +
+	"xplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_lo" +
+	"gitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlog" +
+	"sumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_" +
+	"ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scatter" +
+	"masked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix" +
+	"_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_p" +
+	"ool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_" +
+	"with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian." +
+	"dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmio" +
+	"pen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_" +
+	"ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish" +
+	"_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linea" +
+	"rmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmk" +
+	"ldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldn" +
+	"n_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.i" +
+	"ntlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossms" +
+	"e_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_bac" +
+	"kwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialm" +
+	"ultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num" +
+	"_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynativ" +
+	"e_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnat" +
+	"ive_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative" +
+	"_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_pad" +
+	"ded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnl" +
+	"l_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpyn" +
+	"onzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_di" +
+	"mnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functiona" +
+	"lnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy" +
+	"_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_co" +
+	"pypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_posit" +
+	"ivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_ty" +
+	"pesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquanti" +
+	"lequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_p" +
+	"er_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cel" +
+	"lquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_ta" +
+	"nh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint." +
+	"lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.gen" +
+	"eratorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like" +
+	".generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalr" +
+	"eciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflecti" +
+	"on_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainde" +
+	"r.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interlea" +
+	"ve.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2d" +
+	"replication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_as" +
+	"resize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalar" +
+	"result_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inpu" +
+	"trnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decim" +
+	"alsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_" +
+	"backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescat" +
+	"ter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_redu" +
+	"cescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensor" +
+	"segment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensors" +
+	"et_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusi" +
+	"lu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_in" +
+	"verseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_co" +
+	"nv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_marg" +
+	"in_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablespar" +
+	"se_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuespa" +
+	"rse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor." +
+	"comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesp" +
+	"arse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_values" +
+	"parse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_spars" +
+	"e_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1sp" +
+	"ecial_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_" +
+	"scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynom" +
+	"ial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev" +
+	"_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_c" +
+	"hebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial" +
+	"_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial" +
+	"_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspeci" +
+	"al_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalar" +
+	"special_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l" +
+	".n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynom" +
+	"ial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmax" +
+	"special_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_b" +
+	"essel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspec" +
+	"ial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifte" +
+	"d_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_pol" +
+	"ynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_sca" +
+	"larspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shif" +
+	"ted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_ch" +
+	"ebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynom" +
+	"ial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.o" +
+	"ther_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scal" +
+	"arspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Ten" +
+	"sorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_" +
+	"squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correction" +
+	"std.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scal" +
+	"arsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_" +
+	"sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardten" +
+	"sor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthr" +
+	"esholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backw" +
+	"ardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bs" +
+	"rto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid" +
+	".dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_i" +
+	"ndicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asun" +
+	"bind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_u" +
+	"nique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_si" +
+	"zesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backw" +
+	"ardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_l" +
+	"inear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_back" +
+	"wardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_ne" +
+	"arest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear" +
+	"3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_mean" +
+	"var_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_r" +
+	"ealview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.Scala" +
+	"rOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxl" +
+	"ogy_.Tensorzero_zeroszeros_like"
+
+var opEnds = [...]uint32{
+	4, 7, 12, 23, 34, 39, 44, 57, 74, 85, 96, 101, 111, 126, 140, 152,
+	165, 176, 186, 201, 213, 227, 235, 239, 248, 263, 275, 292, 303, 310, 318, 330,
+	335, 342, 350, 353, 366, 373, 380, 390, 398, 407, 411, 413, 421, 432, 443, 462,
+	481, 492, 505, 522, 536, 550, 565, 584, 600, 613, 624, 636, 647, 661, 675, 686,
+	697, 710, 715, 723, 742, 753, 767, 780, 797, 812, 823, 830, 845, 857, 870, 885,
+	903, 919, 936, 950, 960, 973, 984, 995, 1008, 1023, 1036, 1052, 1066, 1079, 1094, 1106,
+	1118, 1129, 1142, 1156, 1170, 1180, 1192, 1204, 1222, 1239, 1257, 1271, 1284, 1293, 1305, 1316,
+	1333, 1346, 1358, 1382, 1391, 1400, 1408, 1418, 1437, 1454, 1472, 1487, 1502, 1519, 1533, 1548,
+	1567, 1582, 1603, 1614, 1626, 1637, 1651, 1665, 1674, 1693, 1710, 1722, 1733, 1743, 1767, 1783,
+	1795, 1809, 1823, 1838, 1853, 1871, 1889, 1903, 1917, 1935, 1953, 1968, 1983, 2000, 2017, 2030,
+	2043, 2060, 2077, 2091, 2105, 2125, 2154, 2174, 2203, 2217, 2233, 2249, 2266, 2283, 2300, 2308,
+	2320, 2362, 2380, 2393, 2410, 2424, 2447, 2474, 2504, 2513, 2535, 2566, 2587, 2610, 2620, 2630,
+	2642, 2653, 2663, 2672, 2682, 2693, 2708, 2722, 2744, 2770, 2780, 2789, 2800, 2827, 2832, 2842,
+	2856, 2873, 2905, 2937, 2964, 2999, 3011, 3034, 3062, 3079, 3089, 3110, 3124, 3139, 3161, 3170,
+	3186, 3204, 3229, 3254, 3278, 3293, 3315, 3340, 3350, 3369, 3394, 3417, 3447, 3473, 3503, 3517,
+	3531, 3558, 3563, 3568, 3579, 3594, 3616, 3643, 3672, 3700, 3720, 3734, 3757, 3786, 3813, 3855,
+	3885, 3908, 3943, 3958, 4001, 4053, 4095, 4146, 4203, 4211, 4219, 4227, 4254, 4279, 4303, 4337,
+	4349, 4362, 4375, 4389, 4406, 4425, 4448, 4467, 4485, 4505, 4529, 4549, 4572, 4599, 4622, 4646,
+	4674, 4698, 4721, 4748, 4771, 4795, 4823, 4847, 4860, 4874, 4887, 4901, 4914, 4928, 4951, 4976,
+	5005, 5029, 5055, 5085, 5108, 5133, 5162, 5186, 5212, 5242, 5255, 5269, 5281, 5294, 5307, 5321,
+	5338, 5357, 5380, 5399, 5417, 5437, 5461, 5481, 5493, 5506, 5519, 5533, 5545, 5558, 5572, 5587,
+	5601, 5616, 5629, 5643, 5661, 5681, 5705, 5724, 5745, 5770, 5785, 5801, 5813, 5827, 5842, 5856,
+	5871, 5884, 5898, 5911, 5923, 5944, 5967, 5994, 6016, 6040, 6068, 6089, 6112, 6139, 6161, 6185,
+	6213, 6230, 6249, 6272, 6291, 6309, 6329, 6353, 6373, 6385, 6398, 6418, 6435, 6454, 6482, 6505,
+	6523, 6543, 6567, 6589, 6608, 6628, 6642, 6657, 6671, 6686, 6702, 6719, 6732, 6746, 6758, 6771,
+	6784, 6798, 6811, 6825, 6842, 6861, 6884, 6902, 6922, 6946, 6958, 6971, 6984, 6998, 7012, 7027,
+	7041, 7069, 7094, 7125, 7165, 7180, 7205, 7217, 7239, 7252, 7275, 7289, 7320, 7335, 7359, 7376,
+	7387, 7408, 7418, 7433, 7456, 7485, 7523, 7534, 7567, 7590, 7612, 7637, 7666, 7682, 7690, 7703,
+	7710, 7722, 7734, 7748, 7779, 7790, 7810, 7821, 7833, 7848, 7863, 7879, 7890, 7909, 7921, 7947,
+	7960, 7969, 7982, 7997, 8007, 8022, 8056, 8089, 8102, 8117, 8141, 8161, 8176, 8193, 8211, 8227,
+	8253, 8277, 8310, 8346, 8374, 8383, 8397, 8439, 8458, 8496, 8522, 8546, 8565, 8587, 8609, 8628,
+	8650, 8668, 8691, 8714, 8734, 8758, 8795, 8826, 8845, 8878, 8908, 8930, 8954, 8983, 9007, 9036,
+	9069, 9086, 9113, 9117, 9138, 9168, 9181, 9190, 9210, 9241, 9256, 9270, 9281, 9294, 9316, 9322,
+	9341, 9358, 9372, 9391, 9404, 9424, 9439, 9453, 9466, 9483, 9507, 9541, 9583, 9618, 9662, 9701,
+	9749, 9784, 9829, 9873, 9916, 9968, 10016, 10073, 10091, 10112, 10122, 10135, 10159, 10175, 10208, 10228,
+	10246, 10263, 10294, 10317, 10325, 10347, 10360, 10380, 10405, 10430, 10455, 10487, 10522, 10547, 10575, 10615,
+	10640, 10666, 10691, 10716, 10735, 10758, 10791, 10814, 10824, 10841, 10863, 10894, 10923, 10952, 10987, 11017,
+	11043, 11071, 11086, 11105, 11134, 11155, 11166, 11181, 11202, 11219, 11239, 11247, 11255, 11261, 11276, 11296,
+	11334, 11373, 11393, 11422, 11443, 11473, 11508, 11516, 11523, 11532, 11542, 11563, 11577, 11591, 11605, 11619,
+	11645, 11672, 11702, 11712, 11740, 11768, 11775, 11783, 11795, 11815, 11832, 11852, 11887, 11899, 11921, 11947,
+	11978, 12001, 12028, 12060, 12085, 12114, 12148, 12173, 12202, 12236, 12261, 12290, 12324, 12343, 12369, 12398,
+	12418, 12445, 12480, 12512, 12544, 12583, 12615, 12647, 12679, 12686, 12698, 12706, 12725, 12752, 12793, 12812,
+	12824, 12860, 12882, 12913, 12936, 12971, 12974, 12978, 12986, 12995, 12999, 13004, 13009, 13015, 13034, 13053,
+	13072, 13091, 13110, 13138, 13157, 13185, 13195, 13205, 13216, 13227, 13233, 13240, 13247, 13255, 13262, 13270,
+	13275, 13286, 13292, 13297, 13303, 13307, 13312, 13319, 13340, 13370, 13375, 13385, 13393, 13406, 13409, 13416,
+	13424, 13432, 13445, 13459, 13463, 13467, 13474, 13479, 13482, 13489, 13497, 13503, 13515, 13532, 13538, 13545,
+	13552, 13560, 13566, 13573, 13580, 13588, 13594, 13601, 13609, 13616, 13623, 13631, 13637, 13643, 13650, 13664,
+	13672, 13682, 13693, 13708, 13726, 13730, 13735, 13740, 13746, 13750, 13755, 13761, 13766, 13771, 13777, 13787,
+	13806, 13816, 13835, 13845, 13864, 13874, 13884, 13903, 13913, 13932, 13939, 13952, 13960, 13975, 13999, 14009,
+	14028, 14053, 14079, 14095, 14118, 14153, 14169, 14192, 14201, 14212, 14229, 14245, 14253, 14273, 14302, 14334,
+	14342, 14350, 14368, 14393, 14411, 14430, 14449, 14481, 14506, 14538, 14564, 14597, 14608, 14620, 14637, 14661,
+	14678, 14696, 14714, 14747, 14773, 14806, 14833, 14867, 14885, 14910, 14928, 14947, 14966, 14981, 15005, 15015,
+	15018, 15027, 15044, 15056, 15072, 15088, 15096, 15110, 15113, 15120, 15132, 15149, 15154, 15158, 15163, 15167,
+	15172, 15184, 15189, 15204, 15212, 15228, 15242, 15266, 15271, 15276, 15288, 15294, 15307, 15316, 15332, 15342,
+	15359, 15368, 15384, 15394, 15411, 15415, 15426, 15431, 15443, 15448, 15456, 15462, 15473, 15489, 15501, 15513,
+	15520, 15526, 15537, 15541, 15554, 15568, 15583, 15593, 15599, 15613, 15619, 15633, 15639, 15653, 15669, 15677,
+	15694, 15710, 15732, 15754, 15765, 15785, 15818, 15842, 15846, 15851, 15873, 15888, 15903, 15919, 15935, 15943,
+	15946, 15950, 15954, 15959, 15980, 15997, 16010, 16035, 16038, 16043, 16061, 16073, 16090, 16106, 16121, 16148,
+	16184, 16200, 16225, 16242, 16268, 16290, 16317, 16335, 16362, 16381, 16387, 16405, 16411, 16418, 16426, 16442,
+	16448, 16455, 16478, 16500, 16504, 16511, 16519, 16528, 16543, 16561, 16564, 16570, 16577, 16588, 16592, 16602,
+	16610, 16618, 16635, 16648, 16664, 16668, 16675, 16683, 16687, 16697, 16712, 16722, 16737, 16748, 16764, 16775,
+	16791, 16804, 16822, 16835, 16853, 16867, 16886, 16900, 16919, 16922, 16929, 16937, 16949, 16959, 16965, 16971,
+	16974, 16978, 16990, 16999, 17017, 17030, 17055, 17079, 17096, 17121, 17140, 17150, 17164, 17179, 17192, 17201,
+	17210, 17220, 17230, 17235, 17238, 17242, 17246, 17251, 17257, 17264, 17267, 17271, 17276, 17280, 17286, 17295,
+	17306, 17311, 17317, 17329, 17332, 17337, 17369, 17411, 17462, 17493, 17539, 17580, 17630, 17655, 17696, 17721,
+	17762, 17791, 17819, 17847, 17878, 17899, 17921, 17936, 17952, 17959, 17967, 17978, 17986, 17998, 18006, 18015,
+	18024, 18032, 18041, 18050, 18063, 18072, 18082, 18092, 18101, 18111, 18121, 18129, 18138, 18150, 18159, 18170,
+	18181, 18193, 18205, 18219, 18222, 18226, 18244, 18265, 18269, 18275, 18281, 18299, 18324, 18349, 18368, 18387,
+	18392, 18398, 18410, 18429, 18449, 18469, 18473, 18477, 18488, 18499, 18511, 18523, 18527, 18532, 18553, 18583,
+	18604, 18634, 18646, 18664, 18673, 18677, 18686, 18717, 18723, 18738, 18741, 18745, 18754, 18763, 18773, 18783,
+	18787, 18792, 18805, 18815, 18820, 18823, 18826, 18838, 18854, 18861, 18875, 18895, 18913, 18936, 18957, 18977,
+	19000, 19014, 19028, 19043, 19058, 19078, 19098, 19119, 19140, 19152, 19167, 19191, 19206, 19230, 19240, 19248,
+	19257, 19265, 19274, 19283, 19293, 19303, 19317, 19340, 19369, 19403, 19414, 19434, 19444, 19463, 19474, 19486,
+	19506, 19515, 19525, 19543, 19551, 19560, 19577, 19588, 19597, 19607, 19627, 19632, 19648, 19669, 19680, 19707,
+	19727, 19739, 19749, 19754, 19760, 19770, 19789, 19794, 19800, 19802, 19805, 19811, 19818, 19825, 19833, 19839,
+	19843, 19855, 19864, 19874, 19884, 19895, 19916, 19937, 19959, 19981, 19990, 20000, 20012, 20025, 20037, 20058,
+	20065, 20077, 20116, 20121, 20134, 20142, 20149, 20161, 20171, 20178, 20192, 20209, 20221, 20228, 20234, 20244,
+	20253, 20265, 20274, 20283, 20302, 20309, 20317, 20335, 20353, 20371, 20376, 20381, 20389, 20397, 20403, 20408,
+	20412, 20425, 20443, 20465, 20471, 20475, 20483, 20490, 20500, 20503, 20507, 20519, 20525, 20534, 20543, 20553,
+	20563, 20573, 20584, 20603, 20614, 20625, 20637, 20649, 20660, 20671, 20683, 20695, 20712, 20729, 20747, 20765,
+	20771, 20778, 20782, 20792, 20807, 20821, 20836, 20854, 20865, 20882, 20894, 20904, 20919, 20929, 20940, 20954,
+	20969, 20995, 21005, 21018, 21035, 21055, 21071, 21083, 21092, 21108, 21127, 21142, 21155, 21172, 21190, 21216,
+	21235, 21253, 21287, 21322, 21351, 21367, 21378, 21397, 21408, 21435, 21463, 21487, 21496, 21510, 21522, 21537,
+	21560, 21570, 21584, 21600, 21618, 21631, 21644, 21662, 21668, 21683, 21691, 21713, 21735, 21757, 21760, 21765,
+	21771, 21776, 21782, 21786, 21791, 21795, 21806, 21817, 21837, 21856, 21871, 21880, 21890, 21902, 21908, 21919,
+	21931, 21942, 21954, 21964, 21975, 21986, 21998, 22003, 22009, 22023, 22031, 22053, 22075, 22097, 22106, 22115,
+	22125, 22134, 22143, 22152, 22162, 22172, 22180, 22189, 22191, 22193, 22212, 22230, 22248, 22267, 22286, 22300,
+	22315, 22338, 22351, 22373, 22379, 22394, 22402, 22412, 22431, 22443, 22446, 22453, 22462, 22472, 22495, 22505,
+	22524, 22547, 22579, 22589, 22612, 22644, 22656, 22668, 22675, 22679, 22687, 22693, 22703, 22711, 22728, 22731,
+	22738, 22747, 22754, 22771, 22797, 22815, 22842, 22865, 22893, 22908, 22930, 22958, 22968, 22987, 22991, 22996,
+	23009, 23035, 23070, 23088, 23101, 23123, 23151, 23181, 23198, 23224, 23241, 23267, 23295, 23323, 23339, 23364,
+	23366, 23374, 23378, 23390, 23406, 23417, 23432, 23456, 23490, 23498, 23515, 23520, 23530, 23540, 23551, 23562,
+	23579, 23605, 23627, 23658, 23688, 23699, 23714, 23729, 23745, 23761, 23763, 23771, 23780, 23790, 23801, 23808,
+	23817, 23830, 23841, 23859, 23865, 23871, 23884, 23895, 23912, 23938, 23960, 23974, 23997, 24014, 24040, 24057,
+	24083, 24094, 24125, 24134, 24143, 24153, 24163, 24166, 24170, 24178, 24187, 24210, 24219, 24236, 24244, 24252,
+	24261, 24270, 24280, 24288, 24298, 24317, 24335, 24352, 24368, 24379, 24386, 24399, 24413, 24424, 24442, 24466,
+	24486, 24501, 24521, 24540, 24559, 24577, 24584, 24601, 24617, 24633, 24650, 24667, 24679, 24695, 24702, 24709,
+	24713, 24722, 24727, 24732, 24737, 24746, 24749, 24761, 24778, 24783, 24790, 24802, 24812, 24820, 24833, 24848,
+	24855, 24871, 24876, 24885, 24895, 24903, 24913, 24930, 24947, 24958, 24969, 24974, 24978, 24990, 25003, 25006,
+	25010, 25028, 25048, 25073, 25080, 25092, 25094, 25102, 25117, 25137, 25156, 25190, 25217, 25244, 25264, 25282,
+	25301, 25321, 25341, 25361, 25384, 25407, 25414, 25422, 25426, 25440, 25449, 25468, 25475, 25492, 25503, 25524,
+	25536, 25555, 25584, 25606, 25628, 25660, 25665, 25680, 25690, 25710, 25717, 25729, 25739, 25747, 25765, 25770,
+	25780, 25785, 25789, 25799, 25810, 25826, 25851, 25867, 25892, 25908, 25933, 25937, 25942, 25948, 25953, 25969,
+	25992, 26008, 26025, 26042, 26048, 26055, 26061, 26085, 26114, 26140, 26157, 26183, 26200, 26226, 26243, 26269,
+	26283, 26290, 26300, 26307, 26317, 26334, 26346, 26357, 26375, 26400, 26425, 26443, 26454, 26466, 26474, 26487,
+	26501, 26514, 26527, 26541, 26554, 26558, 26563, 26568, 26582, 26588, 26603, 26614, 26630, 26639, 26644, 26650,
+	26666, 26683, 26708, 26713, 26719, 26730, 26741, 26754, 26782, 26796, 26807, 26820, 26840, 26855, 26867, 26881,
+	26902, 26913, 26925, 26943, 26962, 26981, 27000, 27014, 27024, 27039, 27054, 27068, 27072, 27077, 27081, 27099,
+	27132, 27140, 27143, 27147, 27154, 27162, 27178, 27182, 27187, 27194, 27198, 27203, 27216, 27219, 27223, 27227,
+	27232, 27236, 27241, 27249, 27261, 27275, 27292, 27305, 27318, 27325, 27336, 27355, 27374, 27393, 27414, 27435,
+	27438, 27452, 27475, 27491, 27516, 27527, 27535, 27552, 27562, 27581, 27585, 27596, 27628, 27665, 27697, 27734,
+	27775, 27821, 27846, 27876, 27898, 27930, 27967, 27999, 28036, 28046, 28057, 28071, 28095, 28115, 28130, 28147,
+	28164, 28181, 28198, 28228, 28267, 28306, 28336, 28375, 28414, 28444, 28483, 28522, 28552, 28591, 28630, 28645,
+	28657, 28668, 28680, 28693, 28707, 28719, 28732, 28745, 28761, 28778, 28793, 28821, 28858, 28895, 28924, 28962,
+	29000, 29010, 29021, 29031, 29042, 29071, 29109, 29147, 29176, 29214, 29252, 29265, 29281, 29300, 29313, 29330,
+	29356, 29382, 29408, 29434, 29454, 29466, 29479, 29496, 29507, 29520, 29553, 29586, 29624, 29671, 29718, 29756,
+	29803, 29850, 29888, 29935, 29982, 30020, 30067, 30114, 30126, 30141, 30168, 30183, 30211, 30238, 30251, 30277,
+	30302, 30314, 30339, 30363, 30375, 30386, 30403, 30419, 30440, 30444, 30449, 30455, 30462, 30469, 30480, 30492,
+	30500, 30512, 30525, 30537, 30553, 30570, 30578, 30583, 30586, 30600, 30607, 30615, 30634, 30646, 30650, 30661,
+	30671, 30681, 30691, 30702, 30713, 30728, 30743, 30759, 30775, 30778, 30793, 30804, 30807, 30815, 30824, 30832,
+	30841, 30842, 30844, 30850, 30854, 30868, 30871, 30875, 30879, 30884, 30897, 30917, 30938, 30977, 30986, 30997,
+	31006, 31016, 31034, 31038, 31047, 31055, 31070, 31078, 31086, 31103, 31112, 31130, 31146, 31155, 31175, 31188,
+	31201, 31214, 31227, 31231, 31236, 31250, 31263, 31273, 31291, 31303, 31314, 31322, 31329, 31345, 31349, 31354,
+	31366, 31385, 31389, 31394, 31406, 31424, 31442, 31461, 31480, 31485, 31491, 31498, 31508, 31523, 31536, 31559,
+	31565, 31580, 31591, 31599, 31617, 31627, 31649, 31661, 31680, 31703, 31712, 31722, 31736, 31754, 31776, 31803,
+	31822, 31845, 31873, 31890, 31911, 31937, 31955, 31977, 32004, 32022, 32044, 32071, 32089, 32111, 32138, 32158,
+	32182, 32211, 32245, 32251, 32262, 32268, 32271, 32285, 32292, 32300, 32319, 32331, 32335, 32339, 32349, 32356,
+	32371, 32391, 32403, 32420, 32429, 32444, 32456, 32466, 32472, 32477, 32489, 32506, 32522, 32532, 32550, 32567,
+	32579, 32598, 32611, 32616, 32621, 32631,
+>>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
 }
 
 // opFlags has a digit for each entry, the sum of its flags.

@@ -3,6 +3,7 @@
 // The table of all entries: hand-written ones first, then the operators by name.
 #pragma once
 
+#include "flat.h"
 #include "wire.h"
 
 namespace tg {

@@ -2310,6 +2310,8 @@ void _fused_adagrad_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, state_sums});
+	want_numbers(state_steps, self.size());
 	at::_ops::_fused_adagrad_::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
 }
 
@@ -2325,6 +2327,8 @@ void _fused_adagrad__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, state_sums});
+	want_numbers(state_steps, self.size());
 	at::_ops::_fused_adagrad__tensor_lr::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
 }
 
@@ -2344,6 +2348,8 @@ void _fused_adam_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
 	at::_ops::_fused_adam_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
@@ -2363,6 +2369,8 @@ void _fused_adam__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
 	at::_ops::_fused_adam__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
@@ -2382,6 +2390,8 @@ void _fused_adamw_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
 	at::_ops::_fused_adamw_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
@@ -2401,6 +2411,8 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
 	at::_ops::_fused_adamw__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
@@ -2479,6 +2491,7 @@ void _fused_sgd_(Args& a, Results& r) {
 	auto is_first_step = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, momentum_buffer_list});
 	at::_ops::_fused_sgd_::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
 }
 
@@ -2495,6 +2508,7 @@ void _fused_sgd__tensor_lr(Args& a, Results& r) {
 	auto is_first_step = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, momentum_buffer_list});
 	at::_ops::_fused_sgd__tensor_lr::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
 }
 

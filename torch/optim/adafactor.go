@@ -103,7 +103,7 @@ func extent(t torch.Tensor) (norm, root float64) {
 
 // squares updates the mean of a parameter's squares and returns a copy of it.
 func (b *batch) squares(i int, grad torch.Tensor, weight, eps1 float64) torch.Tensor {
-	if b.slots == 2 {
+	if b.states == 2 {
 		return b.state[1][i].LerpScalarInPlace(grad.Mul(grad), weight).Clone()
 	}
 	row, column := b.state[1][i], b.state[2][i]

@@ -20,6 +20,8 @@ type AdagradOptions struct {
 
 func (o *AdagradOptions) fused() bool { return !o.Unfused }
 
+func (o *AdagradOptions) complain(bool) string { return "" }
+
 func (o *AdagradOptions) slots(torch.Tensor, float64) []slot {
 	return []slot{{name: stepCount, form: number}, {name: "sum", first: o.InitialAccumulatorValue}}
 }
@@ -52,16 +54,14 @@ func (a *Adagrad) AddGroup(params []torch.Tensor, lr float64, o *AdagradOptions)
 	g := a.addGroup(params, lr, own)
 	torch.NoGrad(func() {
 		for _, p := range params {
-			a.stateOf(g, p, own.slots(p, lr))
+			a.stateOf(g, p, torch.Tensor{}, own.slots(p, lr))
 		}
 	})
 }
 
 func adagrad(b *batch, lr float64, o *AdagradOptions) {
 	if b.fused {
-		steps := b.columns[0]
-		steps.AddScalarInPlace(1)
-		below(func() {
+		b.fuse(func() {
 			scaling := aten.FusedAdagradOptions{GradScale: b.scale, FoundInf: b.found}
 			if rate := b.group.rate; rate.Defined() {
 				aten.FusedAdagradTensorLRInPlace(b.params, b.grads, b.state[1], b.state[0], rate, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize, scaling)
@@ -69,14 +69,30 @@ func adagrad(b *batch, lr float64, o *AdagradOptions) {
 			}
 			aten.FusedAdagradInPlace(b.params, b.grads, b.state[1], b.state[0], lr, o.LRDecay, o.WeightDecay, *o.Eps, o.Maximize, scaling)
 		})
-		if b.found.Defined() { // a step that was skipped does not count
-			steps.SubInPlace(b.found)
-		}
 		return
 	}
-	step := b.count()
-	b = b.directed(o.Maximize, o.WeightDecay).real()
+	if b.kind.sparse() && o.WeightDecay != 0 {
+		torch.Throw("adagrad", torch.KindGeneric, "weight_decay option is not compatible with sparse gradients")
+	}
+	rate := lr / (1 + (b.count()-1)*o.LRDecay)
+	b = b.directed(o.Maximize, o.WeightDecay)
+	if b.kind.sparse() {
+		adagradSparse(b, rate, *o.Eps)
+		return
+	}
+	b = b.real()
 	sum := b.state[1]
 	aten.ForeachAddCMulScalarInPlace(sum, b.grads, b.grads, 1)
-	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), -(lr / (1 + (step-1)*o.LRDecay)))
+	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), -rate)
+}
+
+// adagradSparse moves only the elements that the gradients have.
+func adagradSparse(b *batch, rate, eps float64) {
+	for i, grad := range b.grads {
+		grad = grad.Coalesce() // the update is not linear: every element once
+		values, sum := aten.Values(grad), b.state[1][i]
+		sum.AddInPlace(located(grad, values.PowScalar(2)))
+		root := aten.Values(sum.SparseMask(grad)).SqrtInPlace().AddScalarInPlace(eps)
+		b.params[i].AddInPlace(located(grad, values.Div(root)), torch.AddOptions{Alpha: -rate})
+	}
 }

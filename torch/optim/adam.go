@@ -91,12 +91,7 @@ func (a *Adam) descend(b *batch, lr float64, o *AdamOptions) {
 		a.separately(b, lr, o)
 		return
 	}
-	steps := b.columns[0]
-	steps.AddScalarInPlace(1)
-	below(func() { a.fuse(b, lr, o) })
-	if b.found.Defined() { // a step that was skipped does not count
-		steps.SubInPlace(b.found)
-	}
+	b.fuse(func() { a.fuse(b, lr, o) })
 }
 
 func (a *Adam) fuse(b *batch, lr float64, o *AdamOptions) {

@@ -1,6 +1,8 @@
 package optim
 
 import (
+	"slices"
+
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -11,6 +13,8 @@ type slot struct {
 	form  form
 	first float64 // what it is filled with
 	shape []int   // of elements; nil for the parameter's
+
+	follows bool // begins as the first gradient, also in being sparse
 }
 
 // form says what a state tensor holds.
@@ -37,20 +41,23 @@ const maxNumbers = 3
 type batch struct {
 	*key
 	group         *Group
-	index         []int // in Group.Params
+	index         []int  // in Group.Params
+	slots         []slot // of each parameter
 	params, grads []torch.Tensor
 	state         [][]torch.Tensor // a list like params for each slot
 	columns       []torch.Tensor   // for each slot that is a number, all of them
-	scale, found  torch.Tensor     // of this step, for fused kernels; see Scaled
+	device        torch.Device
+	dtype         torch.DType
+	reused        bool         // since an earlier step; nobody has looked at the layouts in this one
+	scale, found  torch.Tensor // of this step, for fused kernels; see Scaled
 }
 
 // key is what the parameters of a batch have in common.
 type key struct {
-	device  torch.Device
-	dtype   torch.DType
+	kind    kind
 	fused   bool
 	fresh   bool // the state was made just now
-	slots   int  // Adafactor has others for matrices than for vectors
+	states  int  // how many; Adafactor has others for matrices than for vectors
 	numbers [maxNumbers]float64
 }
 
@@ -64,6 +71,23 @@ func (b *batch) set(k int, v float64) {
 func (b *batch) count() float64 {
 	b.set(0, b.numbers[0]+1)
 	return b.numbers[0]
+}
+
+// fuse calls a fused kernel that reads the counts of steps, which go up before it and down
+// again where it skipped the step or refused it.
+func (b *batch) fuse(kernel func()) {
+	steps, finished := b.columns[0], false
+	defer func() {
+		if !finished {
+			steps.SubScalarInPlace(1)
+		}
+	}()
+	steps.AddScalarInPlace(1)
+	below(kernel)
+	finished = true
+	if b.found.Defined() {
+		steps.SubInPlace(b.found)
+	}
 }
 
 // directed is the batch with the gradients negated, to go up, and the weight decay in them.
@@ -140,7 +164,8 @@ func pairs(list []torch.Tensor) []torch.Tensor {
 }
 
 // reuse puts the gradients into the batches of the last step, if they are for the same
-// parameters, the settings ask for the same state, and nothing was new then.
+// parameters, the settings ask for the same state, and nothing was new then. What separate
+// operators update must also be of the same kind as then; fused kernels look for themselves.
 func (g *Group) reuse(grads []torch.Tensor) bool {
 	have, want, fused := 0, 0, isFused(g.Options)
 	for _, grad := range grads {
@@ -150,7 +175,7 @@ func (g *Group) reuse(grads []torch.Tensor) bool {
 	}
 	for _, b := range g.batches {
 		want += len(b.index)
-		if b.fresh || b.fused != fused || b.slots != len(g.Options.(settings).slots(b.params[0], g.LR)) {
+		if b.fresh || b.fused && !fused || b.states != len(g.Options.(settings).slots(b.params[0], g.LR)) {
 			return false
 		}
 	}
@@ -163,6 +188,9 @@ func (g *Group) reuse(grads []torch.Tensor) bool {
 				return false
 			}
 		}
+		if b.reused = true; !b.fused && !b.isAsBefore(fused) {
+			return false
+		}
 	}
 	return true
 }
@@ -170,40 +198,68 @@ func (g *Group) reuse(grads []torch.Tensor) bool {
 // divide sorts the parameters that have gradients into batches.
 func (b *base) divide(g *Group, grads []torch.Tensor) {
 	g.forget()
-	found := map[key]*batch{}
-	for i, p := range g.Params {
-		grad := grads[i]
-		if !grad.Defined() {
-			continue
-		}
-		b.checkLayout(g, grad)
+	all := make([]int, len(grads))
+	for i := range all {
+		all[i] = i
+	}
+	g.batches = b.sort(g, grads, all)
+}
+
+// sort makes batches of the parameters at these places of the group, as far as they have
+// gradients.
+func (b *base) sort(g *Group, grads []torch.Tensor, index []int) (batches []*batch) {
+	found, fused := map[key]*batch{}, isFused(g.Options)
+	index = slices.DeleteFunc(slices.Clone(index), func(i int) bool { return !grads[i].Defined() })
+	kinds := b.look(g, grads, index)
+	for at, i := range index {
+		p, grad := g.Params[i], grads[i]
 		slots := g.Options.(settings).slots(p, g.LR)
-		state, fresh := b.stateOf(g, p, slots)
-		k := key{device: p.Device(), dtype: p.DType(), fused: isFused(g.Options), fresh: fresh, slots: len(slots)}
-		if !k.fused {
+		state, fresh := b.stateOf(g, p, grad, slots)
+		k := key{kind: kinds[at] &^ flatKind, fresh: fresh, states: len(slots)}
+		if k.fused = fused && kinds[at]&flatKind != 0 && fuses(p, grad, slots, state); !k.fused {
 			k.numbers = numbersOf(slots, state)
 		}
 		if found[k] == nil {
-			found[k] = &batch{key: &k, group: g, state: make([][]torch.Tensor, len(state))}
-			g.batches = append(g.batches, found[k])
+			found[k] = &batch{key: &k, group: g, slots: slots, state: make([][]torch.Tensor, len(state)), device: p.Device(), dtype: p.DType()}
+			batches = append(batches, found[k])
 		}
 		found[k].add(i, p, grad, state)
 	}
-	for _, batch := range g.batches {
-		b.gather(batch, g.Options.(settings).slots(batch.params[0], g.LR))
+	for _, batch := range batches {
+		b.gather(batch)
 	}
+	return batches
 }
 
-func (b *base) checkLayout(g *Group, grad torch.Tensor) {
-	sparse, complaint := grad.Layout() != torch.Strided, ""
-	if p, ok := g.Options.(picky); ok {
-		complaint = p.complain(sparse)
-	} else if sparse {
-		complaint = "it does not support sparse gradients"
+// look says of which kind the parameters at these places are, and refuses gradients that are
+// sparse, or not, where the optimizer wants others.
+func (b *base) look(g *Group, grads []torch.Tensor, index []int) []kind {
+	tuples := make([][]torch.Tensor, len(index))
+	for at, i := range index {
+		tuples[at] = []torch.Tensor{g.Params[i], grads[i]}
 	}
-	if complaint != "" {
-		torch.Throw(b.name, torch.KindNotImplemented, "%s", complaint)
+	kinds := kindsOf(tuples)
+	for _, k := range kinds {
+		complaint := ""
+		if p, ok := g.Options.(picky); ok {
+			complaint = p.complain(k.sparse())
+		} else if k.sparse() {
+			complaint = "it does not support sparse gradients"
+		}
+		if complaint != "" {
+			torch.Throw(b.name, torch.KindNotImplemented, "%s", complaint)
+		}
 	}
+	return kinds
+}
+
+// again divides the parameters of a batch that a fused kernel did not take.
+func (b *base) again(g *Group, old *batch, grads []torch.Tensor) []*batch {
+	torch.Close(old.columns...)
+	parts := b.sort(g, grads, old.index)
+	at := slices.Index(g.batches, old)
+	g.batches = slices.Concat(g.batches[:at], parts, g.batches[at+1:])
+	return parts
 }
 
 // numbersOf reads the numbers in the order of the slots, which begin with them.
@@ -226,9 +282,9 @@ func (b *batch) add(i int, param, grad torch.Tensor, state []torch.Tensor) {
 }
 
 // gather moves the numbers of a batch's parameters into columns.
-func (b *base) gather(batch *batch, slots []slot) {
+func (b *base) gather(batch *batch) {
 	torch.Unscoped(func() {
-		for k, s := range slots {
+		for k, s := range batch.slots {
 			if s.form == elements {
 				break
 			}
@@ -243,7 +299,7 @@ func (b *base) gather(batch *batch, slots []slot) {
 }
 
 // stateOf is the state of a parameter, which is made where there is none.
-func (b *base) stateOf(g *Group, param torch.Tensor, slots []slot) (state []torch.Tensor, fresh bool) {
+func (b *base) stateOf(g *Group, param, grad torch.Tensor, slots []slot) (state []torch.Tensor, fresh bool) {
 	if state = b.state[param]; len(slots) == 0 || len(state) == len(slots) {
 		return state[:len(slots)], false
 	}
@@ -251,16 +307,19 @@ func (b *base) stateOf(g *Group, param torch.Tensor, slots []slot) (state []torc
 	state = nil
 	torch.Unscoped(func() {
 		for _, s := range slots {
-			state = append(state, born(s, param, isFused(g.Options)))
+			state = append(state, born(s, param, grad, isFused(g.Options)))
 		}
 	})
 	b.state[param] = state
 	return state, true
 }
 
-// born makes a state tensor. Only fused kernels want numbers where the parameter is.
-func born(s slot, param torch.Tensor, fused bool) torch.Tensor {
+// born makes a state tensor. Only fused kernels want numbers where the parameter is, and only
+// a slot that follows gradients may be sparse.
+func born(s slot, param, grad torch.Tensor, fused bool) torch.Tensor {
 	switch {
+	case s.follows && grad.Defined() && grad.Layout() == torch.Sparse:
+		return torch.ZerosLike(grad)
 	case s.form != elements && fused:
 		return torch.TensorOptions{DType: torch.Float32, Device: param.Device()}.Full(nil, s.first)
 	case s.form != elements:

@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -23,6 +24,9 @@ func (o *LBFGSOptions) slots(torch.Tensor, float64) []slot { return nil }
 func (o *LBFGSOptions) check([]torch.Tensor) string {
 	if o.LineSearch != "" && o.LineSearch != "strong_wolfe" {
 		return "only 'strong_wolfe' is supported"
+	}
+	if o.HistorySize < 1 {
+		return fmt.Sprintf("history_size is %d, expected 1 or more", o.HistorySize)
 	}
 	return ""
 }
@@ -81,7 +85,10 @@ func (l *LBFGS) Step(closure func() torch.Tensor) (loss float64) {
 
 func (l *LBFGS) minimize(closure func() torch.Tensor) float64 {
 	g := l.groups[0]
+	l.checkOptions(g)
 	o := g.Options.(*LBFGSOptions)
+	complaint := o.check(nil) // a program may have changed them
+	l.want(complaint == "", "%s", complaint)
 	first, grad := l.evaluate(closure)
 	l.evals++
 	loss, evals := first, 1
@@ -174,7 +181,7 @@ func (l *LBFGS) learn(grad, direction torch.Tensor, length value, most int) {
 	if !float(1e-10).less(product) {
 		return
 	}
-	if len(l.past) == most {
+	if len(l.past) >= most {
 		torch.Close(l.past[0].grad, l.past[0].step)
 		l.past = slices.Delete(l.past, 0, 1)
 	}

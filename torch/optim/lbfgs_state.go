@@ -2,6 +2,7 @@ package optim
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -44,14 +45,17 @@ func (l *LBFGS) pack(v value) any {
 func (l *LBFGS) LoadStateDict(d StateDict) error {
 	loaded := &LBFGS{}
 	var err error
-	torch.Scope(func() { err = l.read(d, loaded) })
+	broken := torch.Try(func() {
+		torch.Scope(func() { err = l.read(d, loaded) })
+	})
+	if err == nil && broken != nil {
+		err = misfit(broken)
+	}
 	if err != nil {
-		loaded.Close()
-		return fmt.Errorf("optim: the state dict does not fit the optimizer: %w", err)
+		return err
 	}
 	l.Close()
-	g, from := l.groups[0], loaded.groups[0]
-	g.LR, g.InitialLR, g.Options = from.LR, from.InitialLR, from.Options
+	l.groups[0].settle(loaded.groups[0])
 	loaded.base = l.base
 	*l = *loaded
 	return nil
@@ -61,31 +65,41 @@ func (l *LBFGS) LoadStateDict(d StateDict) error {
 func (l *LBFGS) read(d StateDict, into *LBFGS) error {
 	parsed, err := l.parse(d)
 	if err != nil {
-		return err
+		return misfit(err)
 	}
 	into.base = parsed
 	states, _ := asDict(d["state"])
-	state, _ := asDict(states["0"])
-	if len(state) == 0 {
+	state, ok := asDict(states["0"])
+	switch {
+	case !ok && states["0"] != nil:
+		return misfit(fmt.Errorf("the state is %s, expected a map", show(states["0"])))
+	case len(state) == 0:
 		return nil
 	}
-	r := reader{state: state, device: l.groups[0].Params[0].Device()}
+	r := reader{state: state, first: l.groups[0].Params[0]}
 	for _, p := range l.groups[0].Params {
 		r.numel += pairs([]torch.Tensor{p})[0].NumEl()
 	}
-	into.evals, into.iterations = int(r.number("func_evals").f), int(r.number("n_iter").f)
+	into.evals, into.iterations = r.count("func_evals"), r.count("n_iter")
 	if into.iterations > 0 && r.err == nil {
 		r.fill(into)
 	}
-	return r.err
+	if r.err != nil {
+		return misfit(r.err)
+	}
+	for _, t := range r.made {
+		t.Keep()
+	}
+	return nil
 }
 
 // reader reads the state of an LBFGS and keeps the first error.
 type reader struct {
-	state  map[string]any
-	device torch.Device
-	numel  int // of all parameters
-	err    error
+	state map[string]any
+	first torch.Tensor // parameter, whose dtype and device the vectors have
+	numel int          // of all parameters
+	made  []torch.Tensor // vectors, which the scope frees where something fails
+	err   error
 }
 
 func (r *reader) fill(l *LBFGS) {
@@ -109,8 +123,18 @@ func (r *reader) fail(format string, args ...any) {
 
 func (r *reader) number(name string) value { return r.value(name, r.state[name]) }
 
+// count is a number of times.
+func (r *reader) count(name string) int {
+	n := r.number(name).f
+	if !(n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n)) {
+		r.fail("%s is %v, expected a number of times", name, n)
+		return 0
+	}
+	return int(n)
+}
+
 func (r *reader) value(name string, v any) value {
-	if t, ok := v.(torch.Tensor); ok && t.Defined() && t.NumEl() == 1 {
+	if t, ok := v.(torch.Tensor); ok && t.Defined() && t.NumEl() == 1 && t.IsFloatingPoint() {
 		return scalar(t)
 	}
 	switch f := reflect.ValueOf(v); {
@@ -119,14 +143,14 @@ func (r *reader) value(name string, v any) value {
 	case f.CanInt():
 		return float(float64(f.Int()))
 	}
-	r.fail("%s is %v (%T), expected a number", name, v, v)
+	r.fail("%s is %s, expected a number", name, show(v))
 	return value{}
 }
 
 func (r *reader) list(name string) []any {
 	list, ok := asList(r.state[name])
 	if !ok {
-		r.fail("%s is %v (%T), expected a list", name, r.state[name], r.state[name])
+		r.fail("%s is %s, expected a list", name, show(r.state[name]))
 	}
 	return list
 }
@@ -136,13 +160,22 @@ func (r *reader) vector(name string, v any) torch.Tensor {
 	t, ok := v.(torch.Tensor)
 	switch {
 	case !ok || !t.Defined():
-		r.fail("%s is %v (%T), expected a tensor", name, v, v)
+		r.fail("%s is %s, expected a tensor", name, show(v))
+		return torch.Tensor{}
+	case t.Layout() != torch.Strided || t.IsComplex():
+		r.fail("%s is a %s, expected real numbers", name, show(t))
 		return torch.Tensor{}
 	case t.Dim() != 1 || t.NumEl() != r.numel:
 		r.fail("%s has shape %v, expected [%d]", name, t.Shape(), r.numel)
 		return torch.Tensor{}
 	}
-	return t.To(r.device, torch.Copy).Keep()
+	dtype := r.first.DType()
+	if r.first.IsComplex() {
+		dtype = t.DType() // its parts; PyTorch, too, leaves them as they are
+	}
+	own := torch.TensorOptions{DType: dtype, Device: r.first.Device()}.Empty(r.numel)
+	r.made = append(r.made, own.CopyInPlace(t))
+	return own
 }
 
 // Close frees the state tensors. Without it they are freed when the garbage collector finds

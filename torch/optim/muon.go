@@ -70,6 +70,9 @@ func NewMuon(params []torch.Tensor, lr float64, o *MuonOptions) *Muon {
 }
 
 func muon(b *batch, lr float64, o *MuonOptions) {
+	if complaint := o.check(nil); complaint != "" { // a program may have changed them
+		torch.Throw("muon", torch.KindValue, "%s", complaint)
+	}
 	momentum := b.state[0]
 	aten.ForeachLerpScalarInPlace(momentum, b.grads, 1-*o.Momentum)
 	update := momentum

@@ -2,6 +2,7 @@ package optim
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -68,6 +69,9 @@ type base struct {
 	groups []*Group
 	state  map[torch.Tensor][]torch.Tensor // of each parameter, one for each slot
 	all    []torch.Tensor
+
+	options reflect.Type // of Group.Options
+	numbers []place      // the pointers in them that may not be nil
 }
 
 // newBase makes an optimizer without groups. PyTorch's flags for ways to compute are written
@@ -98,6 +102,7 @@ func (b *base) addGroup(params []torch.Tensor, lr float64, options settings) *Gr
 	}
 	complaint := options.check(params)
 	b.want(complaint == "", "%s", complaint)
+	b.options, b.numbers = reflect.TypeOf(options), needed(options)
 	g := &Group{Params: slices.Clone(params), LR: lr, Options: options}
 	b.groups = append(b.groups, g)
 	b.all = append(b.all, params...)
@@ -135,17 +140,47 @@ func (b *base) step(kernel func(*Group, *batch)) {
 	torch.NoGrad(func() {
 		torch.Scope(func() {
 			for _, g := range b.groups {
-				grads := torch.Grads(g.Params)
-				if !g.reuse(grads) {
-					b.divide(g, grads)
-				}
-				for _, batch := range g.batches {
-					b.want(batch.fused || !g.rate.Defined(), "only fused kernels read the learning rate from a tensor")
-					kernel(g, batch)
-				}
+				b.stepGroup(g, kernel)
 			}
 		})
 	})
+}
+
+func (b *base) stepGroup(g *Group, kernel func(*Group, *batch)) {
+	b.checkOptions(g)
+	finished := false
+	defer func() {
+		if !finished { // nobody knows how far it came
+			g.forget()
+		}
+	}()
+	grads := torch.Grads(g.Params)
+	if !g.reuse(grads) {
+		b.divide(g, grads)
+	}
+	for _, batch := range g.batches {
+		b.want(batch.fused || !g.rate.Defined(), "only fused kernels read the learning rate from a tensor")
+		if !batch.fused || !batch.reused {
+			kernel(g, batch)
+			continue
+		}
+		// The kernel refuses what does not lie in memory as before, and has changed nothing then.
+		if torch.Try(func() { kernel(g, batch) }) != nil {
+			for _, part := range b.again(g, batch, grads) {
+				kernel(g, part)
+			}
+		}
+	}
+	finished = true
+}
+
+// checkOptions wants options of the optimizer's type without nil where a number has to be:
+// programs may change them between steps.
+func (b *base) checkOptions(g *Group) {
+	b.want(reflect.TypeOf(g.Options) == b.options && !reflect.ValueOf(g.Options).IsNil(), "the options of a group are of type %T, expected %v", g.Options, b.options)
+	for _, n := range b.numbers {
+		b.want(!n.in(g.Options).IsNil(), "the options of a group have nil for %s, expected a number", n.name)
+	}
 }
 
 // String names the optimizer and its groups' settings.
@@ -202,6 +237,18 @@ func (p *scaled[O]) StepScaled(scale, foundInf torch.Tensor) {
 // unpack every tensor on the way.
 func below(kernel func()) { torch.Inference(kernel) }
 
+// values are the gradients, of sparse ones the elements that they have.
+func (b *batch) values() []torch.Tensor {
+	if !b.kind.sparse() {
+		return b.grads
+	}
+	list := make([]torch.Tensor, len(b.grads))
+	for i, grad := range b.grads {
+		list[i] = aten.Values(grad)
+	}
+	return list
+}
+
 // unscale does for separate operators what fused kernels do by themselves. It returns false
 // where the step is to be skipped, and waits for the device to know.
 func (p *scaled[O]) unscale(b *batch, scale, found torch.Tensor) bool {
@@ -213,7 +260,7 @@ func (p *scaled[O]) unscale(b *batch, scale, found torch.Tensor) bool {
 	}
 	if scale.Defined() {
 		inverse := b.on(scale).To(torch.Float64).Reciprocal().To(torch.Float32)
-		aten.ForeachMulTensorInPlace(b.grads, inverse)
+		aten.ForeachMulTensorInPlace(b.values(), inverse)
 	}
 	return true
 }

@@ -1,7 +1,9 @@
 package optim
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -48,6 +50,37 @@ func fields(options any) (list []setting) {
 		tag := v.Type().Field(i).Tag
 		name, opposite := strings.CutPrefix(tag.Get("torch"), "!")
 		list = append(list, setting{name, opposite, tag.Get("default"), v.Field(i)})
+	}
+	return list
+}
+
+// place is where options have a pointer: a field, or an element of one.
+type place struct {
+	name           string
+	field, element int
+}
+
+func (n place) in(options any) reflect.Value {
+	v := reflect.ValueOf(options).Elem().Field(n.field)
+	if v.Kind() == reflect.Array {
+		return v.Index(n.element)
+	}
+	return v
+}
+
+// needed are the pointers that may not be nil: those with a default.
+func needed(options any) (list []place) {
+	for i, f := range fields(options) {
+		switch v := f.at; {
+		case v.Kind() == reflect.Pointer:
+			list = append(list, place{name: f.name, field: i})
+		case v.Kind() == reflect.Array && v.Type().Elem().Kind() == reflect.Pointer:
+			for k, initial := range strings.Split(f.initial, ",") {
+				if initial != "" {
+					list = append(list, place{f.name, i, k})
+				}
+			}
+		}
 	}
 	return list
 }
@@ -128,43 +161,63 @@ func plain(v reflect.Value, opposite bool) any {
 	return v.Interface()
 }
 
-// set takes a value of a state dict; Python's numbers may be ints where floats are meant,
-// and None where a bool is.
+// set takes the value of a state dict. Python's None is one only where the default is None: for
+// texts, for "fused", and for numbers whose tag names no default.
 func (s setting) set(v any) error {
-	if to := s.at; to.Kind() == reflect.Bool && (v == nil || reflect.TypeOf(v).Kind() == reflect.Bool) {
-		to.SetBool((v == true) != s.opposite)
+	if to := s.at; to.Kind() == reflect.Bool && (reflect.ValueOf(v).Kind() == reflect.Bool || v == nil && s.name == "fused") {
+		to.SetBool((v != nil && reflect.ValueOf(v).Bool()) != s.opposite)
 		return nil
 	}
-	if err := assign(s.at, v); err != nil {
-		return fmt.Errorf("%s is %v (%T), expected %v", s.name, v, v, s.at.Type())
+	if err := assign(s.at, v, s.initial); err != nil {
+		return fmt.Errorf("%s is %s, expected %s", s.name, show(v), wanted(s.at.Type()))
 	}
 	return nil
 }
 
-func assign(to reflect.Value, v any) error {
+// wanted is what a state dict may hold for a field of that type.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	case reflect.Int:
+		return "an integer"
+	case reflect.Array:
+		return fmt.Sprintf("a list of %d numbers", t.Len())
+	}
+	return "a number"
+}
+
+var errUnfit = errors.New("the value does not fit")
+
+func assign(to reflect.Value, v any, initial string) error {
 	from := reflect.ValueOf(v)
 	switch kind := to.Kind(); {
-	case kind == reflect.Pointer && v == nil, kind == reflect.String && v == nil:
+	case v == nil && (kind == reflect.String || kind == reflect.Pointer && initial == ""):
 		to.SetZero()
 		return nil
+	case v == nil:
+		return errUnfit
 	case kind == reflect.Pointer:
 		own := reflect.New(to.Type().Elem())
 		to.Set(own)
-		return assign(own.Elem(), v)
+		return assign(own.Elem(), v, initial)
 	case kind == reflect.Array && (from.Kind() == reflect.Slice || from.Kind() == reflect.Array) && from.Len() == to.Len():
+		parts := strings.Split(initial, ",")
 		for i := range to.Len() {
-			if err := assign(to.Index(i), from.Index(i).Interface()); err != nil {
+			if err := assign(to.Index(i), from.Index(i).Interface(), parts[i]); err != nil {
 				return err
 			}
 		}
 		return nil
-	case v == nil:
-	case kind == reflect.String && from.Kind() == reflect.String, kind == reflect.Float64 && (from.CanFloat() || from.CanInt()),
-		kind == reflect.Int && (from.CanInt() || from.CanFloat() && from.Float() == float64(int(from.Float()))):
+	case kind == reflect.String && from.Kind() == reflect.String, kind == reflect.Float64 && (from.CanFloat() || from.CanInt() || from.CanUint()),
+		kind == reflect.Int && from.CanInt(),
+		kind == reflect.Int && from.CanFloat() && from.Float() == math.Trunc(from.Float()) && math.Abs(from.Float()) < 1<<53:
 		to.Set(from.Convert(to.Type()))
 		return nil
 	}
-	return fmt.Errorf("%v does not fit", v)
+	return errUnfit
 }
 
 // Momentum points at the setting that cyclic schedules vary against the learning rate: a

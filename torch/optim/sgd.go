@@ -23,10 +23,13 @@ func (o *SGDOptions) slots(torch.Tensor, float64) []slot {
 	if o.Momentum == 0 {
 		return nil
 	}
-	return momentumBuffer
+	return firstGradient
 }
 
-var momentumBuffer = []slot{{name: "momentum_buffer"}}
+var (
+	momentumBuffer = []slot{{name: "momentum_buffer"}}
+	firstGradient  = []slot{{name: "momentum_buffer", follows: true}}
+)
 
 func (o *SGDOptions) check([]torch.Tensor) string {
 	if o.Nesterov && (o.Momentum <= 0 || o.Dampening != 0) {
@@ -35,12 +38,7 @@ func (o *SGDOptions) check([]torch.Tensor) string {
 	return cmp.Or(negative("momentum", o.Momentum), negative("weight_decay", o.WeightDecay))
 }
 
-func (o *SGDOptions) complain(sparse bool) string {
-	if sparse && !o.Unfused {
-		return "the fused kernel does not support sparse gradients; set Unfused"
-	}
-	return ""
-}
+func (o *SGDOptions) complain(bool) string { return "" }
 
 // SGD is stochastic gradient descent, with momentum where wanted:
 //

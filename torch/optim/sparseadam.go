@@ -2,6 +2,7 @@ package optim
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -21,7 +22,16 @@ func (o *SparseAdamOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *SparseAdamOptions) check(params []torch.Tensor) string {
-	return cmp.Or(invalid(*o.Eps > 0, "epsilon value", *o.Eps), invalidBetas(o.Betas), complexParams("SparseAdam", params))
+	return cmp.Or(invalid(*o.Eps > 0, "epsilon value", *o.Eps), invalidBetas(o.Betas), sparseParams(params), complexParams("SparseAdam", params))
+}
+
+func sparseParams(params []torch.Tensor) string {
+	for i, p := range params {
+		if p.Layout() != torch.Strided {
+			return fmt.Sprintf("parameter %d is sparse: SparseAdam requires dense parameter tensors", i)
+		}
+	}
+	return ""
 }
 
 func (o *SparseAdamOptions) complain(sparse bool) string {

@@ -153,8 +153,8 @@ func TestLoadStateDictComplains(t *testing.T) {
 			{"no state", func(d optim.StateDict) { d["state"] = nil }, "loaded state dict has no state"},
 			{"parameters", func(d optim.StateDict) { group(d)["params"] = []int{0, 1} },
 				"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group 0 has 2 parameters, expected 4"},
-			{"setting", func(d optim.StateDict) { group(d)["eps"] = "small" }, "group 0: eps is small (string), expected *float64"},
-			{"betas", func(d optim.StateDict) { group(d)["betas"] = []float64{1} }, "group 0: betas is [1] ([]float64), expected [2]float64"},
+			{"setting", func(d optim.StateDict) { group(d)["eps"] = "small" }, "group 0: eps is small (string), expected a number"},
+			{"betas", func(d optim.StateDict) { group(d)["betas"] = []float64{1} }, "group 0: betas is a []float64, expected a list of 2 numbers"},
 			{"shape", func(d optim.StateDict) { states(d)[1]["exp_avg"] = torch.Zeros(3) }, "parameter 1: exp_avg has shape [3], expected [40]"},
 			{"missing", func(d optim.StateDict) { delete(states(d)[2], "exp_avg_sq") }, "parameter 2: exp_avg_sq is missing"},
 		} {
