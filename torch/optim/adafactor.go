@@ -69,7 +69,7 @@ func adafactor(b *batch, lr float64, o *AdafactorOptions) {
 		norm, root := extent(p)
 		alpha := max(*o.Eps[1], norm/root) * rate
 		if o.WeightDecay != 0 {
-			p.MulScalarInPlace(1 - lr*o.WeightDecay)
+			scale([]torch.Tensor{p}, 1-lr*o.WeightDecay)
 		}
 		update := b.squares(i, grad, weight, eps1).ClampMinInPlace(eps1 * eps1).RsqrtInPlace()
 		update.MulInPlace(grad)

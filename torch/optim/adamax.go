@@ -44,7 +44,7 @@ func adamax(b *batch, lr float64, o *AdamaxOptions) {
 	b = b.directed(o.Maximize, o.WeightDecay).real()
 	mean, largest := b.state[1], b.state[2]
 	aten.ForeachLerpScalarInPlace(mean, b.grads, 1-o.Betas[0])
-	aten.ForeachMulScalarInPlace(largest, o.Betas[1])
+	scale(largest, o.Betas[1])
 	size := aten.ForeachAbs(b.grads...)
 	aten.ForeachAddScalarInPlace(size, *o.Eps)
 	aten.ForeachMaximumInPlace(largest, size)

@@ -42,13 +42,13 @@ func asgd(b *batch, lr float64, o *ASGDOptions) {
 	step, eta, mu := b.count(), b.numbers[1], b.numbers[2]
 	b = b.real().directed(o.Maximize, o.WeightDecay)
 	mean := b.state[3]
-	aten.ForeachMulScalarInPlace(b.params, 1-*o.Lambd*eta)
+	scale(b.params, 1-*o.Lambd*eta)
 	b.descend(b.grads, eta)
 	if mu == 1 {
 		aten.ForeachCopyInPlace(mean, b.params)
 	} else {
 		ahead := aten.ForeachSub(b.params, mean)
-		aten.ForeachMulScalarInPlace(ahead, mu)
+		scale(ahead, mu)
 		aten.ForeachAddInPlace(mean, ahead)
 	}
 	b.set(1, lr/cgo.Pow(1+*o.Lambd*lr*step, *o.Alpha))

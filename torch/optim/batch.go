@@ -110,7 +110,7 @@ func (b *batch) decayed(decoupled, maximize bool, lr, weightDecay float64) *batc
 		return b.directed(maximize, weightDecay)
 	}
 	if weightDecay != 0 {
-		aten.ForeachMulScalarInPlace(b.params, 1-lr*weightDecay)
+		scale(b.params, 1-lr*weightDecay)
 	}
 	return b.directed(maximize, 0)
 }
@@ -120,9 +120,19 @@ func (b *batch) descend(update []torch.Tensor, lr float64) {
 	aten.ForeachAddInPlace(b.params, update, aten.ForeachAddOptions{Alpha: -lr})
 }
 
+// scale multiplies tensors by a number, to the bits of Python's x.mul_(number): libtorch's
+// operator for numbers rounds the number first, on CPUs, where the elements have 16 bits.
+func scale(list []torch.Tensor, by float64) {
+	if dtype := list[0].DType(); (dtype == torch.Float16 || dtype == torch.BFloat16) && list[0].Device().IsCPU() {
+		aten.ForeachMulTensorInPlace(list, torch.FromValue(by))
+		return
+	}
+	aten.ForeachMulScalarInPlace(list, by)
+}
+
 // average moves a running mean of squares towards those of the values: keep*mean + (1-keep)*x².
 func average(mean, x []torch.Tensor, keep float64) {
-	aten.ForeachMulScalarInPlace(mean, keep)
+	scale(mean, keep)
 	aten.ForeachAddCMulScalarInPlace(mean, x, x, 1-keep)
 }
 
@@ -219,11 +229,12 @@ func (b *base) sort(g *Group, grads []torch.Tensor, index []int) (batches []*bat
 		if k.fused = fused && kinds[at]&flatKind != 0 && fuses(p, grad, slots, state); !k.fused {
 			k.numbers = numbersOf(slots, state)
 		}
-		if found[k] == nil {
-			found[k] = &batch{key: &k, group: g, slots: slots, state: make([][]torch.Tensor, len(state)), device: p.Device(), dtype: p.DType()}
-			batches = append(batches, found[k])
+		part := found[k] // never there where a number is NaN, which is itself no number's equal
+		if part == nil {
+			part = &batch{key: &k, group: g, slots: slots, state: make([][]torch.Tensor, len(state)), device: p.Device(), dtype: p.DType()}
+			found[k], batches = part, append(batches, part)
 		}
-		found[k].add(i, p, grad, state)
+		part.add(i, p, grad, state)
 	}
 	for _, batch := range batches {
 		b.gather(batch)

@@ -35,6 +35,13 @@
 // all others, which have no kernel: one call for each operator and all parameters, bit for bit
 // PyTorch's foreach=False.
 //
+// Fused kernels walk over a parameter, its gradient and its state as over three runs of memory.
+// Parameters for which that is not so are updated by separate operators, to the bits of PyTorch's
+// default, while the others of the group stay with the kernel: gradients that are transposed,
+// expanded, sparse or otherwise laid out than their parameters, views with gaps, complex
+// numbers. A parameter may get another layout between steps (nn.To with ChannelsLast): the state
+// follows it.
+//
 // PyTorch's capturable and differentiable are missing. A learning rate is a number; for a step
 // in a CUDA graph the fused kernels read it from a tensor, see [Group.LRTensor].
 //

@@ -87,8 +87,9 @@ func (l *LBFGS) read(d StateDict, into *LBFGS) error {
 	if r.err != nil {
 		return misfit(r.err)
 	}
-	for _, t := range r.made {
-		t.Keep()
+	into.direction, into.grad = into.direction.Keep(), into.grad.Keep()
+	for i, c := range into.past {
+		into.past[i].grad, into.past[i].step = c.grad.Keep(), c.step.Keep()
 	}
 	return nil
 }
@@ -98,7 +99,6 @@ type reader struct {
 	state map[string]any
 	first torch.Tensor // parameter, whose dtype and device the vectors have
 	numel int          // of all parameters
-	made  []torch.Tensor // vectors, which the scope frees where something fails
 	err   error
 }
 
@@ -155,7 +155,8 @@ func (r *reader) list(name string) []any {
 	return list
 }
 
-// vector copies a tensor that has an element for each of all parameters.
+// vector copies a tensor that has an element for each of all parameters. The copy belongs to the
+// scope, so that nothing is left where a later one cannot be copied.
 func (r *reader) vector(name string, v any) torch.Tensor {
 	t, ok := v.(torch.Tensor)
 	switch {
@@ -174,8 +175,7 @@ func (r *reader) vector(name string, v any) torch.Tensor {
 		dtype = t.DType() // its parts; PyTorch, too, leaves them as they are
 	}
 	own := torch.TensorOptions{DType: dtype, Device: r.first.Device()}.Empty(r.numel)
-	r.made = append(r.made, own.CopyInPlace(t))
-	return own
+	return own.CopyInPlace(t)
 }
 
 // Close frees the state tensors. Without it they are freed when the garbage collector finds

@@ -225,7 +225,7 @@ func TestLBFGSComplains(t *testing.T) {
 			{"d", torch.Ones(3), "d has shape [3], expected [2]"},
 			{"ro", []any{}, "old_dirs, old_stps and ro are not of one length"},
 			{"t", "long", "t is long (string), expected a number"},
-			{"prev_flat_grad", nil, "prev_flat_grad is <nil> (<nil>), expected a tensor"},
+			{"prev_flat_grad", nil, "prev_flat_grad is nil, expected a tensor"},
 		} {
 			dict := opt.StateDict()
 			states(dict)[0][c.key] = c.value

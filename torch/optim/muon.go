@@ -81,7 +81,7 @@ func muon(b *batch, lr float64, o *MuonOptions) {
 	}
 	for i, p := range b.params {
 		orthogonal := o.orthogonal(update[i])
-		p.MulScalarInPlace(1 - lr*(*o.WeightDecay))
+		scale([]torch.Tensor{p}, 1-lr*(*o.WeightDecay))
 		p.AddInPlace(orthogonal, torch.AddOptions{Alpha: -o.adjusted(lr, p.Shape())})
 	}
 }

@@ -49,14 +49,14 @@ func radam(b *batch, lr float64, o *RAdamOptions) {
 	longest := 2/(1-o.Betas[1]) - 1
 	length := longest - 2*step*cgo.Pow(o.Betas[1], step)/correction
 	update := aten.ForeachDivScalar(mean, unbias(o.Betas[0], step))
-	aten.ForeachMulScalarInPlace(update, lr)
+	scale(update, lr)
 	if length > 5 {
 		rate := rootPlus(square, *o.Eps)
 		aten.ForeachReciprocalInPlace(rate...)
-		aten.ForeachMulScalarInPlace(rate, cgo.Pow(correction, 0.5))
+		scale(rate, cgo.Pow(correction, 0.5))
 		aten.ForeachMulInPlace(update, rate)
 		rectification := (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-		aten.ForeachMulScalarInPlace(update, cgo.Pow(rectification, 0.5))
+		scale(update, cgo.Pow(rectification, 0.5))
 	}
 	b.descend(update, 1)
 }

@@ -67,7 +67,7 @@ func rmsprop(b *batch, lr float64, o *RMSpropOptions) {
 	}
 	if o.Momentum > 0 {
 		momentum := b.state[len(b.state)-1]
-		aten.ForeachMulScalarInPlace(momentum, o.Momentum)
+		scale(momentum, o.Momentum)
 		aten.ForeachAddCDivScalarInPlace(momentum, b.grads, root)
 		b.descend(momentum, lr)
 		return

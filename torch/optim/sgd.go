@@ -91,7 +91,7 @@ func direction(b *batch, momentum []torch.Tensor, o *SGDOptions) []torch.Tensor 
 	case b.fresh:
 		aten.ForeachCopyInPlace(momentum, grads)
 	default:
-		aten.ForeachMulScalarInPlace(momentum, o.Momentum)
+		scale(momentum, o.Momentum)
 		aten.ForeachAddInPlace(momentum, grads, aten.ForeachAddOptions{Alpha: 1 - o.Dampening})
 	}
 	if o.Nesterov {
