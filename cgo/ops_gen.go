@@ -5,14 +5,10 @@ package cgo
 // Op numbers an entry of the door: the hand-written ones first, then the operators by name.
 type Op uint32
 
-<<<<<<< HEAD
-const opsHash uint64 = 0xe7731c0dc5b7b6bc
-=======
-const opsHash uint64 = 0x8a2640483fe0d573
->>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
+const opsHash uint64 = 0xc12a9dfd9bd224d9
 
 // opsByHand is how many entries are written by hand.
-const opsByHand Op = 145
+const opsByHand Op = 146
 
 const (
 	OpFree                                                   Op = 0    // free
@@ -28,7 +24,6 @@ const (
 	OpMemoryInfo                                             Op = 10   // memory_info
 	OpLeave                                                  Op = 11   // leave
 	OpEnterGrad                                              Op = 12   // enter_grad
-<<<<<<< HEAD
 	OpEnterUnsafe                                            Op = 13   // enter_unsafe
 	OpEnterInference                                         Op = 14   // enter_inference
 	OpEnterAutocast                                          Op = 15   // enter_autocast
@@ -47,2996 +42,2517 @@ const (
 	OpSetRequiresGrad                                        Op = 28   // set_requires_grad
 	OpRetainGrad                                             Op = 29   // retain_grad
 	OpGradFn                                                 Op = 30   // grad_fn
-=======
-	OpEnterInference                                         Op = 13   // enter_inference
-	OpEnterAutocast                                          Op = 14   // enter_autocast
-	OpEnterDevice                                            Op = 15   // enter_device
-	OpCaptureModes                                           Op = 16   // capture_modes
-	OpEnterModes                                             Op = 17   // enter_modes
-	OpFreeModes                                              Op = 18   // free_modes
-	OpIsGradEnabled                                          Op = 19   // is_grad_enabled
-	OpIsInference                                            Op = 20   // is_inference
-	OpAutocastState                                          Op = 21   // autocast_state
-	OpBackward                                               Op = 22   // backward
-	OpGrad                                                   Op = 23   // grad
-	OpGradients                                              Op = 24   // gradients
-	OpClearGradients                                         Op = 25   // clear_gradients
-	OpSetGradient                                            Op = 26   // set_gradient
-	OpSetRequiresGrad                                        Op = 27   // set_requires_grad
-	OpRetainGrad                                             Op = 28   // retain_grad
-	OpGradFn                                                 Op = 29   // grad_fn
-	OpLikeness                                               Op = 30   // likeness
->>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
-	OpReplaceData                                            Op = 31   // replace_data
-	OpSizes                                                  Op = 32   // sizes
-	OpStrides                                                Op = 33   // strides
-	OpDescribe                                               Op = 34   // describe
-	OpDim                                                    Op = 35   // dim
-	OpIsContiguous                                           Op = 36   // is_contiguous
-	OpVersion                                                Op = 37   // version
-	OpStorage                                                Op = 38   // storage
-	OpFromBytes                                              Op = 39   // from_bytes
-	OpToBytes                                                Op = 40   // to_bytes
-	OpOverwrite                                              Op = 41   // overwrite
-	OpItem                                                   Op = 42   // item
-	OpTo                                                     Op = 43   // to
-	OpWarnings                                               Op = 44   // warnings
-	OpSetThreads                                             Op = 45   // set_threads
-	OpGetThreads                                             Op = 46   // get_threads
-	OpSetInteropThreads                                      Op = 47   // set_interop_threads
-	OpGetInteropThreads                                      Op = 48   // get_interop_threads
-	OpManualSeed                                             Op = 49   // manual_seed
-	OpNewGenerator                                           Op = 50   // new_generator
-	OpDefaultGenerator                                       Op = 51   // default_generator
-	OpSeedGenerator                                          Op = 52   // seed_generator
-	OpGeneratorSeed                                          Op = 53   // generator_seed
-	OpGeneratorState                                         Op = 54   // generator_state
-	OpSetGeneratorState                                      Op = 55   // set_generator_state
-	OpGeneratorDevice                                        Op = 56   // generator_device
-	OpTorchVersion                                           Op = 57   // torch_version
-	OpShowConfig                                             Op = 58   // show_config
-	OpDeviceCount                                            Op = 59   // device_count
-	OpSynchronize                                            Op = 60   // synchronize
-	OpCurrentDevice                                          Op = 61   // current_device
-	OpListOperators                                          Op = 62   // list_operators
-	OpGetSetting                                             Op = 63   // get_setting
-	OpSetSetting                                             Op = 64   // set_setting
-	OpCudaVersions                                           Op = 65   // cuda_versions
-	OpBoxed                                                  Op = 66   // boxed
-	OpAddHook                                                Op = 67   // add_hook
-	OpAddAccumulateHook                                      Op = 68   // add_accumulate_hook
-	OpRemoveHook                                             Op = 69   // remove_hook
-	OpApplyFunction                                          Op = 70   // apply_function
-	OpSavedTensors                                           Op = 71   // saved_tensors
-	OpEnterSavedHooks                                        Op = 72   // enter_saved_hooks
-	OpBackwardNumber                                         Op = 73   // backward_number
-	OpSetAnomaly                                             Op = 74   // set_anomaly
-	OpDropped                                                Op = 75   // dropped
-	OpOperatorSchema                                         Op = 76   // operator_schema
-	OpOpenLibrary                                            Op = 77   // open_library
-	OpCloseLibrary                                           Op = 78   // close_library
-	OpDefineOperator                                         Op = 79   // define_operator
-	OpImplementOperator                                      Op = 80   // implement_operator
-	OpKernelArguments                                        Op = 81   // kernel_arguments
-	OpKernelRedispatch                                       Op = 82   // kernel_redispatch
-	OpKernelResults                                          Op = 83   // kernel_results
-	OpNvrtcOpen                                              Op = 84   // nvrtc_open
-	OpNvrtcCompile                                           Op = 85   // nvrtc_compile
-	OpKernelArch                                             Op = 86   // kernel_arch
-	OpKernelLoad                                             Op = 87   // kernel_load
-	OpKernelUnload                                           Op = 88   // kernel_unload
-	OpKernelFunction                                         Op = 89   // kernel_function
-	OpKernelLaunch                                           Op = 90   // kernel_launch
-	OpPrepareProfiler                                        Op = 91   // prepare_profiler
-	OpStartProfiler                                          Op = 92   // start_profiler
-	OpStopProfiler                                           Op = 93   // stop_profiler
-	OpProfilerEvents                                         Op = 94   // profiler_events
-	OpSaveProfile                                            Op = 95   // save_profile
-	OpFreeProfile                                            Op = 96   // free_profile
-	OpEnterRange                                             Op = 97   // enter_range
-	OpThreadNumber                                           Op = 98   // thread_number
-	OpDefaultStream                                          Op = 99   // default_stream
-	OpCurrentStream                                          Op = 100  // current_stream
-	OpNewStream                                              Op = 101  // new_stream
-	OpEnterStream                                            Op = 102  // enter_stream
-	OpStreamQuery                                            Op = 103  // stream_query
-	OpStreamSynchronize                                      Op = 104  // stream_synchronize
-	OpStreamWaitEvent                                        Op = 105  // stream_wait_event
-	OpStreamWaitStream                                       Op = 106  // stream_wait_stream
-	OpStreamPointer                                          Op = 107  // stream_pointer
-	OpRecordStream                                           Op = 108  // record_stream
-	OpNewEvent                                               Op = 109  // new_event
-	OpEventRecord                                            Op = 110  // event_record
-	OpEventQuery                                             Op = 111  // event_query
-	OpEventSynchronize                                       Op = 112  // event_synchronize
-	OpEventElapsed                                           Op = 113  // event_elapsed
-	OpDeviceStats                                            Op = 114  // device_stats
-	OpResetAccumulatedMemory                                 Op = 115  // reset_accumulated_memory
-	OpNvtxMark                                               Op = 116  // nvtx_mark
-	OpNvtxPush                                               Op = 117  // nvtx_push
-	OpNvtxPop                                                Op = 118  // nvtx_pop
-	OpCudaState                                              Op = 119  // cuda_state
-	OpCudaDriverVersion                                      Op = 120  // cuda_driver_version
-	OpDeviceProperties                                       Op = 121  // device_properties
-	OpDeviceAccessPeer                                       Op = 122  // device_access_peer
-	OpExternalStream                                         Op = 123  // external_stream
-	OpStreamPriority                                         Op = 124  // stream_priority
-	OpStreamPriorities                                       Op = 125  // stream_priorities
-	OpBlockingEvent                                          Op = 126  // blocking_event
-	OpMemoryFraction                                         Op = 127  // memory_fraction
-	OpSetMemoryFraction                                      Op = 128  // set_memory_fraction
-	OpMemorySnapshot                                         Op = 129  // memory_snapshot
-	OpRecordMemoryHistory                                    Op = 130  // record_memory_history
-	OpNewPoolID                                              Op = 131  // new_pool_id
-	OpNewMemPool                                             Op = 132  // new_mem_pool
-	OpMemPoolID                                              Op = 133  // mem_pool_id
-	OpEnterMemPool                                           Op = 134  // enter_mem_pool
-	OpLeaveMemPool                                           Op = 135  // leave_mem_pool
-	OpNewGraph                                               Op = 136  // new_graph
-	OpGraphCaptureBegin                                      Op = 137  // graph_capture_begin
-	OpGraphCaptureEnd                                        Op = 138  // graph_capture_end
-	OpGraphReplay                                            Op = 139  // graph_replay
-	OpGraphReset                                             Op = 140  // graph_reset
-	OpGraphPool                                              Op = 141  // graph_pool
-	OpGraphRegisterGenerator                                 Op = 142  // graph_register_generator
-	OpGraphDebugDump                                         Op = 143  // graph_debug_dump
-	OpIsCapturing                                            Op = 144  // is_capturing
-	OpAtenAndScalar                                          Op = 145  // __and__.Scalar
-	OpAtenAndTensor                                          Op = 146  // __and__.Tensor
-	OpAtenIAndInPlaceScalar                                  Op = 147  // __iand__.Scalar
-	OpAtenIAndInPlaceTensor                                  Op = 148  // __iand__.Tensor
-	OpAtenILShiftInPlaceScalar                               Op = 149  // __ilshift__.Scalar
-	OpAtenILShiftInPlaceTensor                               Op = 150  // __ilshift__.Tensor
-	OpAtenIOrInPlaceScalar                                   Op = 151  // __ior__.Scalar
-	OpAtenIOrInPlaceTensor                                   Op = 152  // __ior__.Tensor
-	OpAtenIRShiftInPlaceScalar                               Op = 153  // __irshift__.Scalar
-	OpAtenIRShiftInPlaceTensor                               Op = 154  // __irshift__.Tensor
-	OpAtenIXorInPlaceScalar                                  Op = 155  // __ixor__.Scalar
-	OpAtenIXorInPlaceTensor                                  Op = 156  // __ixor__.Tensor
-	OpAtenLShiftScalar                                       Op = 157  // __lshift__.Scalar
-	OpAtenLShiftTensor                                       Op = 158  // __lshift__.Tensor
-	OpAtenOrScalar                                           Op = 159  // __or__.Scalar
-	OpAtenOrTensor                                           Op = 160  // __or__.Tensor
-	OpAtenRShiftScalar                                       Op = 161  // __rshift__.Scalar
-	OpAtenRShiftTensor                                       Op = 162  // __rshift__.Tensor
-	OpAtenXorScalar                                          Op = 163  // __xor__.Scalar
-	OpAtenXorTensor                                          Op = 164  // __xor__.Tensor
-	OpAtenAdaptiveAvgPool2d                                  Op = 165  // _adaptive_avg_pool2d
-	OpAtenAdaptiveAvgPool2dBackward                          Op = 166  // _adaptive_avg_pool2d_backward
-	OpAtenAdaptiveAvgPool3d                                  Op = 167  // _adaptive_avg_pool3d
-	OpAtenAdaptiveAvgPool3dBackward                          Op = 168  // _adaptive_avg_pool3d_backward
-	OpAtenAddBatchDim                                        Op = 169  // _add_batch_dim
-	OpAtenAddReLUScalar                                      Op = 170  // _add_relu.Scalar
-	OpAtenAddReLUTensor                                      Op = 171  // _add_relu.Tensor
-	OpAtenAddReLUInPlaceScalar                               Op = 172  // _add_relu_.Scalar
-	OpAtenAddReLUInPlaceTensor                               Op = 173  // _add_relu_.Tensor
-	OpAtenAddMMActivation                                    Op = 174  // _addmm_activation
-	OpAtenAMinMax                                            Op = 175  // _aminmax
-	OpAtenAMinMaxDim                                         Op = 176  // _aminmax.dim
-	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 177  // _amp_foreach_non_finite_check_and_unscale_
-	OpAtenAMPUpdateScaleInPlace                              Op = 178  // _amp_update_scale_
-	OpAtenAssertAsync                                        Op = 179  // _assert_async
-	OpAtenAssertAsyncMsg                                     Op = 180  // _assert_async.msg
-	OpAtenAssertScalar                                       Op = 181  // _assert_scalar
-	OpAtenAssertTensorMetadata                               Op = 182  // _assert_tensor_metadata
-	OpAtenAutocastToFullPrecision                            Op = 183  // _autocast_to_full_precision
-	OpAtenAutocastToReducedPrecision                         Op = 184  // _autocast_to_reduced_precision
-	OpAtenBackward                                           Op = 185  // _backward
-	OpAtenBatchNormImplIndex                                 Op = 186  // _batch_norm_impl_index
-	OpAtenBatchNormImplIndexBackward                         Op = 187  // _batch_norm_impl_index_backward
-	OpAtenBatchNormNoUpdate                                  Op = 188  // _batch_norm_no_update
-	OpAtenBatchNormWithUpdate                                Op = 189  // _batch_norm_with_update
-	OpAtenCastByte                                           Op = 190  // _cast_Byte
-	OpAtenCastChar                                           Op = 191  // _cast_Char
-	OpAtenCastDouble                                         Op = 192  // _cast_Double
-	OpAtenCastFloat                                          Op = 193  // _cast_Float
-	OpAtenCastHalf                                           Op = 194  // _cast_Half
-	OpAtenCastInt                                            Op = 195  // _cast_Int
-	OpAtenCastLong                                           Op = 196  // _cast_Long
-	OpAtenCastShort                                          Op = 197  // _cast_Short
-	OpAtenCDistBackward                                      Op = 198  // _cdist_backward
-	OpAtenCDistForward                                       Op = 199  // _cdist_forward
-	OpAtenCholeskySolveHelper                                Op = 200  // _cholesky_solve_helper
-	OpAtenChooseQParamsPerTensor                             Op = 201  // _choose_qparams_per_tensor
-	OpAtenChunkCat                                           Op = 202  // _chunk_cat
-	OpAtenCoalesce                                           Op = 203  // _coalesce
-	OpAtenCoalescedInPlace                                   Op = 204  // _coalesced_
-	OpAtenComputeLinearCombination                           Op = 205  // _compute_linear_combination
-	OpAtenConj                                               Op = 206  // _conj
-	OpAtenConjCopy                                           Op = 207  // _conj_copy
-	OpAtenConjPhysical                                       Op = 208  // _conj_physical
-	OpAtenConvDepthwise2d                                    Op = 209  // _conv_depthwise2d
-	OpAtenConvertIndicesFromCOOToCSR                         Op = 210  // _convert_indices_from_coo_to_csr
-	OpAtenConvertIndicesFromCSRToCOO                         Op = 211  // _convert_indices_from_csr_to_coo
-	OpAtenConvertWeightToInt4Pack                            Op = 212  // _convert_weight_to_int4pack
-	OpAtenConvertWeightToInt4PackForCPU                      Op = 213  // _convert_weight_to_int4pack_for_cpu
-	OpAtenConvolution                                        Op = 214  // _convolution
-	OpAtenConvolutionDeprecated                              Op = 215  // _convolution.deprecated
-	OpAtenConvolutionDoubleBackward                          Op = 216  // _convolution_double_backward
-	OpAtenConvolutionMode                                    Op = 217  // _convolution_mode
-	OpAtenCopyFrom                                           Op = 218  // _copy_from
-	OpAtenCopyFromAndResize                                  Op = 219  // _copy_from_and_resize
-	OpAtenCSLtCompress                                       Op = 220  // _cslt_compress
-	OpAtenCSLtSparseMM                                       Op = 221  // _cslt_sparse_mm
-	OpAtenCSLtSparseMMSearch                                 Op = 222  // _cslt_sparse_mm_search
-	OpAtenCTCLoss                                            Op = 223  // _ctc_loss
-	OpAtenCTCLossTensor                                      Op = 224  // _ctc_loss.Tensor
-	OpAtenCTCLossBackward                                    Op = 225  // _ctc_loss_backward
-	OpAtenCTCLossBackwardTensor                              Op = 226  // _ctc_loss_backward.Tensor
-	OpAtenCuDNNAttentionBackward                             Op = 227  // _cudnn_attention_backward
-	OpAtenCuDNNAttentionForward                              Op = 228  // _cudnn_attention_forward
-	OpAtenCuDNNCTCLoss                                       Op = 229  // _cudnn_ctc_loss
-	OpAtenCuDNNCTCLossTensor                                 Op = 230  // _cudnn_ctc_loss.Tensor
-	OpAtenCuDNNInitDropoutState                              Op = 231  // _cudnn_init_dropout_state
-	OpAtenCuDNNRNN                                           Op = 232  // _cudnn_rnn
-	OpAtenCuDNNRNNBackward                                   Op = 233  // _cudnn_rnn_backward
-	OpAtenCuDNNRNNFlattenWeight                              Op = 234  // _cudnn_rnn_flatten_weight
-	OpAtenCuFFTClearPlanCache                                Op = 235  // _cufft_clear_plan_cache
-	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 236  // _cufft_get_plan_cache_max_size
-	OpAtenCuFFTGetPlanCacheSize                              Op = 237  // _cufft_get_plan_cache_size
-	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 238  // _cufft_set_plan_cache_max_size
-	OpAtenCumMaxHelper                                       Op = 239  // _cummax_helper
-	OpAtenCumMinHelper                                       Op = 240  // _cummin_helper
-	OpAtenDebugHasInternalOverlap                            Op = 241  // _debug_has_internal_overlap
-	OpAtenDimI                                               Op = 242  // _dimI
-	OpAtenDimV                                               Op = 243  // _dimV
-	OpAtenDimArange                                          Op = 244  // _dim_arange
-	OpAtenDirichletGrad                                      Op = 245  // _dirichlet_grad
-	OpAtenDynQuantMatMul4bit                                 Op = 246  // _dyn_quant_matmul_4bit
-	OpAtenDynQuantPack4bitWeight                             Op = 247  // _dyn_quant_pack_4bit_weight
-	OpAtenEfficientAttentionBackward                         Op = 248  // _efficient_attention_backward
-	OpAtenEfficientAttentionForward                          Op = 249  // _efficient_attention_forward
-	OpAtenEfficientZeroTensor                                Op = 250  // _efficientzerotensor
-	OpAtenEmbeddingBag                                       Op = 251  // _embedding_bag
-	OpAtenEmbeddingBagBackward                               Op = 252  // _embedding_bag_backward
-	OpAtenEmbeddingBagDenseBackward                          Op = 253  // _embedding_bag_dense_backward
-	OpAtenEmbeddingBagForwardOnly                            Op = 254  // _embedding_bag_forward_only
-	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 255  // _embedding_bag_per_sample_weights_backward
-	OpAtenEmbeddingBagSparseBackward                         Op = 256  // _embedding_bag_sparse_backward
-	OpAtenEmptyAffineQuantized                               Op = 257  // _empty_affine_quantized
-	OpAtenEmptyPerChannelAffineQuantized                     Op = 258  // _empty_per_channel_affine_quantized
-	OpAtenEuclideanDist                                      Op = 259  // _euclidean_dist
-	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 260  // _fake_quantize_learnable_per_channel_affine
-	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 261  // _fake_quantize_learnable_per_channel_affine_backward
-	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 262  // _fake_quantize_learnable_per_tensor_affine
-	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 263  // _fake_quantize_learnable_per_tensor_affine_backward
-	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 264  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
-	OpAtenFFTC2C                                             Op = 265  // _fft_c2c
-	OpAtenFFTC2R                                             Op = 266  // _fft_c2r
-	OpAtenFFTR2C                                             Op = 267  // _fft_r2c
-	OpAtenFillMemEffDropoutMaskInPlace                       Op = 268  // _fill_mem_eff_dropout_mask_
-	OpAtenFlashAttentionBackward                             Op = 269  // _flash_attention_backward
-	OpAtenFlashAttentionForward                              Op = 270  // _flash_attention_forward
-	OpAtenFlashAttentionForwardQuantized                     Op = 271  // _flash_attention_forward.quantized
-	OpAtenForeachAbs                                         Op = 272  // _foreach_abs
-	OpAtenForeachAbsInPlace                                  Op = 273  // _foreach_abs_
-	OpAtenForeachAcos                                        Op = 274  // _foreach_acos
-	OpAtenForeachAcosInPlace                                 Op = 275  // _foreach_acos_
-	OpAtenForeachAddList                                     Op = 276  // _foreach_add.List
-	OpAtenForeachAddScalar                                   Op = 277  // _foreach_add.Scalar
-	OpAtenForeachAddScalarList                               Op = 278  // _foreach_add.ScalarList
-	OpAtenForeachAddTensor                                   Op = 279  // _foreach_add.Tensor
-	OpAtenForeachAddInPlaceList                              Op = 280  // _foreach_add_.List
-	OpAtenForeachAddInPlaceScalar                            Op = 281  // _foreach_add_.Scalar
-	OpAtenForeachAddInPlaceScalarList                        Op = 282  // _foreach_add_.ScalarList
-	OpAtenForeachAddInPlaceTensor                            Op = 283  // _foreach_add_.Tensor
-	OpAtenForeachAddCDivScalar                               Op = 284  // _foreach_addcdiv.Scalar
-	OpAtenForeachAddCDivScalarList                           Op = 285  // _foreach_addcdiv.ScalarList
-	OpAtenForeachAddCDivTensor                               Op = 286  // _foreach_addcdiv.Tensor
-	OpAtenForeachAddCDivInPlaceScalar                        Op = 287  // _foreach_addcdiv_.Scalar
-	OpAtenForeachAddCDivInPlaceScalarList                    Op = 288  // _foreach_addcdiv_.ScalarList
-	OpAtenForeachAddCDivInPlaceTensor                        Op = 289  // _foreach_addcdiv_.Tensor
-	OpAtenForeachAddCMulScalar                               Op = 290  // _foreach_addcmul.Scalar
-	OpAtenForeachAddCMulScalarList                           Op = 291  // _foreach_addcmul.ScalarList
-	OpAtenForeachAddCMulTensor                               Op = 292  // _foreach_addcmul.Tensor
-	OpAtenForeachAddCMulInPlaceScalar                        Op = 293  // _foreach_addcmul_.Scalar
-	OpAtenForeachAddCMulInPlaceScalarList                    Op = 294  // _foreach_addcmul_.ScalarList
-	OpAtenForeachAddCMulInPlaceTensor                        Op = 295  // _foreach_addcmul_.Tensor
-	OpAtenForeachAsin                                        Op = 296  // _foreach_asin
-	OpAtenForeachAsinInPlace                                 Op = 297  // _foreach_asin_
-	OpAtenForeachAtan                                        Op = 298  // _foreach_atan
-	OpAtenForeachAtanInPlace                                 Op = 299  // _foreach_atan_
-	OpAtenForeachCeil                                        Op = 300  // _foreach_ceil
-	OpAtenForeachCeilInPlace                                 Op = 301  // _foreach_ceil_
-	OpAtenForeachClampMaxList                                Op = 302  // _foreach_clamp_max.List
-	OpAtenForeachClampMaxScalar                              Op = 303  // _foreach_clamp_max.Scalar
-	OpAtenForeachClampMaxScalarList                          Op = 304  // _foreach_clamp_max.ScalarList
-	OpAtenForeachClampMaxInPlaceList                         Op = 305  // _foreach_clamp_max_.List
-	OpAtenForeachClampMaxInPlaceScalar                       Op = 306  // _foreach_clamp_max_.Scalar
-	OpAtenForeachClampMaxInPlaceScalarList                   Op = 307  // _foreach_clamp_max_.ScalarList
-	OpAtenForeachClampMinList                                Op = 308  // _foreach_clamp_min.List
-	OpAtenForeachClampMinScalar                              Op = 309  // _foreach_clamp_min.Scalar
-	OpAtenForeachClampMinScalarList                          Op = 310  // _foreach_clamp_min.ScalarList
-	OpAtenForeachClampMinInPlaceList                         Op = 311  // _foreach_clamp_min_.List
-	OpAtenForeachClampMinInPlaceScalar                       Op = 312  // _foreach_clamp_min_.Scalar
-	OpAtenForeachClampMinInPlaceScalarList                   Op = 313  // _foreach_clamp_min_.ScalarList
-	OpAtenForeachCopy                                        Op = 314  // _foreach_copy
-	OpAtenForeachCopyInPlace                                 Op = 315  // _foreach_copy_
-	OpAtenForeachCos                                         Op = 316  // _foreach_cos
-	OpAtenForeachCosInPlace                                  Op = 317  // _foreach_cos_
-	OpAtenForeachCosh                                        Op = 318  // _foreach_cosh
-	OpAtenForeachCoshInPlace                                 Op = 319  // _foreach_cosh_
-	OpAtenForeachDivList                                     Op = 320  // _foreach_div.List
-	OpAtenForeachDivScalar                                   Op = 321  // _foreach_div.Scalar
-	OpAtenForeachDivScalarList                               Op = 322  // _foreach_div.ScalarList
-	OpAtenForeachDivTensor                                   Op = 323  // _foreach_div.Tensor
-	OpAtenForeachDivInPlaceList                              Op = 324  // _foreach_div_.List
-	OpAtenForeachDivInPlaceScalar                            Op = 325  // _foreach_div_.Scalar
-	OpAtenForeachDivInPlaceScalarList                        Op = 326  // _foreach_div_.ScalarList
-	OpAtenForeachDivInPlaceTensor                            Op = 327  // _foreach_div_.Tensor
-	OpAtenForeachErf                                         Op = 328  // _foreach_erf
-	OpAtenForeachErfInPlace                                  Op = 329  // _foreach_erf_
-	OpAtenForeachErfc                                        Op = 330  // _foreach_erfc
-	OpAtenForeachErfcInPlace                                 Op = 331  // _foreach_erfc_
-	OpAtenForeachExp                                         Op = 332  // _foreach_exp
-	OpAtenForeachExpInPlace                                  Op = 333  // _foreach_exp_
-	OpAtenForeachExpm1                                       Op = 334  // _foreach_expm1
-	OpAtenForeachExpm1InPlace                                Op = 335  // _foreach_expm1_
-	OpAtenForeachFloor                                       Op = 336  // _foreach_floor
-	OpAtenForeachFloorInPlace                                Op = 337  // _foreach_floor_
-	OpAtenForeachFrac                                        Op = 338  // _foreach_frac
-	OpAtenForeachFracInPlace                                 Op = 339  // _foreach_frac_
-	OpAtenForeachLerpList                                    Op = 340  // _foreach_lerp.List
-	OpAtenForeachLerpScalar                                  Op = 341  // _foreach_lerp.Scalar
-	OpAtenForeachLerpScalarList                              Op = 342  // _foreach_lerp.ScalarList
-	OpAtenForeachLerpInPlaceList                             Op = 343  // _foreach_lerp_.List
-	OpAtenForeachLerpInPlaceScalar                           Op = 344  // _foreach_lerp_.Scalar
-	OpAtenForeachLerpInPlaceScalarList                       Op = 345  // _foreach_lerp_.ScalarList
-	OpAtenForeachLgamma                                      Op = 346  // _foreach_lgamma
-	OpAtenForeachLgammaInPlace                               Op = 347  // _foreach_lgamma_
-	OpAtenForeachLog                                         Op = 348  // _foreach_log
-	OpAtenForeachLog10                                       Op = 349  // _foreach_log10
-	OpAtenForeachLog10InPlace                                Op = 350  // _foreach_log10_
-	OpAtenForeachLog1p                                       Op = 351  // _foreach_log1p
-	OpAtenForeachLog1pInPlace                                Op = 352  // _foreach_log1p_
-	OpAtenForeachLog2                                        Op = 353  // _foreach_log2
-	OpAtenForeachLog2InPlace                                 Op = 354  // _foreach_log2_
-	OpAtenForeachLogInPlace                                  Op = 355  // _foreach_log_
-	OpAtenForeachMax                                         Op = 356  // _foreach_max
-	OpAtenForeachMaximumList                                 Op = 357  // _foreach_maximum.List
-	OpAtenForeachMaximumScalar                               Op = 358  // _foreach_maximum.Scalar
-	OpAtenForeachMaximumScalarList                           Op = 359  // _foreach_maximum.ScalarList
-	OpAtenForeachMaximumInPlaceList                          Op = 360  // _foreach_maximum_.List
-	OpAtenForeachMaximumInPlaceScalar                        Op = 361  // _foreach_maximum_.Scalar
-	OpAtenForeachMaximumInPlaceScalarList                    Op = 362  // _foreach_maximum_.ScalarList
-	OpAtenForeachMinimumList                                 Op = 363  // _foreach_minimum.List
-	OpAtenForeachMinimumScalar                               Op = 364  // _foreach_minimum.Scalar
-	OpAtenForeachMinimumScalarList                           Op = 365  // _foreach_minimum.ScalarList
-	OpAtenForeachMinimumInPlaceList                          Op = 366  // _foreach_minimum_.List
-	OpAtenForeachMinimumInPlaceScalar                        Op = 367  // _foreach_minimum_.Scalar
-	OpAtenForeachMinimumInPlaceScalarList                    Op = 368  // _foreach_minimum_.ScalarList
-	OpAtenForeachMulList                                     Op = 369  // _foreach_mul.List
-	OpAtenForeachMulScalar                                   Op = 370  // _foreach_mul.Scalar
-	OpAtenForeachMulScalarList                               Op = 371  // _foreach_mul.ScalarList
-	OpAtenForeachMulTensor                                   Op = 372  // _foreach_mul.Tensor
-	OpAtenForeachMulInPlaceList                              Op = 373  // _foreach_mul_.List
-	OpAtenForeachMulInPlaceScalar                            Op = 374  // _foreach_mul_.Scalar
-	OpAtenForeachMulInPlaceScalarList                        Op = 375  // _foreach_mul_.ScalarList
-	OpAtenForeachMulInPlaceTensor                            Op = 376  // _foreach_mul_.Tensor
-	OpAtenForeachNeg                                         Op = 377  // _foreach_neg
-	OpAtenForeachNegInPlace                                  Op = 378  // _foreach_neg_
-	OpAtenForeachNormScalar                                  Op = 379  // _foreach_norm.Scalar
-	OpAtenForeachPowList                                     Op = 380  // _foreach_pow.List
-	OpAtenForeachPowScalar                                   Op = 381  // _foreach_pow.Scalar
-	OpAtenForeachPowScalarAndTensor                          Op = 382  // _foreach_pow.ScalarAndTensor
-	OpAtenForeachPowScalarList                               Op = 383  // _foreach_pow.ScalarList
-	OpAtenForeachPowInPlaceList                              Op = 384  // _foreach_pow_.List
-	OpAtenForeachPowInPlaceScalar                            Op = 385  // _foreach_pow_.Scalar
-	OpAtenForeachPowInPlaceScalarList                        Op = 386  // _foreach_pow_.ScalarList
-	OpAtenForeachPowsumScalar                                Op = 387  // _foreach_powsum.Scalar
-	OpAtenForeachReciprocal                                  Op = 388  // _foreach_reciprocal
-	OpAtenForeachReciprocalInPlace                           Op = 389  // _foreach_reciprocal_
-	OpAtenForeachRound                                       Op = 390  // _foreach_round
-	OpAtenForeachRoundInPlace                                Op = 391  // _foreach_round_
-	OpAtenForeachRsqrt                                       Op = 392  // _foreach_rsqrt
-	OpAtenForeachRsqrtInPlace                                Op = 393  // _foreach_rsqrt_
-	OpAtenForeachSigmoid                                     Op = 394  // _foreach_sigmoid
-	OpAtenForeachSigmoidInPlace                              Op = 395  // _foreach_sigmoid_
-	OpAtenForeachSign                                        Op = 396  // _foreach_sign
-	OpAtenForeachSignInPlace                                 Op = 397  // _foreach_sign_
-	OpAtenForeachSin                                         Op = 398  // _foreach_sin
-	OpAtenForeachSinInPlace                                  Op = 399  // _foreach_sin_
-	OpAtenForeachSinh                                        Op = 400  // _foreach_sinh
-	OpAtenForeachSinhInPlace                                 Op = 401  // _foreach_sinh_
-	OpAtenForeachSqrt                                        Op = 402  // _foreach_sqrt
-	OpAtenForeachSqrtInPlace                                 Op = 403  // _foreach_sqrt_
-	OpAtenForeachSubList                                     Op = 404  // _foreach_sub.List
-	OpAtenForeachSubScalar                                   Op = 405  // _foreach_sub.Scalar
-	OpAtenForeachSubScalarList                               Op = 406  // _foreach_sub.ScalarList
-	OpAtenForeachSubInPlaceList                              Op = 407  // _foreach_sub_.List
-	OpAtenForeachSubInPlaceScalar                            Op = 408  // _foreach_sub_.Scalar
-	OpAtenForeachSubInPlaceScalarList                        Op = 409  // _foreach_sub_.ScalarList
-	OpAtenForeachTan                                         Op = 410  // _foreach_tan
-	OpAtenForeachTanInPlace                                  Op = 411  // _foreach_tan_
-	OpAtenForeachTanh                                        Op = 412  // _foreach_tanh
-	OpAtenForeachTanhInPlace                                 Op = 413  // _foreach_tanh_
-	OpAtenForeachTrunc                                       Op = 414  // _foreach_trunc
-	OpAtenForeachTruncInPlace                                Op = 415  // _foreach_trunc_
-	OpAtenForeachZeroInPlace                                 Op = 416  // _foreach_zero_
-	OpAtenFunctionalAssertAsyncMsg                           Op = 417  // _functional_assert_async.msg
-	OpAtenFunctionalAssertScalar                             Op = 418  // _functional_assert_scalar
-	OpAtenFunctionalSymConstrainRange                        Op = 419  // _functional_sym_constrain_range
-	OpAtenFunctionalSymConstrainRangeForSize                 Op = 420  // _functional_sym_constrain_range_for_size
-	OpAtenFusedAdagradInPlace                                Op = 421  // _fused_adagrad_
-	OpAtenFusedAdagradInPlaceTensorLR                        Op = 422  // _fused_adagrad_.tensor_lr
-	OpAtenFusedAdamInPlace                                   Op = 423  // _fused_adam_
-	OpAtenFusedAdamInPlaceTensorLR                           Op = 424  // _fused_adam_.tensor_lr
-	OpAtenFusedAdamWInPlace                                  Op = 425  // _fused_adamw_
-	OpAtenFusedAdamWInPlaceTensorLR                          Op = 426  // _fused_adamw_.tensor_lr
-	OpAtenFusedDropout                                       Op = 427  // _fused_dropout
-	OpAtenFusedMovingAvgObsFQHelper                          Op = 428  // _fused_moving_avg_obs_fq_helper
-	OpAtenFusedRMSNorm                                       Op = 429  // _fused_rms_norm
-	OpAtenFusedRMSNormBackward                               Op = 430  // _fused_rms_norm_backward
-	OpAtenFusedSDPChoice                                     Op = 431  // _fused_sdp_choice
-	OpAtenFusedSGDInPlace                                    Op = 432  // _fused_sgd_
-	OpAtenFusedSGDInPlaceTensorLR                            Op = 433  // _fused_sgd_.tensor_lr
-	OpAtenFwPrimal                                           Op = 434  // _fw_primal
-	OpAtenFwPrimalCopy                                       Op = 435  // _fw_primal_copy
-	OpAtenGatherSparseBackward                               Op = 436  // _gather_sparse_backward
-	OpAtenGridSampler2dCPUFallback                           Op = 437  // _grid_sampler_2d_cpu_fallback
-	OpAtenGridSampler2dCPUFallbackBackward                   Op = 438  // _grid_sampler_2d_cpu_fallback_backward
-	OpAtenGroupedMM                                          Op = 439  // _grouped_mm
-	OpAtenHasCompatibleShallowCopyType                       Op = 440  // _has_compatible_shallow_copy_type
-	OpAtenHasSameStorageNumel                                Op = 441  // _has_same_storage_numel
-	OpAtenHistogramDDBinEdges                                Op = 442  // _histogramdd_bin_edges
-	OpAtenHistogramDDFromBinCts                              Op = 443  // _histogramdd_from_bin_cts
-	OpAtenHistogramDDFromBinTensors                          Op = 444  // _histogramdd_from_bin_tensors
-	OpAtenIndexPutImplInPlace                                Op = 445  // _index_put_impl_
-	OpAtenIndices                                            Op = 446  // _indices
-	OpAtenIndicesCopy                                        Op = 447  // _indices_copy
-	OpAtenIntMM                                              Op = 448  // _int_mm
-	OpAtenIsAllTrue                                          Op = 449  // _is_all_true
-	OpAtenIsAnyTrue                                          Op = 450  // _is_any_true
-	OpAtenIsZeroTensor                                       Op = 451  // _is_zerotensor
-	OpAtenJaggedToPaddedDenseForward                         Op = 452  // _jagged_to_padded_dense_forward
-	OpAtenLazyClone                                          Op = 453  // _lazy_clone
-	OpAtenLinalgCheckErrors                                  Op = 454  // _linalg_check_errors
-	OpAtenLinalgDet                                          Op = 455  // _linalg_det
-	OpAtenLinalgEigh                                         Op = 456  // _linalg_eigh
-	OpAtenLinalgEigvals                                      Op = 457  // _linalg_eigvals
-	OpAtenLinalgSLogDet                                      Op = 458  // _linalg_slogdet
-	OpAtenLinalgSolveEx                                      Op = 459  // _linalg_solve_ex
-	OpAtenLinalgSVD                                          Op = 460  // _linalg_svd
-	OpAtenLocalScalarDense                                   Op = 461  // _local_scalar_dense
-	OpAtenLogSoftmax                                         Op = 462  // _log_softmax
-	OpAtenLogSoftmaxBackwardData                             Op = 463  // _log_softmax_backward_data
-	OpAtenLogCumSumExp                                       Op = 464  // _logcumsumexp
-	OpAtenLSTMMPS                                            Op = 465  // _lstm_mps
-	OpAtenLUWithInfo                                         Op = 466  // _lu_with_info
-	OpAtenMakeDepToken                                       Op = 467  // _make_dep_token
-	OpAtenMakeDual                                           Op = 468  // _make_dual
-	OpAtenMakeDualCopy                                       Op = 469  // _make_dual_copy
-	OpAtenMakePerChannelQuantizedTensor                      Op = 470  // _make_per_channel_quantized_tensor
-	OpAtenMakePerTensorQuantizedTensor                       Op = 471  // _make_per_tensor_quantized_tensor
-	OpAtenMaskedScale                                        Op = 472  // _masked_scale
-	OpAtenMaskedSoftmax                                      Op = 473  // _masked_softmax
-	OpAtenMaskedSoftmaxBackward                              Op = 474  // _masked_softmax_backward
-	OpAtenMixedDtypesLinear                                  Op = 475  // _mixed_dtypes_linear
-	OpAtenMKLDNNReshape                                      Op = 476  // _mkldnn_reshape
-	OpAtenMKLDNNTranspose                                    Op = 477  // _mkldnn_transpose
-	OpAtenMKLDNNTransposeInPlace                             Op = 478  // _mkldnn_transpose_
-	OpAtenMPSConvolution                                     Op = 479  // _mps_convolution
-	OpAtenMPSConvolutionTranspose                            Op = 480  // _mps_convolution_transpose
-	OpAtenNativeBatchNormLegit                               Op = 481  // _native_batch_norm_legit
-	OpAtenNativeBatchNormLegitNoStats                        Op = 482  // _native_batch_norm_legit.no_stats
-	OpAtenNativeBatchNormLegitNoTraining                     Op = 483  // _native_batch_norm_legit_no_training
-	OpAtenNativeMultiHeadAttention                           Op = 484  // _native_multi_head_attention
-	OpAtenNegView                                            Op = 485  // _neg_view
-	OpAtenNegViewCopy                                        Op = 486  // _neg_view_copy
-	OpAtenNestedComputeContiguousStridesOffsets              Op = 487  // _nested_compute_contiguous_strides_offsets
-	OpAtenNestedFromPadded                                   Op = 488  // _nested_from_padded
-	OpAtenNestedFromPaddedAndNestedExample                   Op = 489  // _nested_from_padded_and_nested_example
-	OpAtenNestedFromPaddedTensor                             Op = 490  // _nested_from_padded_tensor
-	OpAtenNestedGetJaggedDummy                               Op = 491  // _nested_get_jagged_dummy
-	OpAtenNestedGetLengths                                   Op = 492  // _nested_get_lengths
-	OpAtenNestedGetMaxSeqlen                                 Op = 493  // _nested_get_max_seqlen
-	OpAtenNestedGetMinSeqlen                                 Op = 494  // _nested_get_min_seqlen
-	OpAtenNestedGetOffsets                                   Op = 495  // _nested_get_offsets
-	OpAtenNestedGetRaggedIdx                                 Op = 496  // _nested_get_ragged_idx
-	OpAtenNestedGetValues                                    Op = 497  // _nested_get_values
-	OpAtenNestedGetValuesCopy                                Op = 498  // _nested_get_values_copy
-	OpAtenNestedSelectBackward                               Op = 499  // _nested_select_backward
-	OpAtenNestedSumBackward                                  Op = 500  // _nested_sum_backward
-	OpAtenNestedTensorFromMask                               Op = 501  // _nested_tensor_from_mask
-	OpAtenNestedTensorFromMaskLeftAligned                    Op = 502  // _nested_tensor_from_mask_left_aligned
-	OpAtenNestedTensorFromTensorList                         Op = 503  // _nested_tensor_from_tensor_list
-	OpAtenNestedTensorSize                                   Op = 504  // _nested_tensor_size
-	OpAtenNestedTensorSoftmaxWithShape                       Op = 505  // _nested_tensor_softmax_with_shape
-	OpAtenNestedTensorStorageOffsets                         Op = 506  // _nested_tensor_storage_offsets
-	OpAtenNestedTensorStrides                                Op = 507  // _nested_tensor_strides
-	OpAtenNestedViewFromBuffer                               Op = 508  // _nested_view_from_buffer
-	OpAtenNestedViewFromBufferCopy                           Op = 509  // _nested_view_from_buffer_copy
-	OpAtenNestedViewFromJagged                               Op = 510  // _nested_view_from_jagged
-	OpAtenNestedViewFromJaggedCopy                           Op = 511  // _nested_view_from_jagged_copy
-	OpAtenNewZerosWithSameFeatureMeta                        Op = 512  // _new_zeros_with_same_feature_meta
-	OpAtenNNPACKAvailable                                    Op = 513  // _nnpack_available
-	OpAtenNNPACKSpatialConvolution                           Op = 514  // _nnpack_spatial_convolution
-	OpAtenNNZ                                                Op = 515  // _nnz
-	OpAtenPackPaddedSequence                                 Op = 516  // _pack_padded_sequence
-	OpAtenPackPaddedSequenceBackward                         Op = 517  // _pack_padded_sequence_backward
-	OpAtenPadCircular                                        Op = 518  // _pad_circular
-	OpAtenPadEnum                                            Op = 519  // _pad_enum
-	OpAtenPadPackedSequence                                  Op = 520  // _pad_packed_sequence
-	OpAtenPaddedDenseToJaggedForward                         Op = 521  // _padded_dense_to_jagged_forward
-	OpAtenPDistBackward                                      Op = 522  // _pdist_backward
-	OpAtenPDistForward                                       Op = 523  // _pdist_forward
-	OpAtenPinMemory                                          Op = 524  // _pin_memory
-	OpAtenPReLUKernel                                        Op = 525  // _prelu_kernel
-	OpAtenPReLUKernelBackward                                Op = 526  // _prelu_kernel_backward
-	OpAtenPrint                                              Op = 527  // _print
-	OpAtenPropagateXLAData                                   Op = 528  // _propagate_xla_data
-	OpAtenRemoveBatchDim                                     Op = 529  // _remove_batch_dim
-	OpAtenReshapeAlias                                       Op = 530  // _reshape_alias
-	OpAtenReshapeAliasCopy                                   Op = 531  // _reshape_alias_copy
-	OpAtenReshapeCopy                                        Op = 532  // _reshape_copy
-	OpAtenReshapeFromTensor                                  Op = 533  // _reshape_from_tensor
-	OpAtenResizeOutputInPlace                                Op = 534  // _resize_output_
-	OpAtenRowwisePrune                                       Op = 535  // _rowwise_prune
-	OpAtenSafeSoftmax                                        Op = 536  // _safe_softmax
-	OpAtenSampleDirichlet                                    Op = 537  // _sample_dirichlet
-	OpAtenSaturateWeightToFP16                               Op = 538  // _saturate_weight_to_fp16
-	OpAtenScaledDotProductAttentionMath                      Op = 539  // _scaled_dot_product_attention_math
-	OpAtenScaledDotProductAttentionMathForMPS                Op = 540  // _scaled_dot_product_attention_math_for_mps
-	OpAtenScaledDotProductCuDNNAttention                     Op = 541  // _scaled_dot_product_cudnn_attention
-	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 542  // _scaled_dot_product_cudnn_attention_backward
-	OpAtenScaledDotProductEfficientAttention                 Op = 543  // _scaled_dot_product_efficient_attention
-	OpAtenScaledDotProductEfficientAttentionBackward         Op = 544  // _scaled_dot_product_efficient_attention_backward
-	OpAtenScaledDotProductFlashAttention                     Op = 545  // _scaled_dot_product_flash_attention
-	OpAtenScaledDotProductFlashAttentionQuantized            Op = 546  // _scaled_dot_product_flash_attention.quantized
-	OpAtenScaledDotProductFlashAttentionBackward             Op = 547  // _scaled_dot_product_flash_attention_backward
-	OpAtenScaledDotProductFlashAttentionForCPU               Op = 548  // _scaled_dot_product_flash_attention_for_cpu
-	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 549  // _scaled_dot_product_flash_attention_for_cpu_backward
-	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 550  // _scaled_dot_product_fused_attention_overrideable
-	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 551  // _scaled_dot_product_fused_attention_overrideable_backward
-	OpAtenScaledGroupedMM                                    Op = 552  // _scaled_grouped_mm
-	OpAtenScaledGroupedMMV2                                  Op = 553  // _scaled_grouped_mm_v2
-	OpAtenScaledMM                                           Op = 554  // _scaled_mm
-	OpAtenScaledMMV2                                         Op = 555  // _scaled_mm_v2
-	OpAtenSegmentReduceBackward                              Op = 556  // _segment_reduce_backward
-	OpAtenShapeAsTensor                                      Op = 557  // _shape_as_tensor
-	OpAtenSlowConv2dBackwardOutputMask                       Op = 558  // _slow_conv2d_backward.output_mask
-	OpAtenSlowConv2dForward                                  Op = 559  // _slow_conv2d_forward
-	OpAtenSobolEngineDraw                                    Op = 560  // _sobol_engine_draw
-	OpAtenSobolEngineFfInPlace                               Op = 561  // _sobol_engine_ff_
-	OpAtenSobolEngineInitializeStateInPlace                  Op = 562  // _sobol_engine_initialize_state_
-	OpAtenSobolEngineScrambleInPlace                         Op = 563  // _sobol_engine_scramble_
-	OpAtenSoftmax                                            Op = 564  // _softmax
-	OpAtenSoftmaxBackwardData                                Op = 565  // _softmax_backward_data
-	OpAtenSparseAddMM                                        Op = 566  // _sparse_addmm
-	OpAtenSparseBroadcastTo                                  Op = 567  // _sparse_broadcast_to
-	OpAtenSparseBroadcastToCopy                              Op = 568  // _sparse_broadcast_to_copy
-	OpAtenSparseBSCTensorUnsafe                              Op = 569  // _sparse_bsc_tensor_unsafe
-	OpAtenSparseBSRTensorUnsafe                              Op = 570  // _sparse_bsr_tensor_unsafe
-	OpAtenSparseCompressedTensorUnsafe                       Op = 571  // _sparse_compressed_tensor_unsafe
-	OpAtenSparseCompressedTensorWithDims                     Op = 572  // _sparse_compressed_tensor_with_dims
-	OpAtenSparseCOOTensorUnsafe                              Op = 573  // _sparse_coo_tensor_unsafe
-	OpAtenSparseCOOTensorWithDims                            Op = 574  // _sparse_coo_tensor_with_dims
-	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 575  // _sparse_coo_tensor_with_dims_and_tensors
-	OpAtenSparseCSCTensorUnsafe                              Op = 576  // _sparse_csc_tensor_unsafe
-	OpAtenSparseCSRProdDimDType                              Op = 577  // _sparse_csr_prod.dim_dtype
-	OpAtenSparseCSRSumDimDType                               Op = 578  // _sparse_csr_sum.dim_dtype
-	OpAtenSparseCSRTensorUnsafe                              Op = 579  // _sparse_csr_tensor_unsafe
-	OpAtenSparseLogSoftmax                                   Op = 580  // _sparse_log_softmax
-	OpAtenSparseLogSoftmaxInt                                Op = 581  // _sparse_log_softmax.int
-	OpAtenSparseLogSoftmaxBackwardData                       Op = 582  // _sparse_log_softmax_backward_data
-	OpAtenSparseMaskProjection                               Op = 583  // _sparse_mask_projection
-	OpAtenSparseMM                                           Op = 584  // _sparse_mm
-	OpAtenSparseMMReduce                                     Op = 585  // _sparse_mm.reduce
-	OpAtenSparseMMReduceImpl                                 Op = 586  // _sparse_mm_reduce_impl
-	OpAtenSparseMMReduceImplBackward                         Op = 587  // _sparse_mm_reduce_impl_backward
-	OpAtenSparseSemiStructuredAddMM                          Op = 588  // _sparse_semi_structured_addmm
-	OpAtenSparseSemiStructuredApply                          Op = 589  // _sparse_semi_structured_apply
-	OpAtenSparseSemiStructuredApplyDense                     Op = 590  // _sparse_semi_structured_apply_dense
-	OpAtenSparseSemiStructuredLinear                         Op = 591  // _sparse_semi_structured_linear
-	OpAtenSparseSemiStructuredMM                             Op = 592  // _sparse_semi_structured_mm
-	OpAtenSparseSemiStructuredTile                           Op = 593  // _sparse_semi_structured_tile
-	OpAtenSparseSoftmax                                      Op = 594  // _sparse_softmax
-	OpAtenSparseSoftmaxInt                                   Op = 595  // _sparse_softmax.int
-	OpAtenSparseSoftmaxBackwardData                          Op = 596  // _sparse_softmax_backward_data
-	OpAtenSparseSparseMatMul                                 Op = 597  // _sparse_sparse_matmul
-	OpAtenSparseSum                                          Op = 598  // _sparse_sum
-	OpAtenSparseSumDim                                       Op = 599  // _sparse_sum.dim
-	OpAtenSparseSumDimDType                                  Op = 600  // _sparse_sum.dim_dtype
-	OpAtenSparseSumDType                                     Op = 601  // _sparse_sum.dtype
-	OpAtenSparseSumBackward                                  Op = 602  // _sparse_sum_backward
-	OpAtenSpdiags                                            Op = 603  // _spdiags
-	OpAtenSpsolve                                            Op = 604  // _spsolve
-	OpAtenStack                                              Op = 605  // _stack
-	OpAtenStandardGamma                                      Op = 606  // _standard_gamma
-	OpAtenStandardGammaGrad                                  Op = 607  // _standard_gamma_grad
-	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 608  // _thnn_differentiable_gru_cell_backward
-	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 609  // _thnn_differentiable_lstm_cell_backward
-	OpAtenTHNNFusedGRUCell                                   Op = 610  // _thnn_fused_gru_cell
-	OpAtenTHNNFusedGRUCellBackward                           Op = 611  // _thnn_fused_gru_cell_backward
-	OpAtenTHNNFusedLSTMCell                                  Op = 612  // _thnn_fused_lstm_cell
-	OpAtenTHNNFusedLSTMCellBackward                          Op = 613  // _thnn_fused_lstm_cell_backward
-	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 614  // _thnn_fused_lstm_cell_backward_impl
-	OpAtenToCopy                                             Op = 615  // _to_copy
-	OpAtenToCPU                                              Op = 616  // _to_cpu
-	OpAtenToDense                                            Op = 617  // _to_dense
-	OpAtenToSparse                                           Op = 618  // _to_sparse
-	OpAtenToSparseSparseDim                                  Op = 619  // _to_sparse.sparse_dim
-	OpAtenToSparseBSC                                        Op = 620  // _to_sparse_bsc
-	OpAtenToSparseBSR                                        Op = 621  // _to_sparse_bsr
-	OpAtenToSparseCSC                                        Op = 622  // _to_sparse_csc
-	OpAtenToSparseCSR                                        Op = 623  // _to_sparse_csr
-	OpAtenToSparseSemiStructured                             Op = 624  // _to_sparse_semi_structured
-	OpAtenTransformBiasRescaleQKV                            Op = 625  // _transform_bias_rescale_qkv
-	OpAtenTransformerEncoderLayerFwd                         Op = 626  // _transformer_encoder_layer_fwd
-	OpAtenTrilinear                                          Op = 627  // _trilinear
-	OpAtenTritonMultiHeadAttention                           Op = 628  // _triton_multi_head_attention
-	OpAtenTritonScaledDotAttention                           Op = 629  // _triton_scaled_dot_attention
-	OpAtenUnique                                             Op = 630  // _unique
-	OpAtenUnique2                                            Op = 631  // _unique2
-	OpAtenUnpackDual                                         Op = 632  // _unpack_dual
-	OpAtenUnsafeIndexTensor                                  Op = 633  // _unsafe_index.Tensor
-	OpAtenUnsafeIndexPut                                     Op = 634  // _unsafe_index_put
-	OpAtenUnsafeMaskedIndex                                  Op = 635  // _unsafe_masked_index
-	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 636  // _unsafe_masked_index_put_accumulate
-	OpAtenUnsafeView                                         Op = 637  // _unsafe_view
-	OpAtenUpsampleBicubic2dAA                                Op = 638  // _upsample_bicubic2d_aa
-	OpAtenUpsampleBicubic2dAAVec                             Op = 639  // _upsample_bicubic2d_aa.vec
-	OpAtenUpsampleBicubic2dAABackward                        Op = 640  // _upsample_bicubic2d_aa_backward
-	OpAtenUpsampleBilinear2dAA                               Op = 641  // _upsample_bilinear2d_aa
-	OpAtenUpsampleBilinear2dAAVec                            Op = 642  // _upsample_bilinear2d_aa.vec
-	OpAtenUpsampleBilinear2dAABackward                       Op = 643  // _upsample_bilinear2d_aa_backward
-	OpAtenUpsampleNearestExact1d                             Op = 644  // _upsample_nearest_exact1d
-	OpAtenUpsampleNearestExact1dVec                          Op = 645  // _upsample_nearest_exact1d.vec
-	OpAtenUpsampleNearestExact1dBackward                     Op = 646  // _upsample_nearest_exact1d_backward
-	OpAtenUpsampleNearestExact2d                             Op = 647  // _upsample_nearest_exact2d
-	OpAtenUpsampleNearestExact2dVec                          Op = 648  // _upsample_nearest_exact2d.vec
-	OpAtenUpsampleNearestExact2dBackward                     Op = 649  // _upsample_nearest_exact2d_backward
-	OpAtenUpsampleNearestExact3d                             Op = 650  // _upsample_nearest_exact3d
-	OpAtenUpsampleNearestExact3dVec                          Op = 651  // _upsample_nearest_exact3d.vec
-	OpAtenUpsampleNearestExact3dBackward                     Op = 652  // _upsample_nearest_exact3d_backward
-	OpAtenUseCuDNNCTCLoss                                    Op = 653  // _use_cudnn_ctc_loss
-	OpAtenUseCuDNNCTCLossTensor                              Op = 654  // _use_cudnn_ctc_loss.Tensor
-	OpAtenUseCuDNNRNNFlattenWeight                           Op = 655  // _use_cudnn_rnn_flatten_weight
-	OpAtenUseMIOpenCTCLoss                                   Op = 656  // _use_miopen_ctc_loss
-	OpAtenUseMIOpenCTCLossTensor                             Op = 657  // _use_miopen_ctc_loss.Tensor
-	OpAtenValidateCompressedSparseIndices                    Op = 658  // _validate_compressed_sparse_indices
-	OpAtenValidateSparseBSCTensorArgs                        Op = 659  // _validate_sparse_bsc_tensor_args
-	OpAtenValidateSparseBSRTensorArgs                        Op = 660  // _validate_sparse_bsr_tensor_args
-	OpAtenValidateSparseCompressedTensorArgs                 Op = 661  // _validate_sparse_compressed_tensor_args
-	OpAtenValidateSparseCOOTensorArgs                        Op = 662  // _validate_sparse_coo_tensor_args
-	OpAtenValidateSparseCSCTensorArgs                        Op = 663  // _validate_sparse_csc_tensor_args
-	OpAtenValidateSparseCSRTensorArgs                        Op = 664  // _validate_sparse_csr_tensor_args
-	OpAtenValues                                             Op = 665  // _values
-	OpAtenValuesCopy                                         Op = 666  // _values_copy
-	OpAtenVersion                                            Op = 667  // _version
-	OpAtenWeightInt4PackMM                                   Op = 668  // _weight_int4pack_mm
-	OpAtenWeightInt4PackMMForCPU                             Op = 669  // _weight_int4pack_mm_for_cpu
-	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 670  // _weight_int4pack_mm_with_scales_and_zeros
-	OpAtenWeightInt8PackMM                                   Op = 671  // _weight_int8pack_mm
-	OpAtenWeightNorm                                         Op = 672  // _weight_norm
-	OpAtenWeightNormDifferentiableBackward                   Op = 673  // _weight_norm_differentiable_backward
-	OpAtenWeightNormInterface                                Op = 674  // _weight_norm_interface
-	OpAtenWeightNormInterfaceBackward                        Op = 675  // _weight_norm_interface_backward
-	OpAtenWrappedLinearPrepack                               Op = 676  // _wrapped_linear_prepack
-	OpAtenWrappedQuantizedLinearPrepacked                    Op = 677  // _wrapped_quantized_linear_prepacked
-	OpAbs                                                    Op = 678  // abs
-	OpAbsInPlace                                             Op = 679  // abs_
-	OpAbsolute                                               Op = 680  // absolute
-	OpAbsoluteInPlace                                        Op = 681  // absolute_
-	OpAcos                                                   Op = 682  // acos
-	OpAcosInPlace                                            Op = 683  // acos_
-	OpAcosh                                                  Op = 684  // acosh
-	OpAcoshInPlace                                           Op = 685  // acosh_
-	OpAdaptiveAvgPool1d                                      Op = 686  // adaptive_avg_pool1d
-	OpAdaptiveAvgPool2d                                      Op = 687  // adaptive_avg_pool2d
-	OpAdaptiveAvgPool3d                                      Op = 688  // adaptive_avg_pool3d
-	OpAdaptiveMaxPool1d                                      Op = 689  // adaptive_max_pool1d
-	OpAdaptiveMaxPool2d                                      Op = 690  // adaptive_max_pool2d
-	OpAdaptiveMaxPool2dBackward                              Op = 691  // adaptive_max_pool2d_backward
-	OpAdaptiveMaxPool3d                                      Op = 692  // adaptive_max_pool3d
-	OpAdaptiveMaxPool3dBackward                              Op = 693  // adaptive_max_pool3d_backward
-	OpAddScalar                                              Op = 694  // add.Scalar
-	OpAddTensor                                              Op = 695  // add.Tensor
-	OpAddInPlaceScalar                                       Op = 696  // add_.Scalar
-	OpAddInPlaceTensor                                       Op = 697  // add_.Tensor
-	OpAddBMM                                                 Op = 698  // addbmm
-	OpAddBMMInPlace                                          Op = 699  // addbmm_
-	OpAddCDiv                                                Op = 700  // addcdiv
-	OpAddCDivInPlace                                         Op = 701  // addcdiv_
-	OpAddCMul                                                Op = 702  // addcmul
-	OpAddCMulInPlace                                         Op = 703  // addcmul_
-	OpAddMM                                                  Op = 704  // addmm
-	OpAddMMDType                                             Op = 705  // addmm.dtype
-	OpAddMMInPlace                                           Op = 706  // addmm_
-	OpAddMV                                                  Op = 707  // addmv
-	OpAddMVInPlace                                           Op = 708  // addmv_
-	OpAddR                                                   Op = 709  // addr
-	OpAddRInPlace                                            Op = 710  // addr_
-	OpAdjoint                                                Op = 711  // adjoint
-	OpAffineGridGenerator                                    Op = 712  // affine_grid_generator
-	OpAffineGridGeneratorBackward                            Op = 713  // affine_grid_generator_backward
-	OpAlias                                                  Op = 714  // alias
-	OpAliasCopy                                              Op = 715  // alias_copy
-	OpAlignAs                                                Op = 716  // align_as
-	OpAlignTensors                                           Op = 717  // align_tensors
-	OpAll                                                    Op = 718  // all
-	OpAllDim                                                 Op = 719  // all.dim
-	OpAllDims                                                Op = 720  // all.dims
-	OpAllClose                                               Op = 721  // allclose
-	OpAlphaDropout                                           Op = 722  // alpha_dropout
-	OpAlphaDropoutInPlace                                    Op = 723  // alpha_dropout_
-	OpAMax                                                   Op = 724  // amax
-	OpAMin                                                   Op = 725  // amin
-	OpAMinMax                                                Op = 726  // aminmax
-	OpAngle                                                  Op = 727  // angle
-	OpAny                                                    Op = 728  // any
-	OpAnyDim                                                 Op = 729  // any.dim
-	OpAnyDims                                                Op = 730  // any.dims
-	OpArange                                                 Op = 731  // arange
-	OpArangeStart                                            Op = 732  // arange.start
-	OpArangeStartStep                                        Op = 733  // arange.start_step
-	OpArccos                                                 Op = 734  // arccos
-	OpArccosInPlace                                          Op = 735  // arccos_
-	OpArccosh                                                Op = 736  // arccosh
-	OpArccoshInPlace                                         Op = 737  // arccosh_
-	OpArcsin                                                 Op = 738  // arcsin
-	OpArcsinInPlace                                          Op = 739  // arcsin_
-	OpArcsinh                                                Op = 740  // arcsinh
-	OpArcsinhInPlace                                         Op = 741  // arcsinh_
-	OpArctan                                                 Op = 742  // arctan
-	OpArctan2                                                Op = 743  // arctan2
-	OpArctan2InPlace                                         Op = 744  // arctan2_
-	OpArctanInPlace                                          Op = 745  // arctan_
-	OpArctanh                                                Op = 746  // arctanh
-	OpArctanhInPlace                                         Op = 747  // arctanh_
-	OpArgMax                                                 Op = 748  // argmax
-	OpArgMin                                                 Op = 749  // argmin
-	OpArgSort                                                Op = 750  // argsort
-	OpArgSortStable                                          Op = 751  // argsort.stable
-	OpArgWhere                                               Op = 752  // argwhere
-	OpAsStrided                                              Op = 753  // as_strided
-	OpAsStridedInPlace                                       Op = 754  // as_strided_
-	OpAsStridedCopy                                          Op = 755  // as_strided_copy
-	OpAsStridedScatter                                       Op = 756  // as_strided_scatter
-	OpAsin                                                   Op = 757  // asin
-	OpAsinInPlace                                            Op = 758  // asin_
-	OpAsinh                                                  Op = 759  // asinh
-	OpAsinhInPlace                                           Op = 760  // asinh_
-	OpAtan                                                   Op = 761  // atan
-	OpAtan2                                                  Op = 762  // atan2
-	OpAtan2InPlace                                           Op = 763  // atan2_
-	OpAtanInPlace                                            Op = 764  // atan_
-	OpAtanh                                                  Op = 765  // atanh
-	OpAtanhInPlace                                           Op = 766  // atanh_
-	OpAtLeast1d                                              Op = 767  // atleast_1d
-	OpAtLeast1dSequence                                      Op = 768  // atleast_1d.Sequence
-	OpAtLeast2d                                              Op = 769  // atleast_2d
-	OpAtLeast2dSequence                                      Op = 770  // atleast_2d.Sequence
-	OpAtLeast3d                                              Op = 771  // atleast_3d
-	OpAtLeast3dSequence                                      Op = 772  // atleast_3d.Sequence
-	OpAvgPool1d                                              Op = 773  // avg_pool1d
-	OpAvgPool2d                                              Op = 774  // avg_pool2d
-	OpAvgPool2dBackward                                      Op = 775  // avg_pool2d_backward
-	OpAvgPool3d                                              Op = 776  // avg_pool3d
-	OpAvgPool3dBackward                                      Op = 777  // avg_pool3d_backward
-	OpBAddBMM                                                Op = 778  // baddbmm
-	OpBAddBMMDType                                           Op = 779  // baddbmm.dtype
-	OpBAddBMMInPlace                                         Op = 780  // baddbmm_
-	OpBartlettWindow                                         Op = 781  // bartlett_window
-	OpBartlettWindowPeriodic                                 Op = 782  // bartlett_window.periodic
-	OpBatchNorm                                              Op = 783  // batch_norm
-	OpBatchNormBackward                                      Op = 784  // batch_norm_backward
-	OpBatchNormBackwardElemt                                 Op = 785  // batch_norm_backward_elemt
-	OpBatchNormBackwardReduce                                Op = 786  // batch_norm_backward_reduce
-	OpBatchNormElemt                                         Op = 787  // batch_norm_elemt
-	OpBatchNormGatherStats                                   Op = 788  // batch_norm_gather_stats
-	OpBatchNormGatherStatsWithCounts                         Op = 789  // batch_norm_gather_stats_with_counts
-	OpBatchNormStats                                         Op = 790  // batch_norm_stats
-	OpBatchNormUpdateStats                                   Op = 791  // batch_norm_update_stats
-	OpBernoulli                                              Op = 792  // bernoulli
-	OpBernoulliP                                             Op = 793  // bernoulli.p
-	OpBernoulliInPlaceTensor                                 Op = 794  // bernoulli_.Tensor
-	OpBernoulliInPlaceFloat                                  Op = 795  // bernoulli_.float
-	OpBilinear                                               Op = 796  // bilinear
-	OpBinaryCrossEntropy                                     Op = 797  // binary_cross_entropy
-	OpBinaryCrossEntropyBackward                             Op = 798  // binary_cross_entropy_backward
-	OpBinaryCrossEntropyWithLogits                           Op = 799  // binary_cross_entropy_with_logits
-	OpBinCount                                               Op = 800  // bincount
-	OpBinomial                                               Op = 801  // binomial
-	OpBitwiseAndScalar                                       Op = 802  // bitwise_and.Scalar
-	OpBitwiseAndScalarTensor                                 Op = 803  // bitwise_and.Scalar_Tensor
-	OpBitwiseAndTensor                                       Op = 804  // bitwise_and.Tensor
-	OpBitwiseAndInPlaceScalar                                Op = 805  // bitwise_and_.Scalar
-	OpBitwiseAndInPlaceTensor                                Op = 806  // bitwise_and_.Tensor
-	OpBitwiseLeftShiftScalarTensor                           Op = 807  // bitwise_left_shift.Scalar_Tensor
-	OpBitwiseLeftShiftTensor                                 Op = 808  // bitwise_left_shift.Tensor
-	OpBitwiseLeftShiftTensorScalar                           Op = 809  // bitwise_left_shift.Tensor_Scalar
-	OpBitwiseLeftShiftInPlaceTensor                          Op = 810  // bitwise_left_shift_.Tensor
-	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 811  // bitwise_left_shift_.Tensor_Scalar
-	OpBitwiseNot                                             Op = 812  // bitwise_not
-	OpBitwiseNotInPlace                                      Op = 813  // bitwise_not_
-	OpBitwiseOrScalar                                        Op = 814  // bitwise_or.Scalar
-	OpBitwiseOrScalarTensor                                  Op = 815  // bitwise_or.Scalar_Tensor
-	OpBitwiseOrTensor                                        Op = 816  // bitwise_or.Tensor
-	OpBitwiseOrInPlaceScalar                                 Op = 817  // bitwise_or_.Scalar
-	OpBitwiseOrInPlaceTensor                                 Op = 818  // bitwise_or_.Tensor
-	OpBitwiseRightShiftScalarTensor                          Op = 819  // bitwise_right_shift.Scalar_Tensor
-	OpBitwiseRightShiftTensor                                Op = 820  // bitwise_right_shift.Tensor
-	OpBitwiseRightShiftTensorScalar                          Op = 821  // bitwise_right_shift.Tensor_Scalar
-	OpBitwiseRightShiftInPlaceTensor                         Op = 822  // bitwise_right_shift_.Tensor
-	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 823  // bitwise_right_shift_.Tensor_Scalar
-	OpBitwiseXorScalar                                       Op = 824  // bitwise_xor.Scalar
-	OpBitwiseXorScalarTensor                                 Op = 825  // bitwise_xor.Scalar_Tensor
-	OpBitwiseXorTensor                                       Op = 826  // bitwise_xor.Tensor
-	OpBitwiseXorInPlaceScalar                                Op = 827  // bitwise_xor_.Scalar
-	OpBitwiseXorInPlaceTensor                                Op = 828  // bitwise_xor_.Tensor
-	OpBlackmanWindow                                         Op = 829  // blackman_window
-	OpBlackmanWindowPeriodic                                 Op = 830  // blackman_window.periodic
-	OpBlockDiag                                              Op = 831  // block_diag
-	OpBMM                                                    Op = 832  // bmm
-	OpBMMDType                                               Op = 833  // bmm.dtype
-	OpBroadcastTensors                                       Op = 834  // broadcast_tensors
-	OpBroadcastTo                                            Op = 835  // broadcast_to
-	OpBucketizeScalar                                        Op = 836  // bucketize.Scalar
-	OpBucketizeTensor                                        Op = 837  // bucketize.Tensor
-	OpCanCast                                                Op = 838  // can_cast
-	OpCartesianProd                                          Op = 839  // cartesian_prod
-	OpCat                                                    Op = 840  // cat
-	OpCauchyInPlace                                          Op = 841  // cauchy_
-	OpCColIndices                                            Op = 842  // ccol_indices
-	OpCColIndicesCopy                                        Op = 843  // ccol_indices_copy
-	OpCDist                                                  Op = 844  // cdist
-	OpCeil                                                   Op = 845  // ceil
-	OpCeilInPlace                                            Op = 846  // ceil_
-	OpCELU                                                   Op = 847  // celu
-	OpCELUInPlace                                            Op = 848  // celu_
-	OpChainMatMul                                            Op = 849  // chain_matmul
-	OpCHalf                                                  Op = 850  // chalf
-	OpChannelShuffle                                         Op = 851  // channel_shuffle
-	OpCholesky                                               Op = 852  // cholesky
-	OpCholeskyInverse                                        Op = 853  // cholesky_inverse
-	OpCholeskySolve                                          Op = 854  // cholesky_solve
-	OpChooseQParamsOptimized                                 Op = 855  // choose_qparams_optimized
-	OpChunk                                                  Op = 856  // chunk
-	OpClamp                                                  Op = 857  // clamp
-	OpClampTensor                                            Op = 858  // clamp.Tensor
-	OpClampInPlace                                           Op = 859  // clamp_
-	OpClampInPlaceTensor                                     Op = 860  // clamp_.Tensor
-	OpClampMax                                               Op = 861  // clamp_max
-	OpClampMaxTensor                                         Op = 862  // clamp_max.Tensor
-	OpClampMaxInPlace                                        Op = 863  // clamp_max_
-	OpClampMaxInPlaceTensor                                  Op = 864  // clamp_max_.Tensor
-	OpClampMin                                               Op = 865  // clamp_min
-	OpClampMinTensor                                         Op = 866  // clamp_min.Tensor
-	OpClampMinInPlace                                        Op = 867  // clamp_min_
-	OpClampMinInPlaceTensor                                  Op = 868  // clamp_min_.Tensor
-	OpClip                                                   Op = 869  // clip
-	OpClipTensor                                             Op = 870  // clip.Tensor
-	OpClipInPlace                                            Op = 871  // clip_
-	OpClipInPlaceTensor                                      Op = 872  // clip_.Tensor
-	OpClone                                                  Op = 873  // clone
-	OpCoalesce                                               Op = 874  // coalesce
-	OpCol2Im                                                 Op = 875  // col2im
-	OpColIndices                                             Op = 876  // col_indices
-	OpColIndicesCopy                                         Op = 877  // col_indices_copy
-	OpColumnStack                                            Op = 878  // column_stack
-	OpCombinations                                           Op = 879  // combinations
-	OpComplex                                                Op = 880  // complex
-	OpConcat                                                 Op = 881  // concat
-	OpConcatenate                                            Op = 882  // concatenate
-	OpConj                                                   Op = 883  // conj
-	OpConjPhysical                                           Op = 884  // conj_physical
-	OpConjPhysicalInPlace                                    Op = 885  // conj_physical_
-	OpConstantPadND                                          Op = 886  // constant_pad_nd
-	OpContiguous                                             Op = 887  // contiguous
-	OpConv1d                                                 Op = 888  // conv1d
-	OpConv1dPadding                                          Op = 889  // conv1d.padding
-	OpConv2d                                                 Op = 890  // conv2d
-	OpConv2dPadding                                          Op = 891  // conv2d.padding
-	OpConv3d                                                 Op = 892  // conv3d
-	OpConv3dPadding                                          Op = 893  // conv3d.padding
-	OpConvDepthwise3d                                        Op = 894  // conv_depthwise3d
-	OpConvTBC                                                Op = 895  // conv_tbc
-	OpConvTBCBackward                                        Op = 896  // conv_tbc_backward
-	OpConvTranspose1d                                        Op = 897  // conv_transpose1d
-	OpConvTranspose2dInput                                   Op = 898  // conv_transpose2d.input
-	OpConvTranspose3dInput                                   Op = 899  // conv_transpose3d.input
-	OpConvolution                                            Op = 900  // convolution
-	OpConvolutionBackward                                    Op = 901  // convolution_backward
-	OpConvolutionBackwardOverrideable                        Op = 902  // convolution_backward_overrideable
-	OpConvolutionOverrideable                                Op = 903  // convolution_overrideable
-	OpCopy                                                   Op = 904  // copy
-	OpCopyInPlace                                            Op = 905  // copy_
-	OpCopySparseToSparseInPlace                              Op = 906  // copy_sparse_to_sparse_
-	OpCopysignScalar                                         Op = 907  // copysign.Scalar
-	OpCopysignTensor                                         Op = 908  // copysign.Tensor
-	OpCopysignInPlaceScalar                                  Op = 909  // copysign_.Scalar
-	OpCopysignInPlaceTensor                                  Op = 910  // copysign_.Tensor
-	OpCorrCoef                                               Op = 911  // corrcoef
-	OpCos                                                    Op = 912  // cos
-	OpCosInPlace                                             Op = 913  // cos_
-	OpCosh                                                   Op = 914  // cosh
-	OpCoshInPlace                                            Op = 915  // cosh_
-	OpCosineEmbeddingLoss                                    Op = 916  // cosine_embedding_loss
-	OpCosineSimilarity                                       Op = 917  // cosine_similarity
-	OpCountNonzero                                           Op = 918  // count_nonzero
-	OpCountNonzeroDimIntList                                 Op = 919  // count_nonzero.dim_IntList
-	OpCov                                                    Op = 920  // cov
-	OpCross                                                  Op = 921  // cross
-	OpCrossEntropyLoss                                       Op = 922  // cross_entropy_loss
-	OpCRowIndices                                            Op = 923  // crow_indices
-	OpCRowIndicesCopy                                        Op = 924  // crow_indices_copy
-	OpCTCLossIntList                                         Op = 925  // ctc_loss.IntList
-	OpCTCLossTensor                                          Op = 926  // ctc_loss.Tensor
-	OpCuDNNAffineGridGenerator                               Op = 927  // cudnn_affine_grid_generator
-	OpCuDNNAffineGridGeneratorBackward                       Op = 928  // cudnn_affine_grid_generator_backward
-	OpCuDNNBatchNorm                                         Op = 929  // cudnn_batch_norm
-	OpCuDNNBatchNormBackward                                 Op = 930  // cudnn_batch_norm_backward
-	OpCuDNNConvolution                                       Op = 931  // cudnn_convolution
-	OpCuDNNConvolutionAddReLU                                Op = 932  // cudnn_convolution_add_relu
-	OpCuDNNConvolutionReLU                                   Op = 933  // cudnn_convolution_relu
-	OpCuDNNConvolutionTranspose                              Op = 934  // cudnn_convolution_transpose
-	OpCuDNNGridSampler                                       Op = 935  // cudnn_grid_sampler
-	OpCuDNNGridSamplerBackward                               Op = 936  // cudnn_grid_sampler_backward
-	OpCuDNNIsAcceptable                                      Op = 937  // cudnn_is_acceptable
-	OpCumMax                                                 Op = 938  // cummax
-	OpCumMaxMinBackward                                      Op = 939  // cummaxmin_backward
-	OpCumMin                                                 Op = 940  // cummin
-	OpCumProd                                                Op = 941  // cumprod
-	OpCumProdInPlace                                         Op = 942  // cumprod_
-	OpCumProdBackward                                        Op = 943  // cumprod_backward
-	OpCumSum                                                 Op = 944  // cumsum
-	OpCumSumInPlace                                          Op = 945  // cumsum_
-	OpCumulativeTrapezoidDx                                  Op = 946  // cumulative_trapezoid.dx
-	OpCumulativeTrapezoidX                                   Op = 947  // cumulative_trapezoid.x
-	OpData                                                   Op = 948  // data
-	OpDeg2Rad                                                Op = 949  // deg2rad
-	OpDeg2RadInPlace                                         Op = 950  // deg2rad_
-	OpDenseDim                                               Op = 951  // dense_dim
-	OpDequantizeSelf                                         Op = 952  // dequantize.self
-	OpDequantizeTensors                                      Op = 953  // dequantize.tensors
-	OpDet                                                    Op = 954  // det
-	OpDetach                                                 Op = 955  // detach
-	OpDetachInPlace                                          Op = 956  // detach_
-	OpDetachCopy                                             Op = 957  // detach_copy
-	OpDiag                                                   Op = 958  // diag
-	OpDiagEmbed                                              Op = 959  // diag_embed
-	OpDiagFlat                                               Op = 960  // diagflat
-	OpDiagonal                                               Op = 961  // diagonal
-	OpDiagonalBackward                                       Op = 962  // diagonal_backward
-	OpDiagonalCopy                                           Op = 963  // diagonal_copy
-	OpDiagonalScatter                                        Op = 964  // diagonal_scatter
-	OpDiff                                                   Op = 965  // diff
-	OpDigamma                                                Op = 966  // digamma
-	OpDigammaInPlace                                         Op = 967  // digamma_
-	OpDist                                                   Op = 968  // dist
-	OpDivScalar                                              Op = 969  // div.Scalar
-	OpDivScalarMode                                          Op = 970  // div.Scalar_mode
-	OpDivTensor                                              Op = 971  // div.Tensor
-	OpDivTensorMode                                          Op = 972  // div.Tensor_mode
-	OpDivInPlaceScalar                                       Op = 973  // div_.Scalar
-	OpDivInPlaceScalarMode                                   Op = 974  // div_.Scalar_mode
-	OpDivInPlaceTensor                                       Op = 975  // div_.Tensor
-	OpDivInPlaceTensorMode                                   Op = 976  // div_.Tensor_mode
-	OpDivideScalar                                           Op = 977  // divide.Scalar
-	OpDivideScalarMode                                       Op = 978  // divide.Scalar_mode
-	OpDivideTensor                                           Op = 979  // divide.Tensor
-	OpDivideTensorMode                                       Op = 980  // divide.Tensor_mode
-	OpDivideInPlaceScalar                                    Op = 981  // divide_.Scalar
-	OpDivideInPlaceScalarMode                                Op = 982  // divide_.Scalar_mode
-	OpDivideInPlaceTensor                                    Op = 983  // divide_.Tensor
-	OpDivideInPlaceTensorMode                                Op = 984  // divide_.Tensor_mode
-	OpDot                                                    Op = 985  // dot
-	OpDropout                                                Op = 986  // dropout
-	OpDropoutInPlace                                         Op = 987  // dropout_
-	OpDSplitArray                                            Op = 988  // dsplit.array
-	OpDSplitInt                                              Op = 989  // dsplit.int
-	OpDStack                                                 Op = 990  // dstack
-	OpEinsum                                                 Op = 991  // einsum
-	OpELU                                                    Op = 992  // elu
-	OpELUInPlace                                             Op = 993  // elu_
-	OpELUBackward                                            Op = 994  // elu_backward
-	OpEmbedding                                              Op = 995  // embedding
-	OpEmbeddingBackward                                      Op = 996  // embedding_backward
-	OpEmbeddingBag                                           Op = 997  // embedding_bag
-	OpEmbeddingBagPaddingIdx                                 Op = 998  // embedding_bag.padding_idx
-	OpEmbeddingDenseBackward                                 Op = 999  // embedding_dense_backward
-	OpEmbeddingRenormInPlace                                 Op = 1000 // embedding_renorm_
-	OpEmbeddingSparseBackward                                Op = 1001 // embedding_sparse_backward
-	OpEmptyMemoryFormat                                      Op = 1002 // empty.memory_format
-	OpEmptyLike                                              Op = 1003 // empty_like
-	OpEmptyPermuted                                          Op = 1004 // empty_permuted
-	OpEmptyQuantized                                         Op = 1005 // empty_quantized
-	OpEmptyStrided                                           Op = 1006 // empty_strided
-	OpEqScalar                                               Op = 1007 // eq.Scalar
-	OpEqTensor                                               Op = 1008 // eq.Tensor
-	OpEqInPlaceScalar                                        Op = 1009 // eq_.Scalar
-	OpEqInPlaceTensor                                        Op = 1010 // eq_.Tensor
-	OpEqual                                                  Op = 1011 // equal
-	OpErf                                                    Op = 1012 // erf
-	OpErfInPlace                                             Op = 1013 // erf_
-	OpErfc                                                   Op = 1014 // erfc
-	OpErfcInPlace                                            Op = 1015 // erfc_
-	OpErfinv                                                 Op = 1016 // erfinv
-	OpErfinvInPlace                                          Op = 1017 // erfinv_
-	OpExp                                                    Op = 1018 // exp
-	OpExp2                                                   Op = 1019 // exp2
-	OpExp2InPlace                                            Op = 1020 // exp2_
-	OpExpInPlace                                             Op = 1021 // exp_
-	OpExpand                                                 Op = 1022 // expand
-	OpExpandAs                                               Op = 1023 // expand_as
-	OpExpandCopy                                             Op = 1024 // expand_copy
-	OpExpm1                                                  Op = 1025 // expm1
-	OpExpm1InPlace                                           Op = 1026 // expm1_
-	OpExponentialInPlace                                     Op = 1027 // exponential_
-	OpEye                                                    Op = 1028 // eye
-	OpEyeM                                                   Op = 1029 // eye.m
-	OpFakeQuantizePerChannelAffine                           Op = 1030 // fake_quantize_per_channel_affine
-	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1031 // fake_quantize_per_channel_affine_cachemask
-	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1032 // fake_quantize_per_channel_affine_cachemask_backward
-	OpFakeQuantizePerTensorAffine                            Op = 1033 // fake_quantize_per_tensor_affine
-	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1034 // fake_quantize_per_tensor_affine.tensor_qparams
-	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1035 // fake_quantize_per_tensor_affine_cachemask
-	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1036 // fake_quantize_per_tensor_affine_cachemask_backward
-	OpFBGEMMLinearFP16Weight                                 Op = 1037 // fbgemm_linear_fp16_weight
-	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1038 // fbgemm_linear_fp16_weight_fp32_activation
-	OpFBGEMMLinearInt8Weight                                 Op = 1039 // fbgemm_linear_int8_weight
-	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1040 // fbgemm_linear_int8_weight_fp32_activation
-	OpFBGEMMLinearQuantizeWeight                             Op = 1041 // fbgemm_linear_quantize_weight
-	OpFBGEMMPackGEMMMatrixFP16                               Op = 1042 // fbgemm_pack_gemm_matrix_fp16
-	OpFBGEMMPackQuantizedMatrix                              Op = 1043 // fbgemm_pack_quantized_matrix
-	OpFBGEMMPackQuantizedMatrixKN                            Op = 1044 // fbgemm_pack_quantized_matrix.KN
-	OpFeatureAlphaDropout                                    Op = 1045 // feature_alpha_dropout
-	OpFeatureAlphaDropoutInPlace                             Op = 1046 // feature_alpha_dropout_
-	OpFeatureDropout                                         Op = 1047 // feature_dropout
-	OpFeatureDropoutInPlace                                  Op = 1048 // feature_dropout_
-	OpFFTFFT                                                 Op = 1049 // fft_fft
-	OpFFTFFT2                                                Op = 1050 // fft_fft2
-	OpFFTFFTFreq                                             Op = 1051 // fft_fftfreq
-	OpFFTFFTN                                                Op = 1052 // fft_fftn
-	OpFFTFFTShift                                            Op = 1053 // fft_fftshift
-	OpFFTHFFT                                                Op = 1054 // fft_hfft
-	OpFFTHFFT2                                               Op = 1055 // fft_hfft2
-	OpFFTHFFTN                                               Op = 1056 // fft_hfftn
-	OpFFTIFFT                                                Op = 1057 // fft_ifft
-	OpFFTIFFT2                                               Op = 1058 // fft_ifft2
-	OpFFTIFFTN                                               Op = 1059 // fft_ifftn
-	OpFFTIFFTShift                                           Op = 1060 // fft_ifftshift
-	OpFFTIHFFT                                               Op = 1061 // fft_ihfft
-	OpFFTIHFFT2                                              Op = 1062 // fft_ihfft2
-	OpFFTIHFFTN                                              Op = 1063 // fft_ihfftn
-	OpFFTIRFFT                                               Op = 1064 // fft_irfft
-	OpFFTIRFFT2                                              Op = 1065 // fft_irfft2
-	OpFFTIRFFTN                                              Op = 1066 // fft_irfftn
-	OpFFTRFFT                                                Op = 1067 // fft_rfft
-	OpFFTRFFT2                                               Op = 1068 // fft_rfft2
-	OpFFTRFFTFreq                                            Op = 1069 // fft_rfftfreq
-	OpFFTRFFTN                                               Op = 1070 // fft_rfftn
-	OpFillScalar                                             Op = 1071 // fill.Scalar
-	OpFillTensor                                             Op = 1072 // fill.Tensor
-	OpFillInPlaceScalar                                      Op = 1073 // fill_.Scalar
-	OpFillInPlaceTensor                                      Op = 1074 // fill_.Tensor
-	OpFillDiagonalInPlace                                    Op = 1075 // fill_diagonal_
-	OpFix                                                    Op = 1076 // fix
-	OpFixInPlace                                             Op = 1077 // fix_
-	OpFlattenUsingInts                                       Op = 1078 // flatten.using_ints
-	OpFlattenDenseTensors                                    Op = 1079 // flatten_dense_tensors
-	OpFlip                                                   Op = 1080 // flip
-	OpFlipLR                                                 Op = 1081 // fliplr
-	OpFlipUD                                                 Op = 1082 // flipud
-	OpFloatPowerScalar                                       Op = 1083 // float_power.Scalar
-	OpFloatPowerTensorScalar                                 Op = 1084 // float_power.Tensor_Scalar
-	OpFloatPowerTensorTensor                                 Op = 1085 // float_power.Tensor_Tensor
-	OpFloatPowerInPlaceScalar                                Op = 1086 // float_power_.Scalar
-	OpFloatPowerInPlaceTensor                                Op = 1087 // float_power_.Tensor
-	OpFloor                                                  Op = 1088 // floor
-	OpFloorInPlace                                           Op = 1089 // floor_
-	OpFloorDivide                                            Op = 1090 // floor_divide
-	OpFloorDivideScalar                                      Op = 1091 // floor_divide.Scalar
-	OpFloorDivideInPlaceScalar                               Op = 1092 // floor_divide_.Scalar
-	OpFloorDivideInPlaceTensor                               Op = 1093 // floor_divide_.Tensor
-	OpFMax                                                   Op = 1094 // fmax
-	OpFMin                                                   Op = 1095 // fmin
-	OpFModScalar                                             Op = 1096 // fmod.Scalar
-	OpFModTensor                                             Op = 1097 // fmod.Tensor
-	OpFModInPlaceScalar                                      Op = 1098 // fmod_.Scalar
-	OpFModInPlaceTensor                                      Op = 1099 // fmod_.Tensor
-	OpFrac                                                   Op = 1100 // frac
-	OpFracInPlace                                            Op = 1101 // frac_
-	OpFractionalMaxPool2d                                    Op = 1102 // fractional_max_pool2d
-	OpFractionalMaxPool2dBackward                            Op = 1103 // fractional_max_pool2d_backward
-	OpFractionalMaxPool3d                                    Op = 1104 // fractional_max_pool3d
-	OpFractionalMaxPool3dBackward                            Op = 1105 // fractional_max_pool3d_backward
-	OpFrexpTensor                                            Op = 1106 // frexp.Tensor
-	OpFrobeniusNormDim                                       Op = 1107 // frobenius_norm.dim
-	OpFromFile                                               Op = 1108 // from_file
-	OpFull                                                   Op = 1109 // full
-	OpFullLike                                               Op = 1110 // full_like
-	OpFusedMovingAvgObsFakeQuant                             Op = 1111 // fused_moving_avg_obs_fake_quant
-	OpGather                                                 Op = 1112 // gather
-	OpGatherBackward                                         Op = 1113 // gather_backward
-	OpGCD                                                    Op = 1114 // gcd
-	OpGCDInPlace                                             Op = 1115 // gcd_
-	OpGeScalar                                               Op = 1116 // ge.Scalar
-	OpGeTensor                                               Op = 1117 // ge.Tensor
-	OpGeInPlaceScalar                                        Op = 1118 // ge_.Scalar
-	OpGeInPlaceTensor                                        Op = 1119 // ge_.Tensor
-	OpGELU                                                   Op = 1120 // gelu
-	OpGELUInPlace                                            Op = 1121 // gelu_
-	OpGELUBackward                                           Op = 1122 // gelu_backward
-	OpGeometricInPlace                                       Op = 1123 // geometric_
-	OpGeqrf                                                  Op = 1124 // geqrf
-	OpGer                                                    Op = 1125 // ger
-	OpGLU                                                    Op = 1126 // glu
-	OpGLUBackward                                            Op = 1127 // glu_backward
-	OpGLUBackwardJVP                                         Op = 1128 // glu_backward_jvp
-	OpGLUJVP                                                 Op = 1129 // glu_jvp
-	OpGradientArray                                          Op = 1130 // gradient.array
-	OpGradientScalararray                                    Op = 1131 // gradient.scalararray
-	OpGradientScalarint                                      Op = 1132 // gradient.scalarint
-	OpGradientScalarrayarray                                 Op = 1133 // gradient.scalarrayarray
-	OpGradientScalarrayint                                   Op = 1134 // gradient.scalarrayint
-	OpGradientTensorarray                                    Op = 1135 // gradient.tensorarray
-	OpGradientTensorarrayint                                 Op = 1136 // gradient.tensorarrayint
-	OpGreaterScalar                                          Op = 1137 // greater.Scalar
-	OpGreaterTensor                                          Op = 1138 // greater.Tensor
-	OpGreaterInPlaceScalar                                   Op = 1139 // greater_.Scalar
-	OpGreaterInPlaceTensor                                   Op = 1140 // greater_.Tensor
-	OpGreaterEqualScalar                                     Op = 1141 // greater_equal.Scalar
-	OpGreaterEqualTensor                                     Op = 1142 // greater_equal.Tensor
-	OpGreaterEqualInPlaceScalar                              Op = 1143 // greater_equal_.Scalar
-	OpGreaterEqualInPlaceTensor                              Op = 1144 // greater_equal_.Tensor
-	OpGridSampler                                            Op = 1145 // grid_sampler
-	OpGridSampler2d                                          Op = 1146 // grid_sampler_2d
-	OpGridSampler2dBackward                                  Op = 1147 // grid_sampler_2d_backward
-	OpGridSampler3d                                          Op = 1148 // grid_sampler_3d
-	OpGridSampler3dBackward                                  Op = 1149 // grid_sampler_3d_backward
-	OpGroupNorm                                              Op = 1150 // group_norm
-	OpGRUData                                                Op = 1151 // gru.data
-	OpGRUInput                                               Op = 1152 // gru.input
-	OpGRUCell                                                Op = 1153 // gru_cell
-	OpGtScalar                                               Op = 1154 // gt.Scalar
-	OpGtTensor                                               Op = 1155 // gt.Tensor
-	OpGtInPlaceScalar                                        Op = 1156 // gt_.Scalar
-	OpGtInPlaceTensor                                        Op = 1157 // gt_.Tensor
-	OpHammingWindow                                          Op = 1158 // hamming_window
-	OpHammingWindowPeriodic                                  Op = 1159 // hamming_window.periodic
-	OpHammingWindowPeriodicAlpha                             Op = 1160 // hamming_window.periodic_alpha
-	OpHammingWindowPeriodicAlphaBeta                         Op = 1161 // hamming_window.periodic_alpha_beta
-	OpHannWindow                                             Op = 1162 // hann_window
-	OpHannWindowPeriodic                                     Op = 1163 // hann_window.periodic
-	OpHardshrink                                             Op = 1164 // hardshrink
-	OpHardshrinkBackward                                     Op = 1165 // hardshrink_backward
-	OpHardsigmoid                                            Op = 1166 // hardsigmoid
-	OpHardsigmoidInPlace                                     Op = 1167 // hardsigmoid_
-	OpHardsigmoidBackward                                    Op = 1168 // hardsigmoid_backward
-	OpHardswish                                              Op = 1169 // hardswish
-	OpHardswishInPlace                                       Op = 1170 // hardswish_
-	OpHardswishBackward                                      Op = 1171 // hardswish_backward
-	OpHardtanh                                               Op = 1172 // hardtanh
-	OpHardtanhInPlace                                        Op = 1173 // hardtanh_
-	OpHardtanhBackward                                       Op = 1174 // hardtanh_backward
-	OpHashTensor                                             Op = 1175 // hash_tensor
-	OpHeaviside                                              Op = 1176 // heaviside
-	OpHeavisideInPlace                                       Op = 1177 // heaviside_
-	OpHingeEmbeddingLoss                                     Op = 1178 // hinge_embedding_loss
-	OpHistc                                                  Op = 1179 // histc
-	OpHistogramBinCt                                         Op = 1180 // histogram.bin_ct
-	OpHistogramBinsTensor                                    Op = 1181 // histogram.bins_tensor
-	OpHistogramDD                                            Op = 1182 // histogramdd
-	OpHistogramDDTensorListBins                              Op = 1183 // histogramdd.TensorList_bins
-	OpHistogramDDIntBins                                     Op = 1184 // histogramdd.int_bins
-	OpHSplitArray                                            Op = 1185 // hsplit.array
-	OpHSplitInt                                              Op = 1186 // hsplit.int
-	OpHSPMM                                                  Op = 1187 // hspmm
-	OpHStack                                                 Op = 1188 // hstack
-	OpHuberLoss                                              Op = 1189 // huber_loss
-	OpHuberLossBackward                                      Op = 1190 // huber_loss_backward
-	OpHypot                                                  Op = 1191 // hypot
-	OpHypotInPlace                                           Op = 1192 // hypot_
-	OpI0                                                     Op = 1193 // i0
-	OpI0InPlace                                              Op = 1194 // i0_
-	OpIGamma                                                 Op = 1195 // igamma
-	OpIGammaInPlace                                          Op = 1196 // igamma_
-	OpIGammaC                                                Op = 1197 // igammac
-	OpIGammaCInPlace                                         Op = 1198 // igammac_
-	OpIm2Col                                                 Op = 1199 // im2col
-	OpImag                                                   Op = 1200 // imag
-	OpIndexTensor                                            Op = 1201 // index.Tensor
-	OpIndexAdd                                               Op = 1202 // index_add
-	OpIndexAddInPlace                                        Op = 1203 // index_add_
-	OpIndexCopy                                              Op = 1204 // index_copy
-	OpIndexCopyInPlace                                       Op = 1205 // index_copy_
-	OpIndexFillIntScalar                                     Op = 1206 // index_fill.int_Scalar
-	OpIndexFillIntTensor                                     Op = 1207 // index_fill.int_Tensor
-	OpIndexFillInPlaceIntScalar                              Op = 1208 // index_fill_.int_Scalar
-	OpIndexFillInPlaceIntTensor                              Op = 1209 // index_fill_.int_Tensor
-	OpIndexPut                                               Op = 1210 // index_put
-	OpIndexPutInPlace                                        Op = 1211 // index_put_
-	OpIndexReduce                                            Op = 1212 // index_reduce
-	OpIndexReduceInPlace                                     Op = 1213 // index_reduce_
-	OpIndexSelect                                            Op = 1214 // index_select
-	OpIndexSelectBackward                                    Op = 1215 // index_select_backward
-	OpIndices                                                Op = 1216 // indices
-	OpIndicesCopy                                            Op = 1217 // indices_copy
-	OpInfinitelyDifferentiableGELUBackward                   Op = 1218 // infinitely_differentiable_gelu_backward
-	OpInner                                                  Op = 1219 // inner
-	OpInstanceNorm                                           Op = 1220 // instance_norm
-	OpIntRepr                                                Op = 1221 // int_repr
-	OpInverse                                                Op = 1222 // inverse
-	OpIsCoalesced                                            Op = 1223 // is_coalesced
-	OpIsComplex                                              Op = 1224 // is_complex
-	OpIsConj                                                 Op = 1225 // is_conj
-	OpIsDistributed                                          Op = 1226 // is_distributed
-	OpIsFloatingPoint                                        Op = 1227 // is_floating_point
-	OpAtenIsInference                                        Op = 1228 // is_inference
-	OpIsLeaf                                                 Op = 1229 // is_leaf
-	OpIsNeg                                                  Op = 1230 // is_neg
-	OpIsNonzero                                              Op = 1231 // is_nonzero
-	OpIsPinned                                               Op = 1232 // is_pinned
-	OpIsSameSize                                             Op = 1233 // is_same_size
-	OpIsSetTo                                                Op = 1234 // is_set_to
-	OpIsSigned                                               Op = 1235 // is_signed
-	OpIsVulkanAvailable                                      Op = 1236 // is_vulkan_available
-	OpIsClose                                                Op = 1237 // isclose
-	OpIsFinite                                               Op = 1238 // isfinite
-	OpIsInScalarTensor                                       Op = 1239 // isin.Scalar_Tensor
-	OpIsInTensorScalar                                       Op = 1240 // isin.Tensor_Scalar
-	OpIsInTensorTensor                                       Op = 1241 // isin.Tensor_Tensor
-	OpIsInf                                                  Op = 1242 // isinf
-	OpIsNaN                                                  Op = 1243 // isnan
-	OpIsNegInf                                               Op = 1244 // isneginf
-	OpIsPosInf                                               Op = 1245 // isposinf
-	OpIsReal                                                 Op = 1246 // isreal
-	OpISTFT                                                  Op = 1247 // istft
-	OpAtenItem                                               Op = 1248 // item
-	OpKaiserWindow                                           Op = 1249 // kaiser_window
-	OpKaiserWindowBeta                                       Op = 1250 // kaiser_window.beta
-	OpKaiserWindowPeriodic                                   Op = 1251 // kaiser_window.periodic
-	OpKLDiv                                                  Op = 1252 // kl_div
-	OpKron                                                   Op = 1253 // kron
-	OpKthValue                                               Op = 1254 // kthvalue
-	OpL1Loss                                                 Op = 1255 // l1_loss
-	OpLayerNorm                                              Op = 1256 // layer_norm
-	OpLCM                                                    Op = 1257 // lcm
-	OpLCMInPlace                                             Op = 1258 // lcm_
-	OpLdexpTensor                                            Op = 1259 // ldexp.Tensor
-	OpLdexpInPlace                                           Op = 1260 // ldexp_
-	OpLeScalar                                               Op = 1261 // le.Scalar
-	OpLeTensor                                               Op = 1262 // le.Tensor
-	OpLeInPlaceScalar                                        Op = 1263 // le_.Scalar
-	OpLeInPlaceTensor                                        Op = 1264 // le_.Tensor
-	OpLeakyReLU                                              Op = 1265 // leaky_relu
-	OpLeakyReLUInPlace                                       Op = 1266 // leaky_relu_
-	OpLeakyReLUBackward                                      Op = 1267 // leaky_relu_backward
-	OpLerpScalar                                             Op = 1268 // lerp.Scalar
-	OpLerpTensor                                             Op = 1269 // lerp.Tensor
-	OpLerpInPlaceScalar                                      Op = 1270 // lerp_.Scalar
-	OpLerpInPlaceTensor                                      Op = 1271 // lerp_.Tensor
-	OpLessScalar                                             Op = 1272 // less.Scalar
-	OpLessTensor                                             Op = 1273 // less.Tensor
-	OpLessInPlaceScalar                                      Op = 1274 // less_.Scalar
-	OpLessInPlaceTensor                                      Op = 1275 // less_.Tensor
-	OpLessEqualScalar                                        Op = 1276 // less_equal.Scalar
-	OpLessEqualTensor                                        Op = 1277 // less_equal.Tensor
-	OpLessEqualInPlaceScalar                                 Op = 1278 // less_equal_.Scalar
-	OpLessEqualInPlaceTensor                                 Op = 1279 // less_equal_.Tensor
-	OpLgamma                                                 Op = 1280 // lgamma
-	OpLgammaInPlace                                          Op = 1281 // lgamma_
-	OpLift                                                   Op = 1282 // lift
-	OpLiftFresh                                              Op = 1283 // lift_fresh
-	OpLiftFreshCopy                                          Op = 1284 // lift_fresh_copy
-	OpLinalgPowsum                                           Op = 1285 // linalg__powsum
-	OpLinalgCholesky                                         Op = 1286 // linalg_cholesky
-	OpLinalgCholeskyEx                                       Op = 1287 // linalg_cholesky_ex
-	OpLinalgCond                                             Op = 1288 // linalg_cond
-	OpLinalgCondPStr                                         Op = 1289 // linalg_cond.p_str
-	OpLinalgCross                                            Op = 1290 // linalg_cross
-	OpLinalgDet                                              Op = 1291 // linalg_det
-	OpLinalgDiagonal                                         Op = 1292 // linalg_diagonal
-	OpLinalgEig                                              Op = 1293 // linalg_eig
-	OpLinalgEigh                                             Op = 1294 // linalg_eigh
-	OpLinalgEigvals                                          Op = 1295 // linalg_eigvals
-	OpLinalgEigvalsh                                         Op = 1296 // linalg_eigvalsh
-	OpLinalgHouseholderProduct                               Op = 1297 // linalg_householder_product
-	OpLinalgInv                                              Op = 1298 // linalg_inv
-	OpLinalgInvEx                                            Op = 1299 // linalg_inv_ex
-	OpLinalgLDLFactor                                        Op = 1300 // linalg_ldl_factor
-	OpLinalgLDLFactorEx                                      Op = 1301 // linalg_ldl_factor_ex
-	OpLinalgLDLSolve                                         Op = 1302 // linalg_ldl_solve
-	OpLinalgLstsq                                            Op = 1303 // linalg_lstsq
-	OpLinalgLU                                               Op = 1304 // linalg_lu
-	OpLinalgLUFactor                                         Op = 1305 // linalg_lu_factor
-	OpLinalgLUFactorEx                                       Op = 1306 // linalg_lu_factor_ex
-	OpLinalgLUSolve                                          Op = 1307 // linalg_lu_solve
-	OpLinalgMatMul                                           Op = 1308 // linalg_matmul
-	OpLinalgMatrixExp                                        Op = 1309 // linalg_matrix_exp
-	OpLinalgMatrixNorm                                       Op = 1310 // linalg_matrix_norm
-	OpLinalgMatrixNormStrOrd                                 Op = 1311 // linalg_matrix_norm.str_ord
-	OpLinalgMatrixPower                                      Op = 1312 // linalg_matrix_power
-	OpLinalgMatrixRank                                       Op = 1313 // linalg_matrix_rank
-	OpLinalgMatrixRankATolRTolFloat                          Op = 1314 // linalg_matrix_rank.atol_rtol_float
-	OpLinalgMatrixRankATolRTolTensor                         Op = 1315 // linalg_matrix_rank.atol_rtol_tensor
-	OpLinalgMatrixRankTolTensor                              Op = 1316 // linalg_matrix_rank.tol_tensor
-	OpLinalgMultiDot                                         Op = 1317 // linalg_multi_dot
-	OpLinalgNorm                                             Op = 1318 // linalg_norm
-	OpLinalgNormOrdStr                                       Op = 1319 // linalg_norm.ord_str
-	OpLinalgPinv                                             Op = 1320 // linalg_pinv
-	OpLinalgPinvATolRTolFloat                                Op = 1321 // linalg_pinv.atol_rtol_float
-	OpLinalgPinvATolRTolTensor                               Op = 1322 // linalg_pinv.atol_rtol_tensor
-	OpLinalgPinvRCondTensor                                  Op = 1323 // linalg_pinv.rcond_tensor
-	OpLinalgQR                                               Op = 1324 // linalg_qr
-	OpLinalgSLogDet                                          Op = 1325 // linalg_slogdet
-	OpLinalgSolve                                            Op = 1326 // linalg_solve
-	OpLinalgSolveEx                                          Op = 1327 // linalg_solve_ex
-	OpLinalgSolveTriangular                                  Op = 1328 // linalg_solve_triangular
-	OpLinalgSVD                                              Op = 1329 // linalg_svd
-	OpLinalgSVDVals                                          Op = 1330 // linalg_svdvals
-	OpLinalgTensorInv                                        Op = 1331 // linalg_tensorinv
-	OpLinalgTensorSolve                                      Op = 1332 // linalg_tensorsolve
-	OpLinalgVander                                           Op = 1333 // linalg_vander
-	OpLinalgVecDot                                           Op = 1334 // linalg_vecdot
-	OpLinalgVectorNorm                                       Op = 1335 // linalg_vector_norm
-	OpLinear                                                 Op = 1336 // linear
-	OpLinearBackward                                         Op = 1337 // linear_backward
-	OpLinspace                                               Op = 1338 // linspace
-	OpLinspaceScalarTensor                                   Op = 1339 // linspace.Scalar_Tensor
-	OpLinspaceTensorScalar                                   Op = 1340 // linspace.Tensor_Scalar
-	OpLinspaceTensorTensor                                   Op = 1341 // linspace.Tensor_Tensor
-	OpLog                                                    Op = 1342 // log
-	OpLog10                                                  Op = 1343 // log10
-	OpLog10InPlace                                           Op = 1344 // log10_
-	OpLog1p                                                  Op = 1345 // log1p
-	OpLog1pInPlace                                           Op = 1346 // log1p_
-	OpLog2                                                   Op = 1347 // log2
-	OpLog2InPlace                                            Op = 1348 // log2_
-	OpLogInPlace                                             Op = 1349 // log_
-	OpLogNormalInPlace                                       Op = 1350 // log_normal_
-	OpLogSigmoid                                             Op = 1351 // log_sigmoid
-	OpLogSigmoidBackward                                     Op = 1352 // log_sigmoid_backward
-	OpLogSigmoidForward                                      Op = 1353 // log_sigmoid_forward
-	OpLogSoftmaxInt                                          Op = 1354 // log_softmax.int
-	OpLogAddExp                                              Op = 1355 // logaddexp
-	OpLogAddExp2                                             Op = 1356 // logaddexp2
-	OpLogCumSumExp                                           Op = 1357 // logcumsumexp
-	OpLogDet                                                 Op = 1358 // logdet
-	OpLogicalAnd                                             Op = 1359 // logical_and
-	OpLogicalAndInPlace                                      Op = 1360 // logical_and_
-	OpLogicalNot                                             Op = 1361 // logical_not
-	OpLogicalNotInPlace                                      Op = 1362 // logical_not_
-	OpLogicalOr                                              Op = 1363 // logical_or
-	OpLogicalOrInPlace                                       Op = 1364 // logical_or_
-	OpLogicalXor                                             Op = 1365 // logical_xor
-	OpLogicalXorInPlace                                      Op = 1366 // logical_xor_
-	OpLogit                                                  Op = 1367 // logit
-	OpLogitInPlace                                           Op = 1368 // logit_
-	OpLogitBackward                                          Op = 1369 // logit_backward
-	OpLogspace                                               Op = 1370 // logspace
-	OpLogspaceScalarTensor                                   Op = 1371 // logspace.Scalar_Tensor
-	OpLogspaceTensorScalar                                   Op = 1372 // logspace.Tensor_Scalar
-	OpLogspaceTensorTensor                                   Op = 1373 // logspace.Tensor_Tensor
-	OpLogSumExp                                              Op = 1374 // logsumexp
-	OpLSTMData                                               Op = 1375 // lstm.data
-	OpLSTMInput                                              Op = 1376 // lstm.input
-	OpLSTMCell                                               Op = 1377 // lstm_cell
-	OpLtScalar                                               Op = 1378 // lt.Scalar
-	OpLtTensor                                               Op = 1379 // lt.Tensor
-	OpLtInPlaceScalar                                        Op = 1380 // lt_.Scalar
-	OpLtInPlaceTensor                                        Op = 1381 // lt_.Tensor
-	OpLUSolve                                                Op = 1382 // lu_solve
-	OpLUUnpack                                               Op = 1383 // lu_unpack
-	OpMH                                                     Op = 1384 // mH
-	OpMT                                                     Op = 1385 // mT
-	OpMarginRankingLoss                                      Op = 1386 // margin_ranking_loss
-	OpMaskedFillScalar                                       Op = 1387 // masked_fill.Scalar
-	OpMaskedFillTensor                                       Op = 1388 // masked_fill.Tensor
-	OpMaskedFillInPlaceScalar                                Op = 1389 // masked_fill_.Scalar
-	OpMaskedFillInPlaceTensor                                Op = 1390 // masked_fill_.Tensor
-	OpMaskedScatter                                          Op = 1391 // masked_scatter
-	OpMaskedScatterInPlace                                   Op = 1392 // masked_scatter_
-	OpMaskedScatterBackward                                  Op = 1393 // masked_scatter_backward
-	OpMaskedSelect                                           Op = 1394 // masked_select
-	OpMaskedSelectBackward                                   Op = 1395 // masked_select_backward
-	OpMatMul                                                 Op = 1396 // matmul
-	OpMatMulBackward                                         Op = 1397 // matmul_backward
-	OpMatrixH                                                Op = 1398 // matrix_H
-	OpMatrixExp                                              Op = 1399 // matrix_exp
-	OpMatrixExpBackward                                      Op = 1400 // matrix_exp_backward
-	OpMatrixPower                                            Op = 1401 // matrix_power
-	OpMax                                                    Op = 1402 // max
-	OpMaxDim                                                 Op = 1403 // max.dim
-	OpMaxOther                                               Op = 1404 // max.other
-	OpMaxPool1d                                              Op = 1405 // max_pool1d
-	OpMaxPool1dWithIndices                                   Op = 1406 // max_pool1d_with_indices
-	OpMaxPool2d                                              Op = 1407 // max_pool2d
-	OpMaxPool2dBackward                                      Op = 1408 // max_pool2d_backward
-	OpMaxPool2dWithIndices                                   Op = 1409 // max_pool2d_with_indices
-	OpMaxPool2dWithIndicesBackward                           Op = 1410 // max_pool2d_with_indices_backward
-	OpMaxPool3d                                              Op = 1411 // max_pool3d
-	OpMaxPool3dWithIndices                                   Op = 1412 // max_pool3d_with_indices
-	OpMaxPool3dWithIndicesBackward                           Op = 1413 // max_pool3d_with_indices_backward
-	OpMaxUnpool2d                                            Op = 1414 // max_unpool2d
-	OpMaxUnpool3d                                            Op = 1415 // max_unpool3d
-	OpMaximum                                                Op = 1416 // maximum
-	OpMean                                                   Op = 1417 // mean
-	OpMeanDim                                                Op = 1418 // mean.dim
-	OpMedian                                                 Op = 1419 // median
-	OpMedianDim                                              Op = 1420 // median.dim
-	OpMeshgrid                                               Op = 1421 // meshgrid
-	OpMeshgridIndexing                                       Op = 1422 // meshgrid.indexing
-	OpMin                                                    Op = 1423 // min
-	OpMinDim                                                 Op = 1424 // min.dim
-	OpMinOther                                               Op = 1425 // min.other
-	OpMinimum                                                Op = 1426 // minimum
-	OpMIOpenBatchNorm                                        Op = 1427 // miopen_batch_norm
-	OpMIOpenBatchNormBackward                                Op = 1428 // miopen_batch_norm_backward
-	OpMIOpenConvolution                                      Op = 1429 // miopen_convolution
-	OpMIOpenConvolutionAddReLU                               Op = 1430 // miopen_convolution_add_relu
-	OpMIOpenConvolutionReLU                                  Op = 1431 // miopen_convolution_relu
-	OpMIOpenConvolutionTranspose                             Op = 1432 // miopen_convolution_transpose
-	OpMIOpenCTCLoss                                          Op = 1433 // miopen_ctc_loss
-	OpMIOpenCTCLossTensor                                    Op = 1434 // miopen_ctc_loss.Tensor
-	OpMIOpenDepthwiseConvolution                             Op = 1435 // miopen_depthwise_convolution
-	OpMIOpenRNN                                              Op = 1436 // miopen_rnn
-	OpMIOpenRNNBackward                                      Op = 1437 // miopen_rnn_backward
-	OpMish                                                   Op = 1438 // mish
-	OpMishInPlace                                            Op = 1439 // mish_
-	OpMishBackward                                           Op = 1440 // mish_backward
-	OpMKLDNNAdaptiveAvgPool2d                                Op = 1441 // mkldnn_adaptive_avg_pool2d
-	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1442 // mkldnn_adaptive_avg_pool2d_backward
-	OpMKLDNNConvolution                                      Op = 1443 // mkldnn_convolution
-	OpMKLDNNLinear                                           Op = 1444 // mkldnn_linear
-	OpMKLDNNLinearBackward                                   Op = 1445 // mkldnn_linear_backward
-	OpMKLDNNLinearBackwardInput                              Op = 1446 // mkldnn_linear_backward_input
-	OpMKLDNNLinearBackwardWeights                            Op = 1447 // mkldnn_linear_backward_weights
-	OpMKLDNNMaxPool2d                                        Op = 1448 // mkldnn_max_pool2d
-	OpMKLDNNMaxPool2dBackward                                Op = 1449 // mkldnn_max_pool2d_backward
-	OpMKLDNNMaxPool3d                                        Op = 1450 // mkldnn_max_pool3d
-	OpMKLDNNMaxPool3dBackward                                Op = 1451 // mkldnn_max_pool3d_backward
-	OpMKLDNNReorderConv2dWeight                              Op = 1452 // mkldnn_reorder_conv2d_weight
-	OpMKLDNNReorderConv3dWeight                              Op = 1453 // mkldnn_reorder_conv3d_weight
-	OpMKLDNNRNNLayer                                         Op = 1454 // mkldnn_rnn_layer
-	OpMKLDNNRNNLayerBackward                                 Op = 1455 // mkldnn_rnn_layer_backward
-	OpMM                                                     Op = 1456 // mm
-	OpMMDType                                                Op = 1457 // mm.dtype
-	OpMode                                                   Op = 1458 // mode
-	OpMoveAxisInt                                            Op = 1459 // moveaxis.int
-	OpMoveAxisIntlist                                        Op = 1460 // moveaxis.intlist
-	OpMoveDimInt                                             Op = 1461 // movedim.int
-	OpMoveDimIntlist                                         Op = 1462 // movedim.intlist
-	OpMPSConvolutionBackward                                 Op = 1463 // mps_convolution_backward
-	OpMPSConvolutionTransposeBackward                        Op = 1464 // mps_convolution_transpose_backward
-	OpMSELoss                                                Op = 1465 // mse_loss
-	OpMSELossBackward                                        Op = 1466 // mse_loss_backward
-	OpMSort                                                  Op = 1467 // msort
-	OpMulScalar                                              Op = 1468 // mul.Scalar
-	OpMulTensor                                              Op = 1469 // mul.Tensor
-	OpMulInPlaceScalar                                       Op = 1470 // mul_.Scalar
-	OpMulInPlaceTensor                                       Op = 1471 // mul_.Tensor
-	OpMultiMarginLoss                                        Op = 1472 // multi_margin_loss
-	OpMultiMarginLossBackward                                Op = 1473 // multi_margin_loss_backward
-	OpMultilabelMarginLoss                                   Op = 1474 // multilabel_margin_loss
-	OpMultilabelMarginLossBackward                           Op = 1475 // multilabel_margin_loss_backward
-	OpMultilabelMarginLossForward                            Op = 1476 // multilabel_margin_loss_forward
-	OpMultinomial                                            Op = 1477 // multinomial
-	OpMultiplyScalar                                         Op = 1478 // multiply.Scalar
-	OpMultiplyTensor                                         Op = 1479 // multiply.Tensor
-	OpMultiplyInPlaceScalar                                  Op = 1480 // multiply_.Scalar
-	OpMultiplyInPlaceTensor                                  Op = 1481 // multiply_.Tensor
-	OpMV                                                     Op = 1482 // mv
-	OpMvLgamma                                               Op = 1483 // mvlgamma
-	OpMvLgammaInPlace                                        Op = 1484 // mvlgamma_
-	OpNaNToNum                                               Op = 1485 // nan_to_num
-	OpNaNToNumInPlace                                        Op = 1486 // nan_to_num_
-	OpNaNMean                                                Op = 1487 // nanmean
-	OpNaNMedian                                              Op = 1488 // nanmedian
-	OpNaNMedianDim                                           Op = 1489 // nanmedian.dim
-	OpNaNQuantile                                            Op = 1490 // nanquantile
-	OpNaNQuantileScalar                                      Op = 1491 // nanquantile.scalar
-	OpNaNSum                                                 Op = 1492 // nansum
-	OpNarrow                                                 Op = 1493 // narrow
-	OpNarrowTensor                                           Op = 1494 // narrow.Tensor
-	OpNarrowCopy                                             Op = 1495 // narrow_copy
-	OpNativeBatchNorm                                        Op = 1496 // native_batch_norm
-	OpNativeBatchNormBackward                                Op = 1497 // native_batch_norm_backward
-	OpNativeChannelShuffle                                   Op = 1498 // native_channel_shuffle
-	OpNativeDropout                                          Op = 1499 // native_dropout
-	OpNativeDropoutBackward                                  Op = 1500 // native_dropout_backward
-	OpNativeGroupNorm                                        Op = 1501 // native_group_norm
-	OpNativeGroupNormBackward                                Op = 1502 // native_group_norm_backward
-	OpNativeLayerNorm                                        Op = 1503 // native_layer_norm
-	OpNativeLayerNormBackward                                Op = 1504 // native_layer_norm_backward
-	OpNativeNorm                                             Op = 1505 // native_norm
-	OpNativeNormScalarOptDimDType                            Op = 1506 // native_norm.ScalarOpt_dim_dtype
-	OpNeScalar                                               Op = 1507 // ne.Scalar
-	OpNeTensor                                               Op = 1508 // ne.Tensor
-	OpNeInPlaceScalar                                        Op = 1509 // ne_.Scalar
-	OpNeInPlaceTensor                                        Op = 1510 // ne_.Tensor
-	OpNeg                                                    Op = 1511 // neg
-	OpNegInPlace                                             Op = 1512 // neg_
-	OpNegative                                               Op = 1513 // negative
-	OpNegativeInPlace                                        Op = 1514 // negative_
-	OpNestedToPaddedTensor                                   Op = 1515 // nested_to_padded_tensor
-	OpNewEmpty                                               Op = 1516 // new_empty
-	OpNewEmptyStrided                                        Op = 1517 // new_empty_strided
-	OpNewFull                                                Op = 1518 // new_full
-	OpNewOnes                                                Op = 1519 // new_ones
-	OpNewZeros                                               Op = 1520 // new_zeros
-	OpNextafter                                              Op = 1521 // nextafter
-	OpNextafterInPlace                                       Op = 1522 // nextafter_
-	OpNLLLoss                                                Op = 1523 // nll_loss
-	OpNLLLoss2d                                              Op = 1524 // nll_loss2d
-	OpNLLLoss2dBackward                                      Op = 1525 // nll_loss2d_backward
-	OpNLLLoss2dForward                                       Op = 1526 // nll_loss2d_forward
-	OpNLLLossBackward                                        Op = 1527 // nll_loss_backward
-	OpNLLLossForward                                         Op = 1528 // nll_loss_forward
-	OpNLLLossND                                              Op = 1529 // nll_loss_nd
-	OpNonzero                                                Op = 1530 // nonzero
-	OpNonzeroNumpy                                           Op = 1531 // nonzero_numpy
-	OpNonzeroStatic                                          Op = 1532 // nonzero_static
-	OpNormScalar                                             Op = 1533 // norm.Scalar
-	OpNormScalarOptDim                                       Op = 1534 // norm.ScalarOpt_dim
-	OpNormScalarOptDimDType                                  Op = 1535 // norm.ScalarOpt_dim_dtype
-	OpNormScalarOptDType                                     Op = 1536 // norm.ScalarOpt_dtype
-	OpNormExceptDim                                          Op = 1537 // norm_except_dim
-	OpNormalTensorTensor                                     Op = 1538 // normal.Tensor_Tensor
-	OpNormalTensorFloat                                      Op = 1539 // normal.Tensor_float
-	OpNormalFloatTensor                                      Op = 1540 // normal.float_Tensor
-	OpNormalFloatFloat                                       Op = 1541 // normal.float_float
-	OpNormalInPlace                                          Op = 1542 // normal_
-	OpNormalFunctional                                       Op = 1543 // normal_functional
-	OpNotEqualScalar                                         Op = 1544 // not_equal.Scalar
-	OpNotEqualTensor                                         Op = 1545 // not_equal.Tensor
-	OpNotEqualInPlaceScalar                                  Op = 1546 // not_equal_.Scalar
-	OpNotEqualInPlaceTensor                                  Op = 1547 // not_equal_.Tensor
-	OpNuclearNorm                                            Op = 1548 // nuclear_norm
-	OpNuclearNormDim                                         Op = 1549 // nuclear_norm.dim
-	OpNumpyT                                                 Op = 1550 // numpy_T
-	OpOneHot                                                 Op = 1551 // one_hot
-	OpOnes                                                   Op = 1552 // ones
-	OpOnesLike                                               Op = 1553 // ones_like
-	OpOrgqr                                                  Op = 1554 // orgqr
-	OpOrmqr                                                  Op = 1555 // ormqr
-	OpOuter                                                  Op = 1556 // outer
-	OpOutputNr                                               Op = 1557 // output_nr
-	OpPad                                                    Op = 1558 // pad
-	OpPadSequence                                            Op = 1559 // pad_sequence
-	OpPairwiseDistance                                       Op = 1560 // pairwise_distance
-	OpPDist                                                  Op = 1561 // pdist
-	OpPermute                                                Op = 1562 // permute
-	OpPermuteCopy                                            Op = 1563 // permute_copy
-	OpPinMemory                                              Op = 1564 // pin_memory
-	OpPinverse                                               Op = 1565 // pinverse
-	OpPixelShuffle                                           Op = 1566 // pixel_shuffle
-	OpPixelUnshuffle                                         Op = 1567 // pixel_unshuffle
-	OpPoisson                                                Op = 1568 // poisson
-	OpPoissonNLLLoss                                         Op = 1569 // poisson_nll_loss
-	OpPolar                                                  Op = 1570 // polar
-	OpPolygamma                                              Op = 1571 // polygamma
-	OpPolygammaInPlace                                       Op = 1572 // polygamma_
-	OpPositive                                               Op = 1573 // positive
-	OpPowScalar                                              Op = 1574 // pow.Scalar
-	OpPowTensorScalar                                        Op = 1575 // pow.Tensor_Scalar
-	OpPowTensorTensor                                        Op = 1576 // pow.Tensor_Tensor
-	OpPowInPlaceScalar                                       Op = 1577 // pow_.Scalar
-	OpPowInPlaceTensor                                       Op = 1578 // pow_.Tensor
-	OpPReLU                                                  Op = 1579 // prelu
-	OpProd                                                   Op = 1580 // prod
-	OpProdDimInt                                             Op = 1581 // prod.dim_int
-	OpPromoteTypes                                           Op = 1582 // promote_types
-	OpPut                                                    Op = 1583 // put
-	OpPutInPlace                                             Op = 1584 // put_
-	OpQPerChannelAxis                                        Op = 1585 // q_per_channel_axis
-	OpQPerChannelScales                                      Op = 1586 // q_per_channel_scales
-	OpQPerChannelZeroPoints                                  Op = 1587 // q_per_channel_zero_points
-	OpQScale                                                 Op = 1588 // q_scale
-	OpQZeroPoint                                             Op = 1589 // q_zero_point
-	OpQR                                                     Op = 1590 // qr
-	OpQuantile                                               Op = 1591 // quantile
-	OpQuantileScalar                                         Op = 1592 // quantile.scalar
-	OpQuantizePerChannel                                     Op = 1593 // quantize_per_channel
-	OpQuantizePerTensor                                      Op = 1594 // quantize_per_tensor
-	OpQuantizePerTensorTensorQParams                         Op = 1595 // quantize_per_tensor.tensor_qparams
-	OpQuantizePerTensorTensors                               Op = 1596 // quantize_per_tensor.tensors
-	OpQuantizePerTensorDynamic                               Op = 1597 // quantize_per_tensor_dynamic
-	OpQuantizedBatchNorm                                     Op = 1598 // quantized_batch_norm
-	OpQuantizedGRUCell                                       Op = 1599 // quantized_gru_cell
-	OpQuantizedLSTMCell                                      Op = 1600 // quantized_lstm_cell
-	OpQuantizedMaxPool1d                                     Op = 1601 // quantized_max_pool1d
-	OpQuantizedMaxPool2d                                     Op = 1602 // quantized_max_pool2d
-	OpQuantizedMaxPool3d                                     Op = 1603 // quantized_max_pool3d
-	OpQuantizedRNNReLUCell                                   Op = 1604 // quantized_rnn_relu_cell
-	OpQuantizedRNNTanhCell                                   Op = 1605 // quantized_rnn_tanh_cell
-	OpRad2Deg                                                Op = 1606 // rad2deg
-	OpRad2DegInPlace                                         Op = 1607 // rad2deg_
-	OpRand                                                   Op = 1608 // rand
-	OpRandGenerator                                          Op = 1609 // rand.generator
-	OpRandLike                                               Op = 1610 // rand_like
-	OpRandLikeGenerator                                      Op = 1611 // rand_like.generator
-	OpRandInt                                                Op = 1612 // randint
-	OpRandIntGenerator                                       Op = 1613 // randint.generator
-	OpRandIntLow                                             Op = 1614 // randint.low
-	OpRandIntLowGenerator                                    Op = 1615 // randint.low_generator
-	OpRandIntLike                                            Op = 1616 // randint_like
-	OpRandIntLikeTensor                                      Op = 1617 // randint_like.Tensor
-	OpRandIntLikeTensorGenerator                             Op = 1618 // randint_like.Tensor_generator
-	OpRandIntLikeGenerator                                   Op = 1619 // randint_like.generator
-	OpRandIntLikeLowDType                                    Op = 1620 // randint_like.low_dtype
-	OpRandIntLikeLowGeneratorDType                           Op = 1621 // randint_like.low_generator_dtype
-	OpRandN                                                  Op = 1622 // randn
-	OpRandNGenerator                                         Op = 1623 // randn.generator
-	OpRandNLike                                              Op = 1624 // randn_like
-	OpRandNLikeGenerator                                     Op = 1625 // randn_like.generator
-	OpRandomInPlace                                          Op = 1626 // random_
-	OpRandomInPlaceFrom                                      Op = 1627 // random_.from
-	OpRandomInPlaceTo                                        Op = 1628 // random_.to
-	OpRandPerm                                               Op = 1629 // randperm
-	OpRandPermGenerator                                      Op = 1630 // randperm.generator
-	OpRange                                                  Op = 1631 // range
-	OpRangeStep                                              Op = 1632 // range.step
-	OpRavel                                                  Op = 1633 // ravel
-	OpReal                                                   Op = 1634 // real
-	OpReciprocal                                             Op = 1635 // reciprocal
-	OpReciprocalInPlace                                      Op = 1636 // reciprocal_
-	OpReflectionPad1d                                        Op = 1637 // reflection_pad1d
-	OpReflectionPad1dBackward                                Op = 1638 // reflection_pad1d_backward
-	OpReflectionPad2d                                        Op = 1639 // reflection_pad2d
-	OpReflectionPad2dBackward                                Op = 1640 // reflection_pad2d_backward
-	OpReflectionPad3d                                        Op = 1641 // reflection_pad3d
-	OpReflectionPad3dBackward                                Op = 1642 // reflection_pad3d_backward
-	OpReLU                                                   Op = 1643 // relu
-	OpReLU6                                                  Op = 1644 // relu6
-	OpReLU6InPlace                                           Op = 1645 // relu6_
-	OpReLUInPlace                                            Op = 1646 // relu_
-	OpRemainderScalar                                        Op = 1647 // remainder.Scalar
-	OpRemainderScalarTensor                                  Op = 1648 // remainder.Scalar_Tensor
-	OpRemainderTensor                                        Op = 1649 // remainder.Tensor
-	OpRemainderInPlaceScalar                                 Op = 1650 // remainder_.Scalar
-	OpRemainderInPlaceTensor                                 Op = 1651 // remainder_.Tensor
-	OpRenorm                                                 Op = 1652 // renorm
-	OpRenormInPlace                                          Op = 1653 // renorm_
-	OpRepeat                                                 Op = 1654 // repeat
-	OpRepeatInterleaveTensor                                 Op = 1655 // repeat_interleave.Tensor
-	OpRepeatInterleaveSelfTensor                             Op = 1656 // repeat_interleave.self_Tensor
-	OpRepeatInterleaveSelfInt                                Op = 1657 // repeat_interleave.self_int
-	OpReplicationPad1d                                       Op = 1658 // replication_pad1d
-	OpReplicationPad1dBackward                               Op = 1659 // replication_pad1d_backward
-	OpReplicationPad2d                                       Op = 1660 // replication_pad2d
-	OpReplicationPad2dBackward                               Op = 1661 // replication_pad2d_backward
-	OpReplicationPad3d                                       Op = 1662 // replication_pad3d
-	OpReplicationPad3dBackward                               Op = 1663 // replication_pad3d_backward
-	OpRequiresGradInPlace                                    Op = 1664 // requires_grad_
-	OpReshape                                                Op = 1665 // reshape
-	OpReshapeAs                                              Op = 1666 // reshape_as
-	OpResizeInPlace                                          Op = 1667 // resize_
-	OpResizeAsInPlace                                        Op = 1668 // resize_as_
-	OpResizeAsSparseInPlace                                  Op = 1669 // resize_as_sparse_
-	OpResolveConj                                            Op = 1670 // resolve_conj
-	OpResolveNeg                                             Op = 1671 // resolve_neg
-	OpResultTypeScalar                                       Op = 1672 // result_type.Scalar
-	OpResultTypeScalarScalar                                 Op = 1673 // result_type.Scalar_Scalar
-	OpResultTypeScalarTensor                                 Op = 1674 // result_type.Scalar_Tensor
-	OpResultTypeTensor                                       Op = 1675 // result_type.Tensor
-	OpAtenRetainGrad                                         Op = 1676 // retain_grad
-	OpRetainsGrad                                            Op = 1677 // retains_grad
-	OpRMSNorm                                                Op = 1678 // rms_norm
-	OpRNNReLUData                                            Op = 1679 // rnn_relu.data
-	OpRNNReLUInput                                           Op = 1680 // rnn_relu.input
-	OpRNNReLUCell                                            Op = 1681 // rnn_relu_cell
-	OpRNNTanhData                                            Op = 1682 // rnn_tanh.data
-	OpRNNTanhInput                                           Op = 1683 // rnn_tanh.input
-	OpRNNTanhCell                                            Op = 1684 // rnn_tanh_cell
-	OpRoll                                                   Op = 1685 // roll
-	OpRot90                                                  Op = 1686 // rot90
-	OpRound                                                  Op = 1687 // round
-	OpRoundDecimals                                          Op = 1688 // round.decimals
-	OpRoundInPlace                                           Op = 1689 // round_
-	OpRoundInPlaceDecimals                                   Op = 1690 // round_.decimals
-	OpRowIndices                                             Op = 1691 // row_indices
-	OpRowIndicesCopy                                         Op = 1692 // row_indices_copy
-	OpRowStack                                               Op = 1693 // row_stack
-	OpRReLU                                                  Op = 1694 // rrelu
-	OpRReLUInPlace                                           Op = 1695 // rrelu_
-	OpRReLUWithNoise                                         Op = 1696 // rrelu_with_noise
-	OpRReLUWithNoiseInPlace                                  Op = 1697 // rrelu_with_noise_
-	OpRReLUWithNoiseBackward                                 Op = 1698 // rrelu_with_noise_backward
-	OpRsqrt                                                  Op = 1699 // rsqrt
-	OpRsqrtInPlace                                           Op = 1700 // rsqrt_
-	OpRSubScalar                                             Op = 1701 // rsub.Scalar
-	OpRSubTensor                                             Op = 1702 // rsub.Tensor
-	OpScalarTensor                                           Op = 1703 // scalar_tensor
-	OpScaledDotProductAttention                              Op = 1704 // scaled_dot_product_attention
-	OpScatterReduce                                          Op = 1705 // scatter.reduce
-	OpScatterSrc                                             Op = 1706 // scatter.src
-	OpScatterValue                                           Op = 1707 // scatter.value
-	OpScatterValueReduce                                     Op = 1708 // scatter.value_reduce
-	OpScatterInPlaceReduce                                   Op = 1709 // scatter_.reduce
-	OpScatterInPlaceSrc                                      Op = 1710 // scatter_.src
-	OpScatterInPlaceValue                                    Op = 1711 // scatter_.value
-	OpScatterInPlaceValueReduce                              Op = 1712 // scatter_.value_reduce
-	OpScatterAdd                                             Op = 1713 // scatter_add
-	OpScatterAddInPlace                                      Op = 1714 // scatter_add_
-	OpScatterReduceTwo                                       Op = 1715 // scatter_reduce.two
-	OpScatterReduceInPlaceTwo                                Op = 1716 // scatter_reduce_.two
-	OpSearchSortedScalar                                     Op = 1717 // searchsorted.Scalar
-	OpSearchSortedTensor                                     Op = 1718 // searchsorted.Tensor
-	OpSegmentReduce                                          Op = 1719 // segment_reduce
-	OpSelectInt                                              Op = 1720 // select.int
-	OpSelectBackward                                         Op = 1721 // select_backward
-	OpSelectCopyInt                                          Op = 1722 // select_copy.int
-	OpSelectScatter                                          Op = 1723 // select_scatter
-	OpSELU                                                   Op = 1724 // selu
-	OpSELUInPlace                                            Op = 1725 // selu_
-	OpSetInPlace                                             Op = 1726 // set_
-	OpSetInPlaceSourceTensor                                 Op = 1727 // set_.source_Tensor
-	OpSetInPlaceSourceTensorStorageOffset                    Op = 1728 // set_.source_Tensor_storage_offset
-	OpSetData                                                Op = 1729 // set_data
-	OpSgn                                                    Op = 1730 // sgn
-	OpSgnInPlace                                             Op = 1731 // sgn_
-	OpSigmoid                                                Op = 1732 // sigmoid
-	OpSigmoidInPlace                                         Op = 1733 // sigmoid_
-	OpSigmoidBackward                                        Op = 1734 // sigmoid_backward
-	OpSign                                                   Op = 1735 // sign
-	OpSignInPlace                                            Op = 1736 // sign_
-	OpSignbit                                                Op = 1737 // signbit
-	OpSiLU                                                   Op = 1738 // silu
-	OpSiLUInPlace                                            Op = 1739 // silu_
-	OpSiLUBackward                                           Op = 1740 // silu_backward
-	OpSin                                                    Op = 1741 // sin
-	OpSinInPlace                                             Op = 1742 // sin_
-	OpSinc                                                   Op = 1743 // sinc
-	OpSincInPlace                                            Op = 1744 // sinc_
-	OpSinh                                                   Op = 1745 // sinh
-	OpSinhInPlace                                            Op = 1746 // sinh_
-	OpSizeInt                                                Op = 1747 // size.int
-	OpSliceTensor                                            Op = 1748 // slice.Tensor
-	OpSliceBackward                                          Op = 1749 // slice_backward
-	OpSliceCopyTensor                                        Op = 1750 // slice_copy.Tensor
-	OpSliceInverse                                           Op = 1751 // slice_inverse
-	OpSliceScatter                                           Op = 1752 // slice_scatter
-	OpSLogDet                                                Op = 1753 // slogdet
-	OpSlowConv3d                                             Op = 1754 // slow_conv3d
-	OpSlowConv3dForward                                      Op = 1755 // slow_conv3d_forward
-	OpSlowConvDilated2d                                      Op = 1756 // slow_conv_dilated2d
-	OpSlowConvDilated3d                                      Op = 1757 // slow_conv_dilated3d
-	OpSlowConvTranspose2d                                    Op = 1758 // slow_conv_transpose2d
-	OpSlowConvTranspose3d                                    Op = 1759 // slow_conv_transpose3d
-	OpSMM                                                    Op = 1760 // smm
-	OpSmoothL1Loss                                           Op = 1761 // smooth_l1_loss
-	OpSmoothL1LossBackward                                   Op = 1762 // smooth_l1_loss_backward
-	OpSoftMarginLoss                                         Op = 1763 // soft_margin_loss
-	OpSoftMarginLossBackward                                 Op = 1764 // soft_margin_loss_backward
-	OpSoftmaxInt                                             Op = 1765 // softmax.int
-	OpSoftplus                                               Op = 1766 // softplus
-	OpSoftplusBackward                                       Op = 1767 // softplus_backward
-	OpSoftshrink                                             Op = 1768 // softshrink
-	OpSoftshrinkBackward                                     Op = 1769 // softshrink_backward
-	OpSort                                                   Op = 1770 // sort
-	OpSortStable                                             Op = 1771 // sort.stable
-	OpSparseBSCTensorCColRowValue                            Op = 1772 // sparse_bsc_tensor.ccol_row_value
-	OpSparseBSCTensorCColRowValueSize                        Op = 1773 // sparse_bsc_tensor.ccol_row_value_size
-	OpSparseBSRTensorCRowColValue                            Op = 1774 // sparse_bsr_tensor.crow_col_value
-	OpSparseBSRTensorCRowColValueSize                        Op = 1775 // sparse_bsr_tensor.crow_col_value_size
-	OpSparseCompressedTensorCompPlainValue                   Op = 1776 // sparse_compressed_tensor.comp_plain_value
-	OpSparseCompressedTensorCompPlainValueSize               Op = 1777 // sparse_compressed_tensor.comp_plain_value_size
-	OpSparseCOOTensorIndices                                 Op = 1778 // sparse_coo_tensor.indices
-	OpSparseCOOTensorIndicesSize                             Op = 1779 // sparse_coo_tensor.indices_size
-	OpSparseCOOTensorSize                                    Op = 1780 // sparse_coo_tensor.size
-	OpSparseCSCTensorCColRowValue                            Op = 1781 // sparse_csc_tensor.ccol_row_value
-	OpSparseCSCTensorCColRowValueSize                        Op = 1782 // sparse_csc_tensor.ccol_row_value_size
-	OpSparseCSRTensorCRowColValue                            Op = 1783 // sparse_csr_tensor.crow_col_value
-	OpSparseCSRTensorCRowColValueSize                        Op = 1784 // sparse_csr_tensor.crow_col_value_size
-	OpSparseDim                                              Op = 1785 // sparse_dim
-	OpSparseMask                                             Op = 1786 // sparse_mask
-	OpSparseResizeInPlace                                    Op = 1787 // sparse_resize_
-	OpSparseResizeAndClearInPlace                            Op = 1788 // sparse_resize_and_clear_
-	OpSparseSampledAddMM                                     Op = 1789 // sparse_sampled_addmm
-	OpSpecialAiryAi                                          Op = 1790 // special_airy_ai
-	OpSpecialBesselJ0                                        Op = 1791 // special_bessel_j0
-	OpSpecialBesselJ1                                        Op = 1792 // special_bessel_j1
-	OpSpecialBesselY0                                        Op = 1793 // special_bessel_y0
-	OpSpecialBesselY1                                        Op = 1794 // special_bessel_y1
-	OpSpecialChebyshevPolynomialT                            Op = 1795 // special_chebyshev_polynomial_t
-	OpSpecialChebyshevPolynomialTNScalar                     Op = 1796 // special_chebyshev_polynomial_t.n_scalar
-	OpSpecialChebyshevPolynomialTXScalar                     Op = 1797 // special_chebyshev_polynomial_t.x_scalar
-	OpSpecialChebyshevPolynomialU                            Op = 1798 // special_chebyshev_polynomial_u
-	OpSpecialChebyshevPolynomialUNScalar                     Op = 1799 // special_chebyshev_polynomial_u.n_scalar
-	OpSpecialChebyshevPolynomialUXScalar                     Op = 1800 // special_chebyshev_polynomial_u.x_scalar
-	OpSpecialChebyshevPolynomialV                            Op = 1801 // special_chebyshev_polynomial_v
-	OpSpecialChebyshevPolynomialVNScalar                     Op = 1802 // special_chebyshev_polynomial_v.n_scalar
-	OpSpecialChebyshevPolynomialVXScalar                     Op = 1803 // special_chebyshev_polynomial_v.x_scalar
-	OpSpecialChebyshevPolynomialW                            Op = 1804 // special_chebyshev_polynomial_w
-	OpSpecialChebyshevPolynomialWNScalar                     Op = 1805 // special_chebyshev_polynomial_w.n_scalar
-	OpSpecialChebyshevPolynomialWXScalar                     Op = 1806 // special_chebyshev_polynomial_w.x_scalar
-	OpSpecialDigamma                                         Op = 1807 // special_digamma
-	OpSpecialEntr                                            Op = 1808 // special_entr
-	OpSpecialErf                                             Op = 1809 // special_erf
-	OpSpecialErfc                                            Op = 1810 // special_erfc
-	OpSpecialErfcx                                           Op = 1811 // special_erfcx
-	OpSpecialErfinv                                          Op = 1812 // special_erfinv
-	OpSpecialExp2                                            Op = 1813 // special_exp2
-	OpSpecialExpit                                           Op = 1814 // special_expit
-	OpSpecialExpm1                                           Op = 1815 // special_expm1
-	OpSpecialGammaInc                                        Op = 1816 // special_gammainc
-	OpSpecialGammaIncC                                       Op = 1817 // special_gammaincc
-	OpSpecialGammaLn                                         Op = 1818 // special_gammaln
-	OpSpecialHermitePolynomialH                              Op = 1819 // special_hermite_polynomial_h
-	OpSpecialHermitePolynomialHNScalar                       Op = 1820 // special_hermite_polynomial_h.n_scalar
-	OpSpecialHermitePolynomialHXScalar                       Op = 1821 // special_hermite_polynomial_h.x_scalar
-	OpSpecialHermitePolynomialHe                             Op = 1822 // special_hermite_polynomial_he
-	OpSpecialHermitePolynomialHeNScalar                      Op = 1823 // special_hermite_polynomial_he.n_scalar
-	OpSpecialHermitePolynomialHeXScalar                      Op = 1824 // special_hermite_polynomial_he.x_scalar
-	OpSpecialI0                                              Op = 1825 // special_i0
-	OpSpecialI0e                                             Op = 1826 // special_i0e
-	OpSpecialI1                                              Op = 1827 // special_i1
-	OpSpecialI1e                                             Op = 1828 // special_i1e
-	OpSpecialLaguerrePolynomialL                             Op = 1829 // special_laguerre_polynomial_l
-	OpSpecialLaguerrePolynomialLNScalar                      Op = 1830 // special_laguerre_polynomial_l.n_scalar
-	OpSpecialLaguerrePolynomialLXScalar                      Op = 1831 // special_laguerre_polynomial_l.x_scalar
-	OpSpecialLegendrePolynomialP                             Op = 1832 // special_legendre_polynomial_p
-	OpSpecialLegendrePolynomialPNScalar                      Op = 1833 // special_legendre_polynomial_p.n_scalar
-	OpSpecialLegendrePolynomialPXScalar                      Op = 1834 // special_legendre_polynomial_p.x_scalar
-	OpSpecialLog1p                                           Op = 1835 // special_log1p
-	OpSpecialLogNdtr                                         Op = 1836 // special_log_ndtr
-	OpSpecialLogSoftmax                                      Op = 1837 // special_log_softmax
-	OpSpecialLogit                                           Op = 1838 // special_logit
-	OpSpecialLogSumExp                                       Op = 1839 // special_logsumexp
-	OpSpecialModifiedBesselI0                                Op = 1840 // special_modified_bessel_i0
-	OpSpecialModifiedBesselI1                                Op = 1841 // special_modified_bessel_i1
-	OpSpecialModifiedBesselK0                                Op = 1842 // special_modified_bessel_k0
-	OpSpecialModifiedBesselK1                                Op = 1843 // special_modified_bessel_k1
-	OpSpecialMultiGammaLn                                    Op = 1844 // special_multigammaln
-	OpSpecialNdtr                                            Op = 1845 // special_ndtr
-	OpSpecialNdtri                                           Op = 1846 // special_ndtri
-	OpSpecialPolygamma                                       Op = 1847 // special_polygamma
-	OpSpecialPsi                                             Op = 1848 // special_psi
-	OpSpecialRound                                           Op = 1849 // special_round
-	OpSpecialScaledModifiedBesselK0                          Op = 1850 // special_scaled_modified_bessel_k0
-	OpSpecialScaledModifiedBesselK1                          Op = 1851 // special_scaled_modified_bessel_k1
-	OpSpecialShiftedChebyshevPolynomialT                     Op = 1852 // special_shifted_chebyshev_polynomial_t
-	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1853 // special_shifted_chebyshev_polynomial_t.n_scalar
-	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1854 // special_shifted_chebyshev_polynomial_t.x_scalar
-	OpSpecialShiftedChebyshevPolynomialU                     Op = 1855 // special_shifted_chebyshev_polynomial_u
-	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1856 // special_shifted_chebyshev_polynomial_u.n_scalar
-	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1857 // special_shifted_chebyshev_polynomial_u.x_scalar
-	OpSpecialShiftedChebyshevPolynomialV                     Op = 1858 // special_shifted_chebyshev_polynomial_v
-	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1859 // special_shifted_chebyshev_polynomial_v.n_scalar
-	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1860 // special_shifted_chebyshev_polynomial_v.x_scalar
-	OpSpecialShiftedChebyshevPolynomialW                     Op = 1861 // special_shifted_chebyshev_polynomial_w
-	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1862 // special_shifted_chebyshev_polynomial_w.n_scalar
-	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1863 // special_shifted_chebyshev_polynomial_w.x_scalar
-	OpSpecialSinc                                            Op = 1864 // special_sinc
-	OpSpecialSoftmax                                         Op = 1865 // special_softmax
-	OpSpecialSphericalBesselJ0                               Op = 1866 // special_spherical_bessel_j0
-	OpSpecialXLog1PY                                         Op = 1867 // special_xlog1py
-	OpSpecialXLog1PYOtherScalar                              Op = 1868 // special_xlog1py.other_scalar
-	OpSpecialXLog1PYSelfScalar                               Op = 1869 // special_xlog1py.self_scalar
-	OpSpecialXLogY                                           Op = 1870 // special_xlogy
-	OpSpecialXLogYOtherScalar                                Op = 1871 // special_xlogy.other_scalar
-	OpSpecialXLogYSelfScalar                                 Op = 1872 // special_xlogy.self_scalar
-	OpSpecialZeta                                            Op = 1873 // special_zeta
-	OpSpecialZetaOtherScalar                                 Op = 1874 // special_zeta.other_scalar
-	OpSpecialZetaSelfScalar                                  Op = 1875 // special_zeta.self_scalar
-	OpSplitTensor                                            Op = 1876 // split.Tensor
-	OpSplitSizes                                             Op = 1877 // split.sizes
-	OpSplitCopyTensor                                        Op = 1878 // split_copy.Tensor
-	OpSplitWithSizes                                         Op = 1879 // split_with_sizes
-	OpSplitWithSizesCopy                                     Op = 1880 // split_with_sizes_copy
-	OpSqrt                                                   Op = 1881 // sqrt
-	OpSqrtInPlace                                            Op = 1882 // sqrt_
-	OpSquare                                                 Op = 1883 // square
-	OpSquareInPlace                                          Op = 1884 // square_
-	OpSqueeze                                                Op = 1885 // squeeze
-	OpSqueezeDim                                             Op = 1886 // squeeze.dim
-	OpSqueezeDims                                            Op = 1887 // squeeze.dims
-	OpSqueezeInPlace                                         Op = 1888 // squeeze_
-	OpSqueezeInPlaceDim                                      Op = 1889 // squeeze_.dim
-	OpSqueezeInPlaceDims                                     Op = 1890 // squeeze_.dims
-	OpSqueezeCopy                                            Op = 1891 // squeeze_copy
-	OpSqueezeCopyDim                                         Op = 1892 // squeeze_copy.dim
-	OpSqueezeCopyDims                                        Op = 1893 // squeeze_copy.dims
-	OpSSPAddMM                                               Op = 1894 // sspaddmm
-	OpStack                                                  Op = 1895 // stack
-	OpStd                                                    Op = 1896 // std
-	OpStdCorrection                                          Op = 1897 // std.correction
-	OpStdDim                                                 Op = 1898 // std.dim
-	OpStdMean                                                Op = 1899 // std_mean
-	OpStdMeanCorrection                                      Op = 1900 // std_mean.correction
-	OpStdMeanDim                                             Op = 1901 // std_mean.dim
-	OpSTFT                                                   Op = 1902 // stft
-	OpSTFTCenter                                             Op = 1903 // stft.center
-	OpStrideInt                                              Op = 1904 // stride.int
-	OpSubScalar                                              Op = 1905 // sub.Scalar
-	OpSubTensor                                              Op = 1906 // sub.Tensor
-	OpSubInPlaceScalar                                       Op = 1907 // sub_.Scalar
-	OpSubInPlaceTensor                                       Op = 1908 // sub_.Tensor
-	OpSubtractScalar                                         Op = 1909 // subtract.Scalar
-	OpSubtractTensor                                         Op = 1910 // subtract.Tensor
-	OpSubtractInPlaceScalar                                  Op = 1911 // subtract_.Scalar
-	OpSubtractInPlaceTensor                                  Op = 1912 // subtract_.Tensor
-	OpSum                                                    Op = 1913 // sum
-	OpSumDimIntList                                          Op = 1914 // sum.dim_IntList
-	OpSumToSize                                              Op = 1915 // sum_to_size
-	OpSVD                                                    Op = 1916 // svd
-	OpSwapAxes                                               Op = 1917 // swapaxes
-	OpSwapAxesInPlace                                        Op = 1918 // swapaxes_
-	OpSwapDims                                               Op = 1919 // swapdims
-	OpSwapDimsInPlace                                        Op = 1920 // swapdims_
-	OpT                                                      Op = 1921 // t
-	OpTInPlace                                               Op = 1922 // t_
-	OpTCopy                                                  Op = 1923 // t_copy
-	OpTake                                                   Op = 1924 // take
-	OpTakeAlongDim                                           Op = 1925 // take_along_dim
-	OpTan                                                    Op = 1926 // tan
-	OpTanInPlace                                             Op = 1927 // tan_
-	OpTanh                                                   Op = 1928 // tanh
-	OpTanhInPlace                                            Op = 1929 // tanh_
-	OpTanhBackward                                           Op = 1930 // tanh_backward
-	OpTensorSplitIndices                                     Op = 1931 // tensor_split.indices
-	OpTensorSplitSections                                    Op = 1932 // tensor_split.sections
-	OpTensorSplitTensorIndicesOrSections                     Op = 1933 // tensor_split.tensor_indices_or_sections
-	OpTensorDot                                              Op = 1934 // tensordot
-	OpTHNNConv2d                                             Op = 1935 // thnn_conv2d
-	OpThreshold                                              Op = 1936 // threshold
-	OpThresholdInPlace                                       Op = 1937 // threshold_
-	OpThresholdBackward                                      Op = 1938 // threshold_backward
-	OpTile                                                   Op = 1939 // tile
-	OpToDevice                                               Op = 1940 // to.device
-	OpToDType                                                Op = 1941 // to.dtype
-	OpToDTypeLayout                                          Op = 1942 // to.dtype_layout
-	OpToOther                                                Op = 1943 // to.other
-	OpToDense                                                Op = 1944 // to_dense
-	OpToDenseBackward                                        Op = 1945 // to_dense_backward
-	OpToMKLDNN                                               Op = 1946 // to_mkldnn
-	OpToMKLDNNBackward                                       Op = 1947 // to_mkldnn_backward
-	OpToPaddedTensor                                         Op = 1948 // to_padded_tensor
-	OpToSparse                                               Op = 1949 // to_sparse
-	OpToSparseSparseDim                                      Op = 1950 // to_sparse.sparse_dim
-	OpToSparseBSC                                            Op = 1951 // to_sparse_bsc
-	OpToSparseBSR                                            Op = 1952 // to_sparse_bsr
-	OpToSparseCSC                                            Op = 1953 // to_sparse_csc
-	OpToSparseCSR                                            Op = 1954 // to_sparse_csr
-	OpTopK                                                   Op = 1955 // topk
-	OpTrace                                                  Op = 1956 // trace
-	OpTraceBackward                                          Op = 1957 // trace_backward
-	OpTransposeInt                                           Op = 1958 // transpose.int
-	OpTransposeInPlace                                       Op = 1959 // transpose_
-	OpTransposeCopyInt                                       Op = 1960 // transpose_copy.int
-	OpTrapezoidDx                                            Op = 1961 // trapezoid.dx
-	OpTrapezoidX                                             Op = 1962 // trapezoid.x
-	OpTrapzDx                                                Op = 1963 // trapz.dx
-	OpTrapzX                                                 Op = 1964 // trapz.x
-	OpTriangularSolve                                        Op = 1965 // triangular_solve
-	OpTril                                                   Op = 1966 // tril
-	OpTrilInPlace                                            Op = 1967 // tril_
-	OpTrilIndices                                            Op = 1968 // tril_indices
-	OpTripletMarginLoss                                      Op = 1969 // triplet_margin_loss
-	OpTriu                                                   Op = 1970 // triu
-	OpTriuInPlace                                            Op = 1971 // triu_
-	OpTriuIndices                                            Op = 1972 // triu_indices
-	OpTrueDivideScalar                                       Op = 1973 // true_divide.Scalar
-	OpTrueDivideTensor                                       Op = 1974 // true_divide.Tensor
-	OpTrueDivideInPlaceScalar                                Op = 1975 // true_divide_.Scalar
-	OpTrueDivideInPlaceTensor                                Op = 1976 // true_divide_.Tensor
-	OpTrunc                                                  Op = 1977 // trunc
-	OpTruncInPlace                                           Op = 1978 // trunc_
-	OpTypeAs                                                 Op = 1979 // type_as
-	OpUnbindInt                                              Op = 1980 // unbind.int
-	OpUnbindCopyInt                                          Op = 1981 // unbind_copy.int
-	OpUnflattenInt                                           Op = 1982 // unflatten.int
-	OpUnflattenDenseTensors                                  Op = 1983 // unflatten_dense_tensors
-	OpUnfold                                                 Op = 1984 // unfold
-	OpUnfoldBackward                                         Op = 1985 // unfold_backward
-	OpUnfoldCopy                                             Op = 1986 // unfold_copy
-	OpUniformInPlace                                         Op = 1987 // uniform_
-	OpUniqueConsecutive                                      Op = 1988 // unique_consecutive
-	OpUniqueDim                                              Op = 1989 // unique_dim
-	OpUniqueDimConsecutive                                   Op = 1990 // unique_dim_consecutive
-	OpUnsafeChunk                                            Op = 1991 // unsafe_chunk
-	OpUnsafeSplitTensor                                      Op = 1992 // unsafe_split.Tensor
-	OpUnsafeSplitWithSizes                                   Op = 1993 // unsafe_split_with_sizes
-	OpUnsqueeze                                              Op = 1994 // unsqueeze
-	OpUnsqueezeInPlace                                       Op = 1995 // unsqueeze_
-	OpUnsqueezeCopy                                          Op = 1996 // unsqueeze_copy
-	OpUpsampleBicubic2d                                      Op = 1997 // upsample_bicubic2d
-	OpUpsampleBicubic2dVec                                   Op = 1998 // upsample_bicubic2d.vec
-	OpUpsampleBicubic2dBackward                              Op = 1999 // upsample_bicubic2d_backward
-	OpUpsampleBilinear2d                                     Op = 2000 // upsample_bilinear2d
-	OpUpsampleBilinear2dVec                                  Op = 2001 // upsample_bilinear2d.vec
-	OpUpsampleBilinear2dBackward                             Op = 2002 // upsample_bilinear2d_backward
-	OpUpsampleLinear1d                                       Op = 2003 // upsample_linear1d
-	OpUpsampleLinear1dVec                                    Op = 2004 // upsample_linear1d.vec
-	OpUpsampleLinear1dBackward                               Op = 2005 // upsample_linear1d_backward
-	OpUpsampleNearest1d                                      Op = 2006 // upsample_nearest1d
-	OpUpsampleNearest1dVec                                   Op = 2007 // upsample_nearest1d.vec
-	OpUpsampleNearest1dBackward                              Op = 2008 // upsample_nearest1d_backward
-	OpUpsampleNearest2d                                      Op = 2009 // upsample_nearest2d
-	OpUpsampleNearest2dVec                                   Op = 2010 // upsample_nearest2d.vec
-	OpUpsampleNearest2dBackward                              Op = 2011 // upsample_nearest2d_backward
-	OpUpsampleNearest3d                                      Op = 2012 // upsample_nearest3d
-	OpUpsampleNearest3dVec                                   Op = 2013 // upsample_nearest3d.vec
-	OpUpsampleNearest3dBackward                              Op = 2014 // upsample_nearest3d_backward
-	OpUpsampleTrilinear3d                                    Op = 2015 // upsample_trilinear3d
-	OpUpsampleTrilinear3dVec                                 Op = 2016 // upsample_trilinear3d.vec
-	OpUpsampleTrilinear3dBackward                            Op = 2017 // upsample_trilinear3d_backward
-	OpValueSelectingReductionBackward                        Op = 2018 // value_selecting_reduction_backward
-	OpValues                                                 Op = 2019 // values
-	OpValuesCopy                                             Op = 2020 // values_copy
-	OpVander                                                 Op = 2021 // vander
-	OpVar                                                    Op = 2022 // var
-	OpVarCorrection                                          Op = 2023 // var.correction
-	OpVarDim                                                 Op = 2024 // var.dim
-	OpVarMean                                                Op = 2025 // var_mean
-	OpVarMeanCorrection                                      Op = 2026 // var_mean.correction
-	OpVarMeanDim                                             Op = 2027 // var_mean.dim
-	OpVDot                                                   Op = 2028 // vdot
-	OpView                                                   Op = 2029 // view
-	OpViewDType                                              Op = 2030 // view.dtype
-	OpViewAs                                                 Op = 2031 // view_as
-	OpViewAsComplex                                          Op = 2032 // view_as_complex
-	OpViewAsComplexCopy                                      Op = 2033 // view_as_complex_copy
-	OpViewAsReal                                             Op = 2034 // view_as_real
-	OpViewAsRealCopy                                         Op = 2035 // view_as_real_copy
-	OpViewCopy                                               Op = 2036 // view_copy
-	OpViewCopyDType                                          Op = 2037 // view_copy.dtype
-	OpVSplitArray                                            Op = 2038 // vsplit.array
-	OpVSplitInt                                              Op = 2039 // vsplit.int
-	OpVStack                                                 Op = 2040 // vstack
-	OpWhere                                                  Op = 2041 // where
-	OpWhereScalar                                            Op = 2042 // where.Scalar
-	OpWhereScalarOther                                       Op = 2043 // where.ScalarOther
-	OpWhereScalarSelf                                        Op = 2044 // where.ScalarSelf
-	OpWhereSelf                                              Op = 2045 // where.self
-	OpXLogYScalarOther                                       Op = 2046 // xlogy.Scalar_Other
-	OpXLogYScalarSelf                                        Op = 2047 // xlogy.Scalar_Self
-	OpXLogYTensor                                            Op = 2048 // xlogy.Tensor
-	OpXLogYInPlaceScalarOther                                Op = 2049 // xlogy_.Scalar_Other
-	OpXLogYInPlaceTensor                                     Op = 2050 // xlogy_.Tensor
-	OpZeroInPlace                                            Op = 2051 // zero_
-	OpZeros                                                  Op = 2052 // zeros
-	OpZerosLike                                              Op = 2053 // zeros_like
+	OpLikeness                                               Op = 31   // likeness
+	OpReplaceData                                            Op = 32   // replace_data
+	OpSizes                                                  Op = 33   // sizes
+	OpStrides                                                Op = 34   // strides
+	OpDescribe                                               Op = 35   // describe
+	OpDim                                                    Op = 36   // dim
+	OpIsContiguous                                           Op = 37   // is_contiguous
+	OpVersion                                                Op = 38   // version
+	OpStorage                                                Op = 39   // storage
+	OpFromBytes                                              Op = 40   // from_bytes
+	OpToBytes                                                Op = 41   // to_bytes
+	OpOverwrite                                              Op = 42   // overwrite
+	OpItem                                                   Op = 43   // item
+	OpTo                                                     Op = 44   // to
+	OpWarnings                                               Op = 45   // warnings
+	OpSetThreads                                             Op = 46   // set_threads
+	OpGetThreads                                             Op = 47   // get_threads
+	OpSetInteropThreads                                      Op = 48   // set_interop_threads
+	OpGetInteropThreads                                      Op = 49   // get_interop_threads
+	OpManualSeed                                             Op = 50   // manual_seed
+	OpNewGenerator                                           Op = 51   // new_generator
+	OpDefaultGenerator                                       Op = 52   // default_generator
+	OpSeedGenerator                                          Op = 53   // seed_generator
+	OpGeneratorSeed                                          Op = 54   // generator_seed
+	OpGeneratorState                                         Op = 55   // generator_state
+	OpSetGeneratorState                                      Op = 56   // set_generator_state
+	OpGeneratorDevice                                        Op = 57   // generator_device
+	OpTorchVersion                                           Op = 58   // torch_version
+	OpShowConfig                                             Op = 59   // show_config
+	OpDeviceCount                                            Op = 60   // device_count
+	OpSynchronize                                            Op = 61   // synchronize
+	OpCurrentDevice                                          Op = 62   // current_device
+	OpListOperators                                          Op = 63   // list_operators
+	OpGetSetting                                             Op = 64   // get_setting
+	OpSetSetting                                             Op = 65   // set_setting
+	OpCudaVersions                                           Op = 66   // cuda_versions
+	OpBoxed                                                  Op = 67   // boxed
+	OpAddHook                                                Op = 68   // add_hook
+	OpAddAccumulateHook                                      Op = 69   // add_accumulate_hook
+	OpRemoveHook                                             Op = 70   // remove_hook
+	OpApplyFunction                                          Op = 71   // apply_function
+	OpSavedTensors                                           Op = 72   // saved_tensors
+	OpEnterSavedHooks                                        Op = 73   // enter_saved_hooks
+	OpBackwardNumber                                         Op = 74   // backward_number
+	OpSetAnomaly                                             Op = 75   // set_anomaly
+	OpDropped                                                Op = 76   // dropped
+	OpOperatorSchema                                         Op = 77   // operator_schema
+	OpOpenLibrary                                            Op = 78   // open_library
+	OpCloseLibrary                                           Op = 79   // close_library
+	OpDefineOperator                                         Op = 80   // define_operator
+	OpImplementOperator                                      Op = 81   // implement_operator
+	OpKernelArguments                                        Op = 82   // kernel_arguments
+	OpKernelRedispatch                                       Op = 83   // kernel_redispatch
+	OpKernelResults                                          Op = 84   // kernel_results
+	OpNvrtcOpen                                              Op = 85   // nvrtc_open
+	OpNvrtcCompile                                           Op = 86   // nvrtc_compile
+	OpKernelArch                                             Op = 87   // kernel_arch
+	OpKernelLoad                                             Op = 88   // kernel_load
+	OpKernelUnload                                           Op = 89   // kernel_unload
+	OpKernelFunction                                         Op = 90   // kernel_function
+	OpKernelLaunch                                           Op = 91   // kernel_launch
+	OpPrepareProfiler                                        Op = 92   // prepare_profiler
+	OpStartProfiler                                          Op = 93   // start_profiler
+	OpStopProfiler                                           Op = 94   // stop_profiler
+	OpProfilerEvents                                         Op = 95   // profiler_events
+	OpSaveProfile                                            Op = 96   // save_profile
+	OpFreeProfile                                            Op = 97   // free_profile
+	OpEnterRange                                             Op = 98   // enter_range
+	OpThreadNumber                                           Op = 99   // thread_number
+	OpDefaultStream                                          Op = 100  // default_stream
+	OpCurrentStream                                          Op = 101  // current_stream
+	OpNewStream                                              Op = 102  // new_stream
+	OpEnterStream                                            Op = 103  // enter_stream
+	OpStreamQuery                                            Op = 104  // stream_query
+	OpStreamSynchronize                                      Op = 105  // stream_synchronize
+	OpStreamWaitEvent                                        Op = 106  // stream_wait_event
+	OpStreamWaitStream                                       Op = 107  // stream_wait_stream
+	OpStreamPointer                                          Op = 108  // stream_pointer
+	OpRecordStream                                           Op = 109  // record_stream
+	OpNewEvent                                               Op = 110  // new_event
+	OpEventRecord                                            Op = 111  // event_record
+	OpEventQuery                                             Op = 112  // event_query
+	OpEventSynchronize                                       Op = 113  // event_synchronize
+	OpEventElapsed                                           Op = 114  // event_elapsed
+	OpDeviceStats                                            Op = 115  // device_stats
+	OpResetAccumulatedMemory                                 Op = 116  // reset_accumulated_memory
+	OpNvtxMark                                               Op = 117  // nvtx_mark
+	OpNvtxPush                                               Op = 118  // nvtx_push
+	OpNvtxPop                                                Op = 119  // nvtx_pop
+	OpCudaState                                              Op = 120  // cuda_state
+	OpCudaDriverVersion                                      Op = 121  // cuda_driver_version
+	OpDeviceProperties                                       Op = 122  // device_properties
+	OpDeviceAccessPeer                                       Op = 123  // device_access_peer
+	OpExternalStream                                         Op = 124  // external_stream
+	OpStreamPriority                                         Op = 125  // stream_priority
+	OpStreamPriorities                                       Op = 126  // stream_priorities
+	OpBlockingEvent                                          Op = 127  // blocking_event
+	OpMemoryFraction                                         Op = 128  // memory_fraction
+	OpSetMemoryFraction                                      Op = 129  // set_memory_fraction
+	OpMemorySnapshot                                         Op = 130  // memory_snapshot
+	OpRecordMemoryHistory                                    Op = 131  // record_memory_history
+	OpNewPoolID                                              Op = 132  // new_pool_id
+	OpNewMemPool                                             Op = 133  // new_mem_pool
+	OpMemPoolID                                              Op = 134  // mem_pool_id
+	OpEnterMemPool                                           Op = 135  // enter_mem_pool
+	OpLeaveMemPool                                           Op = 136  // leave_mem_pool
+	OpNewGraph                                               Op = 137  // new_graph
+	OpGraphCaptureBegin                                      Op = 138  // graph_capture_begin
+	OpGraphCaptureEnd                                        Op = 139  // graph_capture_end
+	OpGraphReplay                                            Op = 140  // graph_replay
+	OpGraphReset                                             Op = 141  // graph_reset
+	OpGraphPool                                              Op = 142  // graph_pool
+	OpGraphRegisterGenerator                                 Op = 143  // graph_register_generator
+	OpGraphDebugDump                                         Op = 144  // graph_debug_dump
+	OpIsCapturing                                            Op = 145  // is_capturing
+	OpAtenAndScalar                                          Op = 146  // __and__.Scalar
+	OpAtenAndTensor                                          Op = 147  // __and__.Tensor
+	OpAtenIAndInPlaceScalar                                  Op = 148  // __iand__.Scalar
+	OpAtenIAndInPlaceTensor                                  Op = 149  // __iand__.Tensor
+	OpAtenILShiftInPlaceScalar                               Op = 150  // __ilshift__.Scalar
+	OpAtenILShiftInPlaceTensor                               Op = 151  // __ilshift__.Tensor
+	OpAtenIOrInPlaceScalar                                   Op = 152  // __ior__.Scalar
+	OpAtenIOrInPlaceTensor                                   Op = 153  // __ior__.Tensor
+	OpAtenIRShiftInPlaceScalar                               Op = 154  // __irshift__.Scalar
+	OpAtenIRShiftInPlaceTensor                               Op = 155  // __irshift__.Tensor
+	OpAtenIXorInPlaceScalar                                  Op = 156  // __ixor__.Scalar
+	OpAtenIXorInPlaceTensor                                  Op = 157  // __ixor__.Tensor
+	OpAtenLShiftScalar                                       Op = 158  // __lshift__.Scalar
+	OpAtenLShiftTensor                                       Op = 159  // __lshift__.Tensor
+	OpAtenOrScalar                                           Op = 160  // __or__.Scalar
+	OpAtenOrTensor                                           Op = 161  // __or__.Tensor
+	OpAtenRShiftScalar                                       Op = 162  // __rshift__.Scalar
+	OpAtenRShiftTensor                                       Op = 163  // __rshift__.Tensor
+	OpAtenXorScalar                                          Op = 164  // __xor__.Scalar
+	OpAtenXorTensor                                          Op = 165  // __xor__.Tensor
+	OpAtenAdaptiveAvgPool2d                                  Op = 166  // _adaptive_avg_pool2d
+	OpAtenAdaptiveAvgPool2dBackward                          Op = 167  // _adaptive_avg_pool2d_backward
+	OpAtenAdaptiveAvgPool3d                                  Op = 168  // _adaptive_avg_pool3d
+	OpAtenAdaptiveAvgPool3dBackward                          Op = 169  // _adaptive_avg_pool3d_backward
+	OpAtenAddBatchDim                                        Op = 170  // _add_batch_dim
+	OpAtenAddReLUScalar                                      Op = 171  // _add_relu.Scalar
+	OpAtenAddReLUTensor                                      Op = 172  // _add_relu.Tensor
+	OpAtenAddReLUInPlaceScalar                               Op = 173  // _add_relu_.Scalar
+	OpAtenAddReLUInPlaceTensor                               Op = 174  // _add_relu_.Tensor
+	OpAtenAddMMActivation                                    Op = 175  // _addmm_activation
+	OpAtenAMinMax                                            Op = 176  // _aminmax
+	OpAtenAMinMaxDim                                         Op = 177  // _aminmax.dim
+	OpAtenAMPForeachNonFiniteCheckAndUnscaleInPlace          Op = 178  // _amp_foreach_non_finite_check_and_unscale_
+	OpAtenAMPUpdateScaleInPlace                              Op = 179  // _amp_update_scale_
+	OpAtenAssertAsync                                        Op = 180  // _assert_async
+	OpAtenAssertAsyncMsg                                     Op = 181  // _assert_async.msg
+	OpAtenAssertScalar                                       Op = 182  // _assert_scalar
+	OpAtenAssertTensorMetadata                               Op = 183  // _assert_tensor_metadata
+	OpAtenAutocastToFullPrecision                            Op = 184  // _autocast_to_full_precision
+	OpAtenAutocastToReducedPrecision                         Op = 185  // _autocast_to_reduced_precision
+	OpAtenBackward                                           Op = 186  // _backward
+	OpAtenBatchNormImplIndex                                 Op = 187  // _batch_norm_impl_index
+	OpAtenBatchNormImplIndexBackward                         Op = 188  // _batch_norm_impl_index_backward
+	OpAtenBatchNormNoUpdate                                  Op = 189  // _batch_norm_no_update
+	OpAtenBatchNormWithUpdate                                Op = 190  // _batch_norm_with_update
+	OpAtenCastByte                                           Op = 191  // _cast_Byte
+	OpAtenCastChar                                           Op = 192  // _cast_Char
+	OpAtenCastDouble                                         Op = 193  // _cast_Double
+	OpAtenCastFloat                                          Op = 194  // _cast_Float
+	OpAtenCastHalf                                           Op = 195  // _cast_Half
+	OpAtenCastInt                                            Op = 196  // _cast_Int
+	OpAtenCastLong                                           Op = 197  // _cast_Long
+	OpAtenCastShort                                          Op = 198  // _cast_Short
+	OpAtenCDistBackward                                      Op = 199  // _cdist_backward
+	OpAtenCDistForward                                       Op = 200  // _cdist_forward
+	OpAtenCholeskySolveHelper                                Op = 201  // _cholesky_solve_helper
+	OpAtenChooseQParamsPerTensor                             Op = 202  // _choose_qparams_per_tensor
+	OpAtenChunkCat                                           Op = 203  // _chunk_cat
+	OpAtenCoalesce                                           Op = 204  // _coalesce
+	OpAtenCoalescedInPlace                                   Op = 205  // _coalesced_
+	OpAtenComputeLinearCombination                           Op = 206  // _compute_linear_combination
+	OpAtenConj                                               Op = 207  // _conj
+	OpAtenConjCopy                                           Op = 208  // _conj_copy
+	OpAtenConjPhysical                                       Op = 209  // _conj_physical
+	OpAtenConvDepthwise2d                                    Op = 210  // _conv_depthwise2d
+	OpAtenConvertIndicesFromCOOToCSR                         Op = 211  // _convert_indices_from_coo_to_csr
+	OpAtenConvertIndicesFromCSRToCOO                         Op = 212  // _convert_indices_from_csr_to_coo
+	OpAtenConvertWeightToInt4Pack                            Op = 213  // _convert_weight_to_int4pack
+	OpAtenConvertWeightToInt4PackForCPU                      Op = 214  // _convert_weight_to_int4pack_for_cpu
+	OpAtenConvolution                                        Op = 215  // _convolution
+	OpAtenConvolutionDeprecated                              Op = 216  // _convolution.deprecated
+	OpAtenConvolutionDoubleBackward                          Op = 217  // _convolution_double_backward
+	OpAtenConvolutionMode                                    Op = 218  // _convolution_mode
+	OpAtenCopyFrom                                           Op = 219  // _copy_from
+	OpAtenCopyFromAndResize                                  Op = 220  // _copy_from_and_resize
+	OpAtenCSLtCompress                                       Op = 221  // _cslt_compress
+	OpAtenCSLtSparseMM                                       Op = 222  // _cslt_sparse_mm
+	OpAtenCSLtSparseMMSearch                                 Op = 223  // _cslt_sparse_mm_search
+	OpAtenCTCLoss                                            Op = 224  // _ctc_loss
+	OpAtenCTCLossTensor                                      Op = 225  // _ctc_loss.Tensor
+	OpAtenCTCLossBackward                                    Op = 226  // _ctc_loss_backward
+	OpAtenCTCLossBackwardTensor                              Op = 227  // _ctc_loss_backward.Tensor
+	OpAtenCuDNNAttentionBackward                             Op = 228  // _cudnn_attention_backward
+	OpAtenCuDNNAttentionForward                              Op = 229  // _cudnn_attention_forward
+	OpAtenCuDNNCTCLoss                                       Op = 230  // _cudnn_ctc_loss
+	OpAtenCuDNNCTCLossTensor                                 Op = 231  // _cudnn_ctc_loss.Tensor
+	OpAtenCuDNNInitDropoutState                              Op = 232  // _cudnn_init_dropout_state
+	OpAtenCuDNNRNN                                           Op = 233  // _cudnn_rnn
+	OpAtenCuDNNRNNBackward                                   Op = 234  // _cudnn_rnn_backward
+	OpAtenCuDNNRNNFlattenWeight                              Op = 235  // _cudnn_rnn_flatten_weight
+	OpAtenCuFFTClearPlanCache                                Op = 236  // _cufft_clear_plan_cache
+	OpAtenCuFFTGetPlanCacheMaxSize                           Op = 237  // _cufft_get_plan_cache_max_size
+	OpAtenCuFFTGetPlanCacheSize                              Op = 238  // _cufft_get_plan_cache_size
+	OpAtenCuFFTSetPlanCacheMaxSize                           Op = 239  // _cufft_set_plan_cache_max_size
+	OpAtenCumMaxHelper                                       Op = 240  // _cummax_helper
+	OpAtenCumMinHelper                                       Op = 241  // _cummin_helper
+	OpAtenDebugHasInternalOverlap                            Op = 242  // _debug_has_internal_overlap
+	OpAtenDimI                                               Op = 243  // _dimI
+	OpAtenDimV                                               Op = 244  // _dimV
+	OpAtenDimArange                                          Op = 245  // _dim_arange
+	OpAtenDirichletGrad                                      Op = 246  // _dirichlet_grad
+	OpAtenDynQuantMatMul4bit                                 Op = 247  // _dyn_quant_matmul_4bit
+	OpAtenDynQuantPack4bitWeight                             Op = 248  // _dyn_quant_pack_4bit_weight
+	OpAtenEfficientAttentionBackward                         Op = 249  // _efficient_attention_backward
+	OpAtenEfficientAttentionForward                          Op = 250  // _efficient_attention_forward
+	OpAtenEfficientZeroTensor                                Op = 251  // _efficientzerotensor
+	OpAtenEmbeddingBag                                       Op = 252  // _embedding_bag
+	OpAtenEmbeddingBagBackward                               Op = 253  // _embedding_bag_backward
+	OpAtenEmbeddingBagDenseBackward                          Op = 254  // _embedding_bag_dense_backward
+	OpAtenEmbeddingBagForwardOnly                            Op = 255  // _embedding_bag_forward_only
+	OpAtenEmbeddingBagPerSampleWeightsBackward               Op = 256  // _embedding_bag_per_sample_weights_backward
+	OpAtenEmbeddingBagSparseBackward                         Op = 257  // _embedding_bag_sparse_backward
+	OpAtenEmptyAffineQuantized                               Op = 258  // _empty_affine_quantized
+	OpAtenEmptyPerChannelAffineQuantized                     Op = 259  // _empty_per_channel_affine_quantized
+	OpAtenEuclideanDist                                      Op = 260  // _euclidean_dist
+	OpAtenFakeQuantizeLearnablePerChannelAffine              Op = 261  // _fake_quantize_learnable_per_channel_affine
+	OpAtenFakeQuantizeLearnablePerChannelAffineBackward      Op = 262  // _fake_quantize_learnable_per_channel_affine_backward
+	OpAtenFakeQuantizeLearnablePerTensorAffine               Op = 263  // _fake_quantize_learnable_per_tensor_affine
+	OpAtenFakeQuantizeLearnablePerTensorAffineBackward       Op = 264  // _fake_quantize_learnable_per_tensor_affine_backward
+	OpAtenFakeQuantizePerTensorAffineCacheMaskTensorQParams  Op = 265  // _fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+	OpAtenFFTC2C                                             Op = 266  // _fft_c2c
+	OpAtenFFTC2R                                             Op = 267  // _fft_c2r
+	OpAtenFFTR2C                                             Op = 268  // _fft_r2c
+	OpAtenFillMemEffDropoutMaskInPlace                       Op = 269  // _fill_mem_eff_dropout_mask_
+	OpAtenFlashAttentionBackward                             Op = 270  // _flash_attention_backward
+	OpAtenFlashAttentionForward                              Op = 271  // _flash_attention_forward
+	OpAtenFlashAttentionForwardQuantized                     Op = 272  // _flash_attention_forward.quantized
+	OpAtenForeachAbs                                         Op = 273  // _foreach_abs
+	OpAtenForeachAbsInPlace                                  Op = 274  // _foreach_abs_
+	OpAtenForeachAcos                                        Op = 275  // _foreach_acos
+	OpAtenForeachAcosInPlace                                 Op = 276  // _foreach_acos_
+	OpAtenForeachAddList                                     Op = 277  // _foreach_add.List
+	OpAtenForeachAddScalar                                   Op = 278  // _foreach_add.Scalar
+	OpAtenForeachAddScalarList                               Op = 279  // _foreach_add.ScalarList
+	OpAtenForeachAddTensor                                   Op = 280  // _foreach_add.Tensor
+	OpAtenForeachAddInPlaceList                              Op = 281  // _foreach_add_.List
+	OpAtenForeachAddInPlaceScalar                            Op = 282  // _foreach_add_.Scalar
+	OpAtenForeachAddInPlaceScalarList                        Op = 283  // _foreach_add_.ScalarList
+	OpAtenForeachAddInPlaceTensor                            Op = 284  // _foreach_add_.Tensor
+	OpAtenForeachAddCDivScalar                               Op = 285  // _foreach_addcdiv.Scalar
+	OpAtenForeachAddCDivScalarList                           Op = 286  // _foreach_addcdiv.ScalarList
+	OpAtenForeachAddCDivTensor                               Op = 287  // _foreach_addcdiv.Tensor
+	OpAtenForeachAddCDivInPlaceScalar                        Op = 288  // _foreach_addcdiv_.Scalar
+	OpAtenForeachAddCDivInPlaceScalarList                    Op = 289  // _foreach_addcdiv_.ScalarList
+	OpAtenForeachAddCDivInPlaceTensor                        Op = 290  // _foreach_addcdiv_.Tensor
+	OpAtenForeachAddCMulScalar                               Op = 291  // _foreach_addcmul.Scalar
+	OpAtenForeachAddCMulScalarList                           Op = 292  // _foreach_addcmul.ScalarList
+	OpAtenForeachAddCMulTensor                               Op = 293  // _foreach_addcmul.Tensor
+	OpAtenForeachAddCMulInPlaceScalar                        Op = 294  // _foreach_addcmul_.Scalar
+	OpAtenForeachAddCMulInPlaceScalarList                    Op = 295  // _foreach_addcmul_.ScalarList
+	OpAtenForeachAddCMulInPlaceTensor                        Op = 296  // _foreach_addcmul_.Tensor
+	OpAtenForeachAsin                                        Op = 297  // _foreach_asin
+	OpAtenForeachAsinInPlace                                 Op = 298  // _foreach_asin_
+	OpAtenForeachAtan                                        Op = 299  // _foreach_atan
+	OpAtenForeachAtanInPlace                                 Op = 300  // _foreach_atan_
+	OpAtenForeachCeil                                        Op = 301  // _foreach_ceil
+	OpAtenForeachCeilInPlace                                 Op = 302  // _foreach_ceil_
+	OpAtenForeachClampMaxList                                Op = 303  // _foreach_clamp_max.List
+	OpAtenForeachClampMaxScalar                              Op = 304  // _foreach_clamp_max.Scalar
+	OpAtenForeachClampMaxScalarList                          Op = 305  // _foreach_clamp_max.ScalarList
+	OpAtenForeachClampMaxInPlaceList                         Op = 306  // _foreach_clamp_max_.List
+	OpAtenForeachClampMaxInPlaceScalar                       Op = 307  // _foreach_clamp_max_.Scalar
+	OpAtenForeachClampMaxInPlaceScalarList                   Op = 308  // _foreach_clamp_max_.ScalarList
+	OpAtenForeachClampMinList                                Op = 309  // _foreach_clamp_min.List
+	OpAtenForeachClampMinScalar                              Op = 310  // _foreach_clamp_min.Scalar
+	OpAtenForeachClampMinScalarList                          Op = 311  // _foreach_clamp_min.ScalarList
+	OpAtenForeachClampMinInPlaceList                         Op = 312  // _foreach_clamp_min_.List
+	OpAtenForeachClampMinInPlaceScalar                       Op = 313  // _foreach_clamp_min_.Scalar
+	OpAtenForeachClampMinInPlaceScalarList                   Op = 314  // _foreach_clamp_min_.ScalarList
+	OpAtenForeachCopy                                        Op = 315  // _foreach_copy
+	OpAtenForeachCopyInPlace                                 Op = 316  // _foreach_copy_
+	OpAtenForeachCos                                         Op = 317  // _foreach_cos
+	OpAtenForeachCosInPlace                                  Op = 318  // _foreach_cos_
+	OpAtenForeachCosh                                        Op = 319  // _foreach_cosh
+	OpAtenForeachCoshInPlace                                 Op = 320  // _foreach_cosh_
+	OpAtenForeachDivList                                     Op = 321  // _foreach_div.List
+	OpAtenForeachDivScalar                                   Op = 322  // _foreach_div.Scalar
+	OpAtenForeachDivScalarList                               Op = 323  // _foreach_div.ScalarList
+	OpAtenForeachDivTensor                                   Op = 324  // _foreach_div.Tensor
+	OpAtenForeachDivInPlaceList                              Op = 325  // _foreach_div_.List
+	OpAtenForeachDivInPlaceScalar                            Op = 326  // _foreach_div_.Scalar
+	OpAtenForeachDivInPlaceScalarList                        Op = 327  // _foreach_div_.ScalarList
+	OpAtenForeachDivInPlaceTensor                            Op = 328  // _foreach_div_.Tensor
+	OpAtenForeachErf                                         Op = 329  // _foreach_erf
+	OpAtenForeachErfInPlace                                  Op = 330  // _foreach_erf_
+	OpAtenForeachErfc                                        Op = 331  // _foreach_erfc
+	OpAtenForeachErfcInPlace                                 Op = 332  // _foreach_erfc_
+	OpAtenForeachExp                                         Op = 333  // _foreach_exp
+	OpAtenForeachExpInPlace                                  Op = 334  // _foreach_exp_
+	OpAtenForeachExpm1                                       Op = 335  // _foreach_expm1
+	OpAtenForeachExpm1InPlace                                Op = 336  // _foreach_expm1_
+	OpAtenForeachFloor                                       Op = 337  // _foreach_floor
+	OpAtenForeachFloorInPlace                                Op = 338  // _foreach_floor_
+	OpAtenForeachFrac                                        Op = 339  // _foreach_frac
+	OpAtenForeachFracInPlace                                 Op = 340  // _foreach_frac_
+	OpAtenForeachLerpList                                    Op = 341  // _foreach_lerp.List
+	OpAtenForeachLerpScalar                                  Op = 342  // _foreach_lerp.Scalar
+	OpAtenForeachLerpScalarList                              Op = 343  // _foreach_lerp.ScalarList
+	OpAtenForeachLerpInPlaceList                             Op = 344  // _foreach_lerp_.List
+	OpAtenForeachLerpInPlaceScalar                           Op = 345  // _foreach_lerp_.Scalar
+	OpAtenForeachLerpInPlaceScalarList                       Op = 346  // _foreach_lerp_.ScalarList
+	OpAtenForeachLgamma                                      Op = 347  // _foreach_lgamma
+	OpAtenForeachLgammaInPlace                               Op = 348  // _foreach_lgamma_
+	OpAtenForeachLog                                         Op = 349  // _foreach_log
+	OpAtenForeachLog10                                       Op = 350  // _foreach_log10
+	OpAtenForeachLog10InPlace                                Op = 351  // _foreach_log10_
+	OpAtenForeachLog1p                                       Op = 352  // _foreach_log1p
+	OpAtenForeachLog1pInPlace                                Op = 353  // _foreach_log1p_
+	OpAtenForeachLog2                                        Op = 354  // _foreach_log2
+	OpAtenForeachLog2InPlace                                 Op = 355  // _foreach_log2_
+	OpAtenForeachLogInPlace                                  Op = 356  // _foreach_log_
+	OpAtenForeachMax                                         Op = 357  // _foreach_max
+	OpAtenForeachMaximumList                                 Op = 358  // _foreach_maximum.List
+	OpAtenForeachMaximumScalar                               Op = 359  // _foreach_maximum.Scalar
+	OpAtenForeachMaximumScalarList                           Op = 360  // _foreach_maximum.ScalarList
+	OpAtenForeachMaximumInPlaceList                          Op = 361  // _foreach_maximum_.List
+	OpAtenForeachMaximumInPlaceScalar                        Op = 362  // _foreach_maximum_.Scalar
+	OpAtenForeachMaximumInPlaceScalarList                    Op = 363  // _foreach_maximum_.ScalarList
+	OpAtenForeachMinimumList                                 Op = 364  // _foreach_minimum.List
+	OpAtenForeachMinimumScalar                               Op = 365  // _foreach_minimum.Scalar
+	OpAtenForeachMinimumScalarList                           Op = 366  // _foreach_minimum.ScalarList
+	OpAtenForeachMinimumInPlaceList                          Op = 367  // _foreach_minimum_.List
+	OpAtenForeachMinimumInPlaceScalar                        Op = 368  // _foreach_minimum_.Scalar
+	OpAtenForeachMinimumInPlaceScalarList                    Op = 369  // _foreach_minimum_.ScalarList
+	OpAtenForeachMulList                                     Op = 370  // _foreach_mul.List
+	OpAtenForeachMulScalar                                   Op = 371  // _foreach_mul.Scalar
+	OpAtenForeachMulScalarList                               Op = 372  // _foreach_mul.ScalarList
+	OpAtenForeachMulTensor                                   Op = 373  // _foreach_mul.Tensor
+	OpAtenForeachMulInPlaceList                              Op = 374  // _foreach_mul_.List
+	OpAtenForeachMulInPlaceScalar                            Op = 375  // _foreach_mul_.Scalar
+	OpAtenForeachMulInPlaceScalarList                        Op = 376  // _foreach_mul_.ScalarList
+	OpAtenForeachMulInPlaceTensor                            Op = 377  // _foreach_mul_.Tensor
+	OpAtenForeachNeg                                         Op = 378  // _foreach_neg
+	OpAtenForeachNegInPlace                                  Op = 379  // _foreach_neg_
+	OpAtenForeachNormScalar                                  Op = 380  // _foreach_norm.Scalar
+	OpAtenForeachPowList                                     Op = 381  // _foreach_pow.List
+	OpAtenForeachPowScalar                                   Op = 382  // _foreach_pow.Scalar
+	OpAtenForeachPowScalarAndTensor                          Op = 383  // _foreach_pow.ScalarAndTensor
+	OpAtenForeachPowScalarList                               Op = 384  // _foreach_pow.ScalarList
+	OpAtenForeachPowInPlaceList                              Op = 385  // _foreach_pow_.List
+	OpAtenForeachPowInPlaceScalar                            Op = 386  // _foreach_pow_.Scalar
+	OpAtenForeachPowInPlaceScalarList                        Op = 387  // _foreach_pow_.ScalarList
+	OpAtenForeachPowsumScalar                                Op = 388  // _foreach_powsum.Scalar
+	OpAtenForeachReciprocal                                  Op = 389  // _foreach_reciprocal
+	OpAtenForeachReciprocalInPlace                           Op = 390  // _foreach_reciprocal_
+	OpAtenForeachRound                                       Op = 391  // _foreach_round
+	OpAtenForeachRoundInPlace                                Op = 392  // _foreach_round_
+	OpAtenForeachRsqrt                                       Op = 393  // _foreach_rsqrt
+	OpAtenForeachRsqrtInPlace                                Op = 394  // _foreach_rsqrt_
+	OpAtenForeachSigmoid                                     Op = 395  // _foreach_sigmoid
+	OpAtenForeachSigmoidInPlace                              Op = 396  // _foreach_sigmoid_
+	OpAtenForeachSign                                        Op = 397  // _foreach_sign
+	OpAtenForeachSignInPlace                                 Op = 398  // _foreach_sign_
+	OpAtenForeachSin                                         Op = 399  // _foreach_sin
+	OpAtenForeachSinInPlace                                  Op = 400  // _foreach_sin_
+	OpAtenForeachSinh                                        Op = 401  // _foreach_sinh
+	OpAtenForeachSinhInPlace                                 Op = 402  // _foreach_sinh_
+	OpAtenForeachSqrt                                        Op = 403  // _foreach_sqrt
+	OpAtenForeachSqrtInPlace                                 Op = 404  // _foreach_sqrt_
+	OpAtenForeachSubList                                     Op = 405  // _foreach_sub.List
+	OpAtenForeachSubScalar                                   Op = 406  // _foreach_sub.Scalar
+	OpAtenForeachSubScalarList                               Op = 407  // _foreach_sub.ScalarList
+	OpAtenForeachSubInPlaceList                              Op = 408  // _foreach_sub_.List
+	OpAtenForeachSubInPlaceScalar                            Op = 409  // _foreach_sub_.Scalar
+	OpAtenForeachSubInPlaceScalarList                        Op = 410  // _foreach_sub_.ScalarList
+	OpAtenForeachTan                                         Op = 411  // _foreach_tan
+	OpAtenForeachTanInPlace                                  Op = 412  // _foreach_tan_
+	OpAtenForeachTanh                                        Op = 413  // _foreach_tanh
+	OpAtenForeachTanhInPlace                                 Op = 414  // _foreach_tanh_
+	OpAtenForeachTrunc                                       Op = 415  // _foreach_trunc
+	OpAtenForeachTruncInPlace                                Op = 416  // _foreach_trunc_
+	OpAtenForeachZeroInPlace                                 Op = 417  // _foreach_zero_
+	OpAtenFunctionalAssertAsyncMsg                           Op = 418  // _functional_assert_async.msg
+	OpAtenFunctionalAssertScalar                             Op = 419  // _functional_assert_scalar
+	OpAtenFunctionalSymConstrainRange                        Op = 420  // _functional_sym_constrain_range
+	OpAtenFunctionalSymConstrainRangeForSize                 Op = 421  // _functional_sym_constrain_range_for_size
+	OpAtenFusedAdagradInPlace                                Op = 422  // _fused_adagrad_
+	OpAtenFusedAdagradInPlaceTensorLR                        Op = 423  // _fused_adagrad_.tensor_lr
+	OpAtenFusedAdamInPlace                                   Op = 424  // _fused_adam_
+	OpAtenFusedAdamInPlaceTensorLR                           Op = 425  // _fused_adam_.tensor_lr
+	OpAtenFusedAdamWInPlace                                  Op = 426  // _fused_adamw_
+	OpAtenFusedAdamWInPlaceTensorLR                          Op = 427  // _fused_adamw_.tensor_lr
+	OpAtenFusedDropout                                       Op = 428  // _fused_dropout
+	OpAtenFusedMovingAvgObsFQHelper                          Op = 429  // _fused_moving_avg_obs_fq_helper
+	OpAtenFusedRMSNorm                                       Op = 430  // _fused_rms_norm
+	OpAtenFusedRMSNormBackward                               Op = 431  // _fused_rms_norm_backward
+	OpAtenFusedSDPChoice                                     Op = 432  // _fused_sdp_choice
+	OpAtenFusedSGDInPlace                                    Op = 433  // _fused_sgd_
+	OpAtenFusedSGDInPlaceTensorLR                            Op = 434  // _fused_sgd_.tensor_lr
+	OpAtenFwPrimal                                           Op = 435  // _fw_primal
+	OpAtenFwPrimalCopy                                       Op = 436  // _fw_primal_copy
+	OpAtenGatherSparseBackward                               Op = 437  // _gather_sparse_backward
+	OpAtenGridSampler2dCPUFallback                           Op = 438  // _grid_sampler_2d_cpu_fallback
+	OpAtenGridSampler2dCPUFallbackBackward                   Op = 439  // _grid_sampler_2d_cpu_fallback_backward
+	OpAtenGroupedMM                                          Op = 440  // _grouped_mm
+	OpAtenHasCompatibleShallowCopyType                       Op = 441  // _has_compatible_shallow_copy_type
+	OpAtenHasSameStorageNumel                                Op = 442  // _has_same_storage_numel
+	OpAtenHistogramDDBinEdges                                Op = 443  // _histogramdd_bin_edges
+	OpAtenHistogramDDFromBinCts                              Op = 444  // _histogramdd_from_bin_cts
+	OpAtenHistogramDDFromBinTensors                          Op = 445  // _histogramdd_from_bin_tensors
+	OpAtenIndexPutImplInPlace                                Op = 446  // _index_put_impl_
+	OpAtenIndices                                            Op = 447  // _indices
+	OpAtenIndicesCopy                                        Op = 448  // _indices_copy
+	OpAtenIntMM                                              Op = 449  // _int_mm
+	OpAtenIsAllTrue                                          Op = 450  // _is_all_true
+	OpAtenIsAnyTrue                                          Op = 451  // _is_any_true
+	OpAtenIsZeroTensor                                       Op = 452  // _is_zerotensor
+	OpAtenJaggedToPaddedDenseForward                         Op = 453  // _jagged_to_padded_dense_forward
+	OpAtenLazyClone                                          Op = 454  // _lazy_clone
+	OpAtenLinalgCheckErrors                                  Op = 455  // _linalg_check_errors
+	OpAtenLinalgDet                                          Op = 456  // _linalg_det
+	OpAtenLinalgEigh                                         Op = 457  // _linalg_eigh
+	OpAtenLinalgEigvals                                      Op = 458  // _linalg_eigvals
+	OpAtenLinalgSLogDet                                      Op = 459  // _linalg_slogdet
+	OpAtenLinalgSolveEx                                      Op = 460  // _linalg_solve_ex
+	OpAtenLinalgSVD                                          Op = 461  // _linalg_svd
+	OpAtenLocalScalarDense                                   Op = 462  // _local_scalar_dense
+	OpAtenLogSoftmax                                         Op = 463  // _log_softmax
+	OpAtenLogSoftmaxBackwardData                             Op = 464  // _log_softmax_backward_data
+	OpAtenLogCumSumExp                                       Op = 465  // _logcumsumexp
+	OpAtenLSTMMPS                                            Op = 466  // _lstm_mps
+	OpAtenLUWithInfo                                         Op = 467  // _lu_with_info
+	OpAtenMakeDepToken                                       Op = 468  // _make_dep_token
+	OpAtenMakeDual                                           Op = 469  // _make_dual
+	OpAtenMakeDualCopy                                       Op = 470  // _make_dual_copy
+	OpAtenMakePerChannelQuantizedTensor                      Op = 471  // _make_per_channel_quantized_tensor
+	OpAtenMakePerTensorQuantizedTensor                       Op = 472  // _make_per_tensor_quantized_tensor
+	OpAtenMaskedScale                                        Op = 473  // _masked_scale
+	OpAtenMaskedSoftmax                                      Op = 474  // _masked_softmax
+	OpAtenMaskedSoftmaxBackward                              Op = 475  // _masked_softmax_backward
+	OpAtenMixedDtypesLinear                                  Op = 476  // _mixed_dtypes_linear
+	OpAtenMKLDNNReshape                                      Op = 477  // _mkldnn_reshape
+	OpAtenMKLDNNTranspose                                    Op = 478  // _mkldnn_transpose
+	OpAtenMKLDNNTransposeInPlace                             Op = 479  // _mkldnn_transpose_
+	OpAtenMPSConvolution                                     Op = 480  // _mps_convolution
+	OpAtenMPSConvolutionTranspose                            Op = 481  // _mps_convolution_transpose
+	OpAtenNativeBatchNormLegit                               Op = 482  // _native_batch_norm_legit
+	OpAtenNativeBatchNormLegitNoStats                        Op = 483  // _native_batch_norm_legit.no_stats
+	OpAtenNativeBatchNormLegitNoTraining                     Op = 484  // _native_batch_norm_legit_no_training
+	OpAtenNativeMultiHeadAttention                           Op = 485  // _native_multi_head_attention
+	OpAtenNegView                                            Op = 486  // _neg_view
+	OpAtenNegViewCopy                                        Op = 487  // _neg_view_copy
+	OpAtenNestedComputeContiguousStridesOffsets              Op = 488  // _nested_compute_contiguous_strides_offsets
+	OpAtenNestedFromPadded                                   Op = 489  // _nested_from_padded
+	OpAtenNestedFromPaddedAndNestedExample                   Op = 490  // _nested_from_padded_and_nested_example
+	OpAtenNestedFromPaddedTensor                             Op = 491  // _nested_from_padded_tensor
+	OpAtenNestedGetJaggedDummy                               Op = 492  // _nested_get_jagged_dummy
+	OpAtenNestedGetLengths                                   Op = 493  // _nested_get_lengths
+	OpAtenNestedGetMaxSeqlen                                 Op = 494  // _nested_get_max_seqlen
+	OpAtenNestedGetMinSeqlen                                 Op = 495  // _nested_get_min_seqlen
+	OpAtenNestedGetOffsets                                   Op = 496  // _nested_get_offsets
+	OpAtenNestedGetRaggedIdx                                 Op = 497  // _nested_get_ragged_idx
+	OpAtenNestedGetValues                                    Op = 498  // _nested_get_values
+	OpAtenNestedGetValuesCopy                                Op = 499  // _nested_get_values_copy
+	OpAtenNestedSelectBackward                               Op = 500  // _nested_select_backward
+	OpAtenNestedSumBackward                                  Op = 501  // _nested_sum_backward
+	OpAtenNestedTensorFromMask                               Op = 502  // _nested_tensor_from_mask
+	OpAtenNestedTensorFromMaskLeftAligned                    Op = 503  // _nested_tensor_from_mask_left_aligned
+	OpAtenNestedTensorFromTensorList                         Op = 504  // _nested_tensor_from_tensor_list
+	OpAtenNestedTensorSize                                   Op = 505  // _nested_tensor_size
+	OpAtenNestedTensorSoftmaxWithShape                       Op = 506  // _nested_tensor_softmax_with_shape
+	OpAtenNestedTensorStorageOffsets                         Op = 507  // _nested_tensor_storage_offsets
+	OpAtenNestedTensorStrides                                Op = 508  // _nested_tensor_strides
+	OpAtenNestedViewFromBuffer                               Op = 509  // _nested_view_from_buffer
+	OpAtenNestedViewFromBufferCopy                           Op = 510  // _nested_view_from_buffer_copy
+	OpAtenNestedViewFromJagged                               Op = 511  // _nested_view_from_jagged
+	OpAtenNestedViewFromJaggedCopy                           Op = 512  // _nested_view_from_jagged_copy
+	OpAtenNewZerosWithSameFeatureMeta                        Op = 513  // _new_zeros_with_same_feature_meta
+	OpAtenNNPACKAvailable                                    Op = 514  // _nnpack_available
+	OpAtenNNPACKSpatialConvolution                           Op = 515  // _nnpack_spatial_convolution
+	OpAtenNNZ                                                Op = 516  // _nnz
+	OpAtenPackPaddedSequence                                 Op = 517  // _pack_padded_sequence
+	OpAtenPackPaddedSequenceBackward                         Op = 518  // _pack_padded_sequence_backward
+	OpAtenPadCircular                                        Op = 519  // _pad_circular
+	OpAtenPadEnum                                            Op = 520  // _pad_enum
+	OpAtenPadPackedSequence                                  Op = 521  // _pad_packed_sequence
+	OpAtenPaddedDenseToJaggedForward                         Op = 522  // _padded_dense_to_jagged_forward
+	OpAtenPDistBackward                                      Op = 523  // _pdist_backward
+	OpAtenPDistForward                                       Op = 524  // _pdist_forward
+	OpAtenPinMemory                                          Op = 525  // _pin_memory
+	OpAtenPReLUKernel                                        Op = 526  // _prelu_kernel
+	OpAtenPReLUKernelBackward                                Op = 527  // _prelu_kernel_backward
+	OpAtenPrint                                              Op = 528  // _print
+	OpAtenPropagateXLAData                                   Op = 529  // _propagate_xla_data
+	OpAtenRemoveBatchDim                                     Op = 530  // _remove_batch_dim
+	OpAtenReshapeAlias                                       Op = 531  // _reshape_alias
+	OpAtenReshapeAliasCopy                                   Op = 532  // _reshape_alias_copy
+	OpAtenReshapeCopy                                        Op = 533  // _reshape_copy
+	OpAtenReshapeFromTensor                                  Op = 534  // _reshape_from_tensor
+	OpAtenResizeOutputInPlace                                Op = 535  // _resize_output_
+	OpAtenRowwisePrune                                       Op = 536  // _rowwise_prune
+	OpAtenSafeSoftmax                                        Op = 537  // _safe_softmax
+	OpAtenSampleDirichlet                                    Op = 538  // _sample_dirichlet
+	OpAtenSaturateWeightToFP16                               Op = 539  // _saturate_weight_to_fp16
+	OpAtenScaledDotProductAttentionMath                      Op = 540  // _scaled_dot_product_attention_math
+	OpAtenScaledDotProductAttentionMathForMPS                Op = 541  // _scaled_dot_product_attention_math_for_mps
+	OpAtenScaledDotProductCuDNNAttention                     Op = 542  // _scaled_dot_product_cudnn_attention
+	OpAtenScaledDotProductCuDNNAttentionBackward             Op = 543  // _scaled_dot_product_cudnn_attention_backward
+	OpAtenScaledDotProductEfficientAttention                 Op = 544  // _scaled_dot_product_efficient_attention
+	OpAtenScaledDotProductEfficientAttentionBackward         Op = 545  // _scaled_dot_product_efficient_attention_backward
+	OpAtenScaledDotProductFlashAttention                     Op = 546  // _scaled_dot_product_flash_attention
+	OpAtenScaledDotProductFlashAttentionQuantized            Op = 547  // _scaled_dot_product_flash_attention.quantized
+	OpAtenScaledDotProductFlashAttentionBackward             Op = 548  // _scaled_dot_product_flash_attention_backward
+	OpAtenScaledDotProductFlashAttentionForCPU               Op = 549  // _scaled_dot_product_flash_attention_for_cpu
+	OpAtenScaledDotProductFlashAttentionForCPUBackward       Op = 550  // _scaled_dot_product_flash_attention_for_cpu_backward
+	OpAtenScaledDotProductFusedAttentionOverrideable         Op = 551  // _scaled_dot_product_fused_attention_overrideable
+	OpAtenScaledDotProductFusedAttentionOverrideableBackward Op = 552  // _scaled_dot_product_fused_attention_overrideable_backward
+	OpAtenScaledGroupedMM                                    Op = 553  // _scaled_grouped_mm
+	OpAtenScaledGroupedMMV2                                  Op = 554  // _scaled_grouped_mm_v2
+	OpAtenScaledMM                                           Op = 555  // _scaled_mm
+	OpAtenScaledMMV2                                         Op = 556  // _scaled_mm_v2
+	OpAtenSegmentReduceBackward                              Op = 557  // _segment_reduce_backward
+	OpAtenShapeAsTensor                                      Op = 558  // _shape_as_tensor
+	OpAtenSlowConv2dBackwardOutputMask                       Op = 559  // _slow_conv2d_backward.output_mask
+	OpAtenSlowConv2dForward                                  Op = 560  // _slow_conv2d_forward
+	OpAtenSobolEngineDraw                                    Op = 561  // _sobol_engine_draw
+	OpAtenSobolEngineFfInPlace                               Op = 562  // _sobol_engine_ff_
+	OpAtenSobolEngineInitializeStateInPlace                  Op = 563  // _sobol_engine_initialize_state_
+	OpAtenSobolEngineScrambleInPlace                         Op = 564  // _sobol_engine_scramble_
+	OpAtenSoftmax                                            Op = 565  // _softmax
+	OpAtenSoftmaxBackwardData                                Op = 566  // _softmax_backward_data
+	OpAtenSparseAddMM                                        Op = 567  // _sparse_addmm
+	OpAtenSparseBroadcastTo                                  Op = 568  // _sparse_broadcast_to
+	OpAtenSparseBroadcastToCopy                              Op = 569  // _sparse_broadcast_to_copy
+	OpAtenSparseBSCTensorUnsafe                              Op = 570  // _sparse_bsc_tensor_unsafe
+	OpAtenSparseBSRTensorUnsafe                              Op = 571  // _sparse_bsr_tensor_unsafe
+	OpAtenSparseCompressedTensorUnsafe                       Op = 572  // _sparse_compressed_tensor_unsafe
+	OpAtenSparseCompressedTensorWithDims                     Op = 573  // _sparse_compressed_tensor_with_dims
+	OpAtenSparseCOOTensorUnsafe                              Op = 574  // _sparse_coo_tensor_unsafe
+	OpAtenSparseCOOTensorWithDims                            Op = 575  // _sparse_coo_tensor_with_dims
+	OpAtenSparseCOOTensorWithDimsAndTensors                  Op = 576  // _sparse_coo_tensor_with_dims_and_tensors
+	OpAtenSparseCSCTensorUnsafe                              Op = 577  // _sparse_csc_tensor_unsafe
+	OpAtenSparseCSRProdDimDType                              Op = 578  // _sparse_csr_prod.dim_dtype
+	OpAtenSparseCSRSumDimDType                               Op = 579  // _sparse_csr_sum.dim_dtype
+	OpAtenSparseCSRTensorUnsafe                              Op = 580  // _sparse_csr_tensor_unsafe
+	OpAtenSparseLogSoftmax                                   Op = 581  // _sparse_log_softmax
+	OpAtenSparseLogSoftmaxInt                                Op = 582  // _sparse_log_softmax.int
+	OpAtenSparseLogSoftmaxBackwardData                       Op = 583  // _sparse_log_softmax_backward_data
+	OpAtenSparseMaskProjection                               Op = 584  // _sparse_mask_projection
+	OpAtenSparseMM                                           Op = 585  // _sparse_mm
+	OpAtenSparseMMReduce                                     Op = 586  // _sparse_mm.reduce
+	OpAtenSparseMMReduceImpl                                 Op = 587  // _sparse_mm_reduce_impl
+	OpAtenSparseMMReduceImplBackward                         Op = 588  // _sparse_mm_reduce_impl_backward
+	OpAtenSparseSemiStructuredAddMM                          Op = 589  // _sparse_semi_structured_addmm
+	OpAtenSparseSemiStructuredApply                          Op = 590  // _sparse_semi_structured_apply
+	OpAtenSparseSemiStructuredApplyDense                     Op = 591  // _sparse_semi_structured_apply_dense
+	OpAtenSparseSemiStructuredLinear                         Op = 592  // _sparse_semi_structured_linear
+	OpAtenSparseSemiStructuredMM                             Op = 593  // _sparse_semi_structured_mm
+	OpAtenSparseSemiStructuredTile                           Op = 594  // _sparse_semi_structured_tile
+	OpAtenSparseSoftmax                                      Op = 595  // _sparse_softmax
+	OpAtenSparseSoftmaxInt                                   Op = 596  // _sparse_softmax.int
+	OpAtenSparseSoftmaxBackwardData                          Op = 597  // _sparse_softmax_backward_data
+	OpAtenSparseSparseMatMul                                 Op = 598  // _sparse_sparse_matmul
+	OpAtenSparseSum                                          Op = 599  // _sparse_sum
+	OpAtenSparseSumDim                                       Op = 600  // _sparse_sum.dim
+	OpAtenSparseSumDimDType                                  Op = 601  // _sparse_sum.dim_dtype
+	OpAtenSparseSumDType                                     Op = 602  // _sparse_sum.dtype
+	OpAtenSparseSumBackward                                  Op = 603  // _sparse_sum_backward
+	OpAtenSpdiags                                            Op = 604  // _spdiags
+	OpAtenSpsolve                                            Op = 605  // _spsolve
+	OpAtenStack                                              Op = 606  // _stack
+	OpAtenStandardGamma                                      Op = 607  // _standard_gamma
+	OpAtenStandardGammaGrad                                  Op = 608  // _standard_gamma_grad
+	OpAtenTHNNDifferentiableGRUCellBackward                  Op = 609  // _thnn_differentiable_gru_cell_backward
+	OpAtenTHNNDifferentiableLSTMCellBackward                 Op = 610  // _thnn_differentiable_lstm_cell_backward
+	OpAtenTHNNFusedGRUCell                                   Op = 611  // _thnn_fused_gru_cell
+	OpAtenTHNNFusedGRUCellBackward                           Op = 612  // _thnn_fused_gru_cell_backward
+	OpAtenTHNNFusedLSTMCell                                  Op = 613  // _thnn_fused_lstm_cell
+	OpAtenTHNNFusedLSTMCellBackward                          Op = 614  // _thnn_fused_lstm_cell_backward
+	OpAtenTHNNFusedLSTMCellBackwardImpl                      Op = 615  // _thnn_fused_lstm_cell_backward_impl
+	OpAtenToCopy                                             Op = 616  // _to_copy
+	OpAtenToCPU                                              Op = 617  // _to_cpu
+	OpAtenToDense                                            Op = 618  // _to_dense
+	OpAtenToSparse                                           Op = 619  // _to_sparse
+	OpAtenToSparseSparseDim                                  Op = 620  // _to_sparse.sparse_dim
+	OpAtenToSparseBSC                                        Op = 621  // _to_sparse_bsc
+	OpAtenToSparseBSR                                        Op = 622  // _to_sparse_bsr
+	OpAtenToSparseCSC                                        Op = 623  // _to_sparse_csc
+	OpAtenToSparseCSR                                        Op = 624  // _to_sparse_csr
+	OpAtenToSparseSemiStructured                             Op = 625  // _to_sparse_semi_structured
+	OpAtenTransformBiasRescaleQKV                            Op = 626  // _transform_bias_rescale_qkv
+	OpAtenTransformerEncoderLayerFwd                         Op = 627  // _transformer_encoder_layer_fwd
+	OpAtenTrilinear                                          Op = 628  // _trilinear
+	OpAtenTritonMultiHeadAttention                           Op = 629  // _triton_multi_head_attention
+	OpAtenTritonScaledDotAttention                           Op = 630  // _triton_scaled_dot_attention
+	OpAtenUnique                                             Op = 631  // _unique
+	OpAtenUnique2                                            Op = 632  // _unique2
+	OpAtenUnpackDual                                         Op = 633  // _unpack_dual
+	OpAtenUnsafeIndexTensor                                  Op = 634  // _unsafe_index.Tensor
+	OpAtenUnsafeIndexPut                                     Op = 635  // _unsafe_index_put
+	OpAtenUnsafeMaskedIndex                                  Op = 636  // _unsafe_masked_index
+	OpAtenUnsafeMaskedIndexPutAccumulate                     Op = 637  // _unsafe_masked_index_put_accumulate
+	OpAtenUnsafeView                                         Op = 638  // _unsafe_view
+	OpAtenUpsampleBicubic2dAA                                Op = 639  // _upsample_bicubic2d_aa
+	OpAtenUpsampleBicubic2dAAVec                             Op = 640  // _upsample_bicubic2d_aa.vec
+	OpAtenUpsampleBicubic2dAABackward                        Op = 641  // _upsample_bicubic2d_aa_backward
+	OpAtenUpsampleBilinear2dAA                               Op = 642  // _upsample_bilinear2d_aa
+	OpAtenUpsampleBilinear2dAAVec                            Op = 643  // _upsample_bilinear2d_aa.vec
+	OpAtenUpsampleBilinear2dAABackward                       Op = 644  // _upsample_bilinear2d_aa_backward
+	OpAtenUpsampleNearestExact1d                             Op = 645  // _upsample_nearest_exact1d
+	OpAtenUpsampleNearestExact1dVec                          Op = 646  // _upsample_nearest_exact1d.vec
+	OpAtenUpsampleNearestExact1dBackward                     Op = 647  // _upsample_nearest_exact1d_backward
+	OpAtenUpsampleNearestExact2d                             Op = 648  // _upsample_nearest_exact2d
+	OpAtenUpsampleNearestExact2dVec                          Op = 649  // _upsample_nearest_exact2d.vec
+	OpAtenUpsampleNearestExact2dBackward                     Op = 650  // _upsample_nearest_exact2d_backward
+	OpAtenUpsampleNearestExact3d                             Op = 651  // _upsample_nearest_exact3d
+	OpAtenUpsampleNearestExact3dVec                          Op = 652  // _upsample_nearest_exact3d.vec
+	OpAtenUpsampleNearestExact3dBackward                     Op = 653  // _upsample_nearest_exact3d_backward
+	OpAtenUseCuDNNCTCLoss                                    Op = 654  // _use_cudnn_ctc_loss
+	OpAtenUseCuDNNCTCLossTensor                              Op = 655  // _use_cudnn_ctc_loss.Tensor
+	OpAtenUseCuDNNRNNFlattenWeight                           Op = 656  // _use_cudnn_rnn_flatten_weight
+	OpAtenUseMIOpenCTCLoss                                   Op = 657  // _use_miopen_ctc_loss
+	OpAtenUseMIOpenCTCLossTensor                             Op = 658  // _use_miopen_ctc_loss.Tensor
+	OpAtenValidateCompressedSparseIndices                    Op = 659  // _validate_compressed_sparse_indices
+	OpAtenValidateSparseBSCTensorArgs                        Op = 660  // _validate_sparse_bsc_tensor_args
+	OpAtenValidateSparseBSRTensorArgs                        Op = 661  // _validate_sparse_bsr_tensor_args
+	OpAtenValidateSparseCompressedTensorArgs                 Op = 662  // _validate_sparse_compressed_tensor_args
+	OpAtenValidateSparseCOOTensorArgs                        Op = 663  // _validate_sparse_coo_tensor_args
+	OpAtenValidateSparseCSCTensorArgs                        Op = 664  // _validate_sparse_csc_tensor_args
+	OpAtenValidateSparseCSRTensorArgs                        Op = 665  // _validate_sparse_csr_tensor_args
+	OpAtenValues                                             Op = 666  // _values
+	OpAtenValuesCopy                                         Op = 667  // _values_copy
+	OpAtenVersion                                            Op = 668  // _version
+	OpAtenWeightInt4PackMM                                   Op = 669  // _weight_int4pack_mm
+	OpAtenWeightInt4PackMMForCPU                             Op = 670  // _weight_int4pack_mm_for_cpu
+	OpAtenWeightInt4PackMMWithScalesAndZeros                 Op = 671  // _weight_int4pack_mm_with_scales_and_zeros
+	OpAtenWeightInt8PackMM                                   Op = 672  // _weight_int8pack_mm
+	OpAtenWeightNorm                                         Op = 673  // _weight_norm
+	OpAtenWeightNormDifferentiableBackward                   Op = 674  // _weight_norm_differentiable_backward
+	OpAtenWeightNormInterface                                Op = 675  // _weight_norm_interface
+	OpAtenWeightNormInterfaceBackward                        Op = 676  // _weight_norm_interface_backward
+	OpAtenWrappedLinearPrepack                               Op = 677  // _wrapped_linear_prepack
+	OpAtenWrappedQuantizedLinearPrepacked                    Op = 678  // _wrapped_quantized_linear_prepacked
+	OpAbs                                                    Op = 679  // abs
+	OpAbsInPlace                                             Op = 680  // abs_
+	OpAbsolute                                               Op = 681  // absolute
+	OpAbsoluteInPlace                                        Op = 682  // absolute_
+	OpAcos                                                   Op = 683  // acos
+	OpAcosInPlace                                            Op = 684  // acos_
+	OpAcosh                                                  Op = 685  // acosh
+	OpAcoshInPlace                                           Op = 686  // acosh_
+	OpAdaptiveAvgPool1d                                      Op = 687  // adaptive_avg_pool1d
+	OpAdaptiveAvgPool2d                                      Op = 688  // adaptive_avg_pool2d
+	OpAdaptiveAvgPool3d                                      Op = 689  // adaptive_avg_pool3d
+	OpAdaptiveMaxPool1d                                      Op = 690  // adaptive_max_pool1d
+	OpAdaptiveMaxPool2d                                      Op = 691  // adaptive_max_pool2d
+	OpAdaptiveMaxPool2dBackward                              Op = 692  // adaptive_max_pool2d_backward
+	OpAdaptiveMaxPool3d                                      Op = 693  // adaptive_max_pool3d
+	OpAdaptiveMaxPool3dBackward                              Op = 694  // adaptive_max_pool3d_backward
+	OpAddScalar                                              Op = 695  // add.Scalar
+	OpAddTensor                                              Op = 696  // add.Tensor
+	OpAddInPlaceScalar                                       Op = 697  // add_.Scalar
+	OpAddInPlaceTensor                                       Op = 698  // add_.Tensor
+	OpAddBMM                                                 Op = 699  // addbmm
+	OpAddBMMInPlace                                          Op = 700  // addbmm_
+	OpAddCDiv                                                Op = 701  // addcdiv
+	OpAddCDivInPlace                                         Op = 702  // addcdiv_
+	OpAddCMul                                                Op = 703  // addcmul
+	OpAddCMulInPlace                                         Op = 704  // addcmul_
+	OpAddMM                                                  Op = 705  // addmm
+	OpAddMMDType                                             Op = 706  // addmm.dtype
+	OpAddMMInPlace                                           Op = 707  // addmm_
+	OpAddMV                                                  Op = 708  // addmv
+	OpAddMVInPlace                                           Op = 709  // addmv_
+	OpAddR                                                   Op = 710  // addr
+	OpAddRInPlace                                            Op = 711  // addr_
+	OpAdjoint                                                Op = 712  // adjoint
+	OpAffineGridGenerator                                    Op = 713  // affine_grid_generator
+	OpAffineGridGeneratorBackward                            Op = 714  // affine_grid_generator_backward
+	OpAlias                                                  Op = 715  // alias
+	OpAliasCopy                                              Op = 716  // alias_copy
+	OpAlignAs                                                Op = 717  // align_as
+	OpAlignTensors                                           Op = 718  // align_tensors
+	OpAll                                                    Op = 719  // all
+	OpAllDim                                                 Op = 720  // all.dim
+	OpAllDims                                                Op = 721  // all.dims
+	OpAllClose                                               Op = 722  // allclose
+	OpAlphaDropout                                           Op = 723  // alpha_dropout
+	OpAlphaDropoutInPlace                                    Op = 724  // alpha_dropout_
+	OpAMax                                                   Op = 725  // amax
+	OpAMin                                                   Op = 726  // amin
+	OpAMinMax                                                Op = 727  // aminmax
+	OpAngle                                                  Op = 728  // angle
+	OpAny                                                    Op = 729  // any
+	OpAnyDim                                                 Op = 730  // any.dim
+	OpAnyDims                                                Op = 731  // any.dims
+	OpArange                                                 Op = 732  // arange
+	OpArangeStart                                            Op = 733  // arange.start
+	OpArangeStartStep                                        Op = 734  // arange.start_step
+	OpArccos                                                 Op = 735  // arccos
+	OpArccosInPlace                                          Op = 736  // arccos_
+	OpArccosh                                                Op = 737  // arccosh
+	OpArccoshInPlace                                         Op = 738  // arccosh_
+	OpArcsin                                                 Op = 739  // arcsin
+	OpArcsinInPlace                                          Op = 740  // arcsin_
+	OpArcsinh                                                Op = 741  // arcsinh
+	OpArcsinhInPlace                                         Op = 742  // arcsinh_
+	OpArctan                                                 Op = 743  // arctan
+	OpArctan2                                                Op = 744  // arctan2
+	OpArctan2InPlace                                         Op = 745  // arctan2_
+	OpArctanInPlace                                          Op = 746  // arctan_
+	OpArctanh                                                Op = 747  // arctanh
+	OpArctanhInPlace                                         Op = 748  // arctanh_
+	OpArgMax                                                 Op = 749  // argmax
+	OpArgMin                                                 Op = 750  // argmin
+	OpArgSort                                                Op = 751  // argsort
+	OpArgSortStable                                          Op = 752  // argsort.stable
+	OpArgWhere                                               Op = 753  // argwhere
+	OpAsStrided                                              Op = 754  // as_strided
+	OpAsStridedInPlace                                       Op = 755  // as_strided_
+	OpAsStridedCopy                                          Op = 756  // as_strided_copy
+	OpAsStridedScatter                                       Op = 757  // as_strided_scatter
+	OpAsin                                                   Op = 758  // asin
+	OpAsinInPlace                                            Op = 759  // asin_
+	OpAsinh                                                  Op = 760  // asinh
+	OpAsinhInPlace                                           Op = 761  // asinh_
+	OpAtan                                                   Op = 762  // atan
+	OpAtan2                                                  Op = 763  // atan2
+	OpAtan2InPlace                                           Op = 764  // atan2_
+	OpAtanInPlace                                            Op = 765  // atan_
+	OpAtanh                                                  Op = 766  // atanh
+	OpAtanhInPlace                                           Op = 767  // atanh_
+	OpAtLeast1d                                              Op = 768  // atleast_1d
+	OpAtLeast1dSequence                                      Op = 769  // atleast_1d.Sequence
+	OpAtLeast2d                                              Op = 770  // atleast_2d
+	OpAtLeast2dSequence                                      Op = 771  // atleast_2d.Sequence
+	OpAtLeast3d                                              Op = 772  // atleast_3d
+	OpAtLeast3dSequence                                      Op = 773  // atleast_3d.Sequence
+	OpAvgPool1d                                              Op = 774  // avg_pool1d
+	OpAvgPool2d                                              Op = 775  // avg_pool2d
+	OpAvgPool2dBackward                                      Op = 776  // avg_pool2d_backward
+	OpAvgPool3d                                              Op = 777  // avg_pool3d
+	OpAvgPool3dBackward                                      Op = 778  // avg_pool3d_backward
+	OpBAddBMM                                                Op = 779  // baddbmm
+	OpBAddBMMDType                                           Op = 780  // baddbmm.dtype
+	OpBAddBMMInPlace                                         Op = 781  // baddbmm_
+	OpBartlettWindow                                         Op = 782  // bartlett_window
+	OpBartlettWindowPeriodic                                 Op = 783  // bartlett_window.periodic
+	OpBatchNorm                                              Op = 784  // batch_norm
+	OpBatchNormBackward                                      Op = 785  // batch_norm_backward
+	OpBatchNormBackwardElemt                                 Op = 786  // batch_norm_backward_elemt
+	OpBatchNormBackwardReduce                                Op = 787  // batch_norm_backward_reduce
+	OpBatchNormElemt                                         Op = 788  // batch_norm_elemt
+	OpBatchNormGatherStats                                   Op = 789  // batch_norm_gather_stats
+	OpBatchNormGatherStatsWithCounts                         Op = 790  // batch_norm_gather_stats_with_counts
+	OpBatchNormStats                                         Op = 791  // batch_norm_stats
+	OpBatchNormUpdateStats                                   Op = 792  // batch_norm_update_stats
+	OpBernoulli                                              Op = 793  // bernoulli
+	OpBernoulliP                                             Op = 794  // bernoulli.p
+	OpBernoulliInPlaceTensor                                 Op = 795  // bernoulli_.Tensor
+	OpBernoulliInPlaceFloat                                  Op = 796  // bernoulli_.float
+	OpBilinear                                               Op = 797  // bilinear
+	OpBinaryCrossEntropy                                     Op = 798  // binary_cross_entropy
+	OpBinaryCrossEntropyBackward                             Op = 799  // binary_cross_entropy_backward
+	OpBinaryCrossEntropyWithLogits                           Op = 800  // binary_cross_entropy_with_logits
+	OpBinCount                                               Op = 801  // bincount
+	OpBinomial                                               Op = 802  // binomial
+	OpBitwiseAndScalar                                       Op = 803  // bitwise_and.Scalar
+	OpBitwiseAndScalarTensor                                 Op = 804  // bitwise_and.Scalar_Tensor
+	OpBitwiseAndTensor                                       Op = 805  // bitwise_and.Tensor
+	OpBitwiseAndInPlaceScalar                                Op = 806  // bitwise_and_.Scalar
+	OpBitwiseAndInPlaceTensor                                Op = 807  // bitwise_and_.Tensor
+	OpBitwiseLeftShiftScalarTensor                           Op = 808  // bitwise_left_shift.Scalar_Tensor
+	OpBitwiseLeftShiftTensor                                 Op = 809  // bitwise_left_shift.Tensor
+	OpBitwiseLeftShiftTensorScalar                           Op = 810  // bitwise_left_shift.Tensor_Scalar
+	OpBitwiseLeftShiftInPlaceTensor                          Op = 811  // bitwise_left_shift_.Tensor
+	OpBitwiseLeftShiftInPlaceTensorScalar                    Op = 812  // bitwise_left_shift_.Tensor_Scalar
+	OpBitwiseNot                                             Op = 813  // bitwise_not
+	OpBitwiseNotInPlace                                      Op = 814  // bitwise_not_
+	OpBitwiseOrScalar                                        Op = 815  // bitwise_or.Scalar
+	OpBitwiseOrScalarTensor                                  Op = 816  // bitwise_or.Scalar_Tensor
+	OpBitwiseOrTensor                                        Op = 817  // bitwise_or.Tensor
+	OpBitwiseOrInPlaceScalar                                 Op = 818  // bitwise_or_.Scalar
+	OpBitwiseOrInPlaceTensor                                 Op = 819  // bitwise_or_.Tensor
+	OpBitwiseRightShiftScalarTensor                          Op = 820  // bitwise_right_shift.Scalar_Tensor
+	OpBitwiseRightShiftTensor                                Op = 821  // bitwise_right_shift.Tensor
+	OpBitwiseRightShiftTensorScalar                          Op = 822  // bitwise_right_shift.Tensor_Scalar
+	OpBitwiseRightShiftInPlaceTensor                         Op = 823  // bitwise_right_shift_.Tensor
+	OpBitwiseRightShiftInPlaceTensorScalar                   Op = 824  // bitwise_right_shift_.Tensor_Scalar
+	OpBitwiseXorScalar                                       Op = 825  // bitwise_xor.Scalar
+	OpBitwiseXorScalarTensor                                 Op = 826  // bitwise_xor.Scalar_Tensor
+	OpBitwiseXorTensor                                       Op = 827  // bitwise_xor.Tensor
+	OpBitwiseXorInPlaceScalar                                Op = 828  // bitwise_xor_.Scalar
+	OpBitwiseXorInPlaceTensor                                Op = 829  // bitwise_xor_.Tensor
+	OpBlackmanWindow                                         Op = 830  // blackman_window
+	OpBlackmanWindowPeriodic                                 Op = 831  // blackman_window.periodic
+	OpBlockDiag                                              Op = 832  // block_diag
+	OpBMM                                                    Op = 833  // bmm
+	OpBMMDType                                               Op = 834  // bmm.dtype
+	OpBroadcastTensors                                       Op = 835  // broadcast_tensors
+	OpBroadcastTo                                            Op = 836  // broadcast_to
+	OpBucketizeScalar                                        Op = 837  // bucketize.Scalar
+	OpBucketizeTensor                                        Op = 838  // bucketize.Tensor
+	OpCanCast                                                Op = 839  // can_cast
+	OpCartesianProd                                          Op = 840  // cartesian_prod
+	OpCat                                                    Op = 841  // cat
+	OpCauchyInPlace                                          Op = 842  // cauchy_
+	OpCColIndices                                            Op = 843  // ccol_indices
+	OpCColIndicesCopy                                        Op = 844  // ccol_indices_copy
+	OpCDist                                                  Op = 845  // cdist
+	OpCeil                                                   Op = 846  // ceil
+	OpCeilInPlace                                            Op = 847  // ceil_
+	OpCELU                                                   Op = 848  // celu
+	OpCELUInPlace                                            Op = 849  // celu_
+	OpChainMatMul                                            Op = 850  // chain_matmul
+	OpCHalf                                                  Op = 851  // chalf
+	OpChannelShuffle                                         Op = 852  // channel_shuffle
+	OpCholesky                                               Op = 853  // cholesky
+	OpCholeskyInverse                                        Op = 854  // cholesky_inverse
+	OpCholeskySolve                                          Op = 855  // cholesky_solve
+	OpChooseQParamsOptimized                                 Op = 856  // choose_qparams_optimized
+	OpChunk                                                  Op = 857  // chunk
+	OpClamp                                                  Op = 858  // clamp
+	OpClampTensor                                            Op = 859  // clamp.Tensor
+	OpClampInPlace                                           Op = 860  // clamp_
+	OpClampInPlaceTensor                                     Op = 861  // clamp_.Tensor
+	OpClampMax                                               Op = 862  // clamp_max
+	OpClampMaxTensor                                         Op = 863  // clamp_max.Tensor
+	OpClampMaxInPlace                                        Op = 864  // clamp_max_
+	OpClampMaxInPlaceTensor                                  Op = 865  // clamp_max_.Tensor
+	OpClampMin                                               Op = 866  // clamp_min
+	OpClampMinTensor                                         Op = 867  // clamp_min.Tensor
+	OpClampMinInPlace                                        Op = 868  // clamp_min_
+	OpClampMinInPlaceTensor                                  Op = 869  // clamp_min_.Tensor
+	OpClip                                                   Op = 870  // clip
+	OpClipTensor                                             Op = 871  // clip.Tensor
+	OpClipInPlace                                            Op = 872  // clip_
+	OpClipInPlaceTensor                                      Op = 873  // clip_.Tensor
+	OpClone                                                  Op = 874  // clone
+	OpCoalesce                                               Op = 875  // coalesce
+	OpCol2Im                                                 Op = 876  // col2im
+	OpColIndices                                             Op = 877  // col_indices
+	OpColIndicesCopy                                         Op = 878  // col_indices_copy
+	OpColumnStack                                            Op = 879  // column_stack
+	OpCombinations                                           Op = 880  // combinations
+	OpComplex                                                Op = 881  // complex
+	OpConcat                                                 Op = 882  // concat
+	OpConcatenate                                            Op = 883  // concatenate
+	OpConj                                                   Op = 884  // conj
+	OpConjPhysical                                           Op = 885  // conj_physical
+	OpConjPhysicalInPlace                                    Op = 886  // conj_physical_
+	OpConstantPadND                                          Op = 887  // constant_pad_nd
+	OpContiguous                                             Op = 888  // contiguous
+	OpConv1d                                                 Op = 889  // conv1d
+	OpConv1dPadding                                          Op = 890  // conv1d.padding
+	OpConv2d                                                 Op = 891  // conv2d
+	OpConv2dPadding                                          Op = 892  // conv2d.padding
+	OpConv3d                                                 Op = 893  // conv3d
+	OpConv3dPadding                                          Op = 894  // conv3d.padding
+	OpConvDepthwise3d                                        Op = 895  // conv_depthwise3d
+	OpConvTBC                                                Op = 896  // conv_tbc
+	OpConvTBCBackward                                        Op = 897  // conv_tbc_backward
+	OpConvTranspose1d                                        Op = 898  // conv_transpose1d
+	OpConvTranspose2dInput                                   Op = 899  // conv_transpose2d.input
+	OpConvTranspose3dInput                                   Op = 900  // conv_transpose3d.input
+	OpConvolution                                            Op = 901  // convolution
+	OpConvolutionBackward                                    Op = 902  // convolution_backward
+	OpConvolutionBackwardOverrideable                        Op = 903  // convolution_backward_overrideable
+	OpConvolutionOverrideable                                Op = 904  // convolution_overrideable
+	OpCopy                                                   Op = 905  // copy
+	OpCopyInPlace                                            Op = 906  // copy_
+	OpCopySparseToSparseInPlace                              Op = 907  // copy_sparse_to_sparse_
+	OpCopysignScalar                                         Op = 908  // copysign.Scalar
+	OpCopysignTensor                                         Op = 909  // copysign.Tensor
+	OpCopysignInPlaceScalar                                  Op = 910  // copysign_.Scalar
+	OpCopysignInPlaceTensor                                  Op = 911  // copysign_.Tensor
+	OpCorrCoef                                               Op = 912  // corrcoef
+	OpCos                                                    Op = 913  // cos
+	OpCosInPlace                                             Op = 914  // cos_
+	OpCosh                                                   Op = 915  // cosh
+	OpCoshInPlace                                            Op = 916  // cosh_
+	OpCosineEmbeddingLoss                                    Op = 917  // cosine_embedding_loss
+	OpCosineSimilarity                                       Op = 918  // cosine_similarity
+	OpCountNonzero                                           Op = 919  // count_nonzero
+	OpCountNonzeroDimIntList                                 Op = 920  // count_nonzero.dim_IntList
+	OpCov                                                    Op = 921  // cov
+	OpCross                                                  Op = 922  // cross
+	OpCrossEntropyLoss                                       Op = 923  // cross_entropy_loss
+	OpCRowIndices                                            Op = 924  // crow_indices
+	OpCRowIndicesCopy                                        Op = 925  // crow_indices_copy
+	OpCTCLossIntList                                         Op = 926  // ctc_loss.IntList
+	OpCTCLossTensor                                          Op = 927  // ctc_loss.Tensor
+	OpCuDNNAffineGridGenerator                               Op = 928  // cudnn_affine_grid_generator
+	OpCuDNNAffineGridGeneratorBackward                       Op = 929  // cudnn_affine_grid_generator_backward
+	OpCuDNNBatchNorm                                         Op = 930  // cudnn_batch_norm
+	OpCuDNNBatchNormBackward                                 Op = 931  // cudnn_batch_norm_backward
+	OpCuDNNConvolution                                       Op = 932  // cudnn_convolution
+	OpCuDNNConvolutionAddReLU                                Op = 933  // cudnn_convolution_add_relu
+	OpCuDNNConvolutionReLU                                   Op = 934  // cudnn_convolution_relu
+	OpCuDNNConvolutionTranspose                              Op = 935  // cudnn_convolution_transpose
+	OpCuDNNGridSampler                                       Op = 936  // cudnn_grid_sampler
+	OpCuDNNGridSamplerBackward                               Op = 937  // cudnn_grid_sampler_backward
+	OpCuDNNIsAcceptable                                      Op = 938  // cudnn_is_acceptable
+	OpCumMax                                                 Op = 939  // cummax
+	OpCumMaxMinBackward                                      Op = 940  // cummaxmin_backward
+	OpCumMin                                                 Op = 941  // cummin
+	OpCumProd                                                Op = 942  // cumprod
+	OpCumProdInPlace                                         Op = 943  // cumprod_
+	OpCumProdBackward                                        Op = 944  // cumprod_backward
+	OpCumSum                                                 Op = 945  // cumsum
+	OpCumSumInPlace                                          Op = 946  // cumsum_
+	OpCumulativeTrapezoidDx                                  Op = 947  // cumulative_trapezoid.dx
+	OpCumulativeTrapezoidX                                   Op = 948  // cumulative_trapezoid.x
+	OpData                                                   Op = 949  // data
+	OpDeg2Rad                                                Op = 950  // deg2rad
+	OpDeg2RadInPlace                                         Op = 951  // deg2rad_
+	OpDenseDim                                               Op = 952  // dense_dim
+	OpDequantizeSelf                                         Op = 953  // dequantize.self
+	OpDequantizeTensors                                      Op = 954  // dequantize.tensors
+	OpDet                                                    Op = 955  // det
+	OpDetach                                                 Op = 956  // detach
+	OpDetachInPlace                                          Op = 957  // detach_
+	OpDetachCopy                                             Op = 958  // detach_copy
+	OpDiag                                                   Op = 959  // diag
+	OpDiagEmbed                                              Op = 960  // diag_embed
+	OpDiagFlat                                               Op = 961  // diagflat
+	OpDiagonal                                               Op = 962  // diagonal
+	OpDiagonalBackward                                       Op = 963  // diagonal_backward
+	OpDiagonalCopy                                           Op = 964  // diagonal_copy
+	OpDiagonalScatter                                        Op = 965  // diagonal_scatter
+	OpDiff                                                   Op = 966  // diff
+	OpDigamma                                                Op = 967  // digamma
+	OpDigammaInPlace                                         Op = 968  // digamma_
+	OpDist                                                   Op = 969  // dist
+	OpDivScalar                                              Op = 970  // div.Scalar
+	OpDivScalarMode                                          Op = 971  // div.Scalar_mode
+	OpDivTensor                                              Op = 972  // div.Tensor
+	OpDivTensorMode                                          Op = 973  // div.Tensor_mode
+	OpDivInPlaceScalar                                       Op = 974  // div_.Scalar
+	OpDivInPlaceScalarMode                                   Op = 975  // div_.Scalar_mode
+	OpDivInPlaceTensor                                       Op = 976  // div_.Tensor
+	OpDivInPlaceTensorMode                                   Op = 977  // div_.Tensor_mode
+	OpDivideScalar                                           Op = 978  // divide.Scalar
+	OpDivideScalarMode                                       Op = 979  // divide.Scalar_mode
+	OpDivideTensor                                           Op = 980  // divide.Tensor
+	OpDivideTensorMode                                       Op = 981  // divide.Tensor_mode
+	OpDivideInPlaceScalar                                    Op = 982  // divide_.Scalar
+	OpDivideInPlaceScalarMode                                Op = 983  // divide_.Scalar_mode
+	OpDivideInPlaceTensor                                    Op = 984  // divide_.Tensor
+	OpDivideInPlaceTensorMode                                Op = 985  // divide_.Tensor_mode
+	OpDot                                                    Op = 986  // dot
+	OpDropout                                                Op = 987  // dropout
+	OpDropoutInPlace                                         Op = 988  // dropout_
+	OpDSplitArray                                            Op = 989  // dsplit.array
+	OpDSplitInt                                              Op = 990  // dsplit.int
+	OpDStack                                                 Op = 991  // dstack
+	OpEinsum                                                 Op = 992  // einsum
+	OpELU                                                    Op = 993  // elu
+	OpELUInPlace                                             Op = 994  // elu_
+	OpELUBackward                                            Op = 995  // elu_backward
+	OpEmbedding                                              Op = 996  // embedding
+	OpEmbeddingBackward                                      Op = 997  // embedding_backward
+	OpEmbeddingBag                                           Op = 998  // embedding_bag
+	OpEmbeddingBagPaddingIdx                                 Op = 999  // embedding_bag.padding_idx
+	OpEmbeddingDenseBackward                                 Op = 1000 // embedding_dense_backward
+	OpEmbeddingRenormInPlace                                 Op = 1001 // embedding_renorm_
+	OpEmbeddingSparseBackward                                Op = 1002 // embedding_sparse_backward
+	OpEmptyMemoryFormat                                      Op = 1003 // empty.memory_format
+	OpEmptyLike                                              Op = 1004 // empty_like
+	OpEmptyPermuted                                          Op = 1005 // empty_permuted
+	OpEmptyQuantized                                         Op = 1006 // empty_quantized
+	OpEmptyStrided                                           Op = 1007 // empty_strided
+	OpEqScalar                                               Op = 1008 // eq.Scalar
+	OpEqTensor                                               Op = 1009 // eq.Tensor
+	OpEqInPlaceScalar                                        Op = 1010 // eq_.Scalar
+	OpEqInPlaceTensor                                        Op = 1011 // eq_.Tensor
+	OpEqual                                                  Op = 1012 // equal
+	OpErf                                                    Op = 1013 // erf
+	OpErfInPlace                                             Op = 1014 // erf_
+	OpErfc                                                   Op = 1015 // erfc
+	OpErfcInPlace                                            Op = 1016 // erfc_
+	OpErfinv                                                 Op = 1017 // erfinv
+	OpErfinvInPlace                                          Op = 1018 // erfinv_
+	OpExp                                                    Op = 1019 // exp
+	OpExp2                                                   Op = 1020 // exp2
+	OpExp2InPlace                                            Op = 1021 // exp2_
+	OpExpInPlace                                             Op = 1022 // exp_
+	OpExpand                                                 Op = 1023 // expand
+	OpExpandAs                                               Op = 1024 // expand_as
+	OpExpandCopy                                             Op = 1025 // expand_copy
+	OpExpm1                                                  Op = 1026 // expm1
+	OpExpm1InPlace                                           Op = 1027 // expm1_
+	OpExponentialInPlace                                     Op = 1028 // exponential_
+	OpEye                                                    Op = 1029 // eye
+	OpEyeM                                                   Op = 1030 // eye.m
+	OpFakeQuantizePerChannelAffine                           Op = 1031 // fake_quantize_per_channel_affine
+	OpFakeQuantizePerChannelAffineCacheMask                  Op = 1032 // fake_quantize_per_channel_affine_cachemask
+	OpFakeQuantizePerChannelAffineCacheMaskBackward          Op = 1033 // fake_quantize_per_channel_affine_cachemask_backward
+	OpFakeQuantizePerTensorAffine                            Op = 1034 // fake_quantize_per_tensor_affine
+	OpFakeQuantizePerTensorAffineTensorQParams               Op = 1035 // fake_quantize_per_tensor_affine.tensor_qparams
+	OpFakeQuantizePerTensorAffineCacheMask                   Op = 1036 // fake_quantize_per_tensor_affine_cachemask
+	OpFakeQuantizePerTensorAffineCacheMaskBackward           Op = 1037 // fake_quantize_per_tensor_affine_cachemask_backward
+	OpFBGEMMLinearFP16Weight                                 Op = 1038 // fbgemm_linear_fp16_weight
+	OpFBGEMMLinearFP16WeightFP32Activation                   Op = 1039 // fbgemm_linear_fp16_weight_fp32_activation
+	OpFBGEMMLinearInt8Weight                                 Op = 1040 // fbgemm_linear_int8_weight
+	OpFBGEMMLinearInt8WeightFP32Activation                   Op = 1041 // fbgemm_linear_int8_weight_fp32_activation
+	OpFBGEMMLinearQuantizeWeight                             Op = 1042 // fbgemm_linear_quantize_weight
+	OpFBGEMMPackGEMMMatrixFP16                               Op = 1043 // fbgemm_pack_gemm_matrix_fp16
+	OpFBGEMMPackQuantizedMatrix                              Op = 1044 // fbgemm_pack_quantized_matrix
+	OpFBGEMMPackQuantizedMatrixKN                            Op = 1045 // fbgemm_pack_quantized_matrix.KN
+	OpFeatureAlphaDropout                                    Op = 1046 // feature_alpha_dropout
+	OpFeatureAlphaDropoutInPlace                             Op = 1047 // feature_alpha_dropout_
+	OpFeatureDropout                                         Op = 1048 // feature_dropout
+	OpFeatureDropoutInPlace                                  Op = 1049 // feature_dropout_
+	OpFFTFFT                                                 Op = 1050 // fft_fft
+	OpFFTFFT2                                                Op = 1051 // fft_fft2
+	OpFFTFFTFreq                                             Op = 1052 // fft_fftfreq
+	OpFFTFFTN                                                Op = 1053 // fft_fftn
+	OpFFTFFTShift                                            Op = 1054 // fft_fftshift
+	OpFFTHFFT                                                Op = 1055 // fft_hfft
+	OpFFTHFFT2                                               Op = 1056 // fft_hfft2
+	OpFFTHFFTN                                               Op = 1057 // fft_hfftn
+	OpFFTIFFT                                                Op = 1058 // fft_ifft
+	OpFFTIFFT2                                               Op = 1059 // fft_ifft2
+	OpFFTIFFTN                                               Op = 1060 // fft_ifftn
+	OpFFTIFFTShift                                           Op = 1061 // fft_ifftshift
+	OpFFTIHFFT                                               Op = 1062 // fft_ihfft
+	OpFFTIHFFT2                                              Op = 1063 // fft_ihfft2
+	OpFFTIHFFTN                                              Op = 1064 // fft_ihfftn
+	OpFFTIRFFT                                               Op = 1065 // fft_irfft
+	OpFFTIRFFT2                                              Op = 1066 // fft_irfft2
+	OpFFTIRFFTN                                              Op = 1067 // fft_irfftn
+	OpFFTRFFT                                                Op = 1068 // fft_rfft
+	OpFFTRFFT2                                               Op = 1069 // fft_rfft2
+	OpFFTRFFTFreq                                            Op = 1070 // fft_rfftfreq
+	OpFFTRFFTN                                               Op = 1071 // fft_rfftn
+	OpFillScalar                                             Op = 1072 // fill.Scalar
+	OpFillTensor                                             Op = 1073 // fill.Tensor
+	OpFillInPlaceScalar                                      Op = 1074 // fill_.Scalar
+	OpFillInPlaceTensor                                      Op = 1075 // fill_.Tensor
+	OpFillDiagonalInPlace                                    Op = 1076 // fill_diagonal_
+	OpFix                                                    Op = 1077 // fix
+	OpFixInPlace                                             Op = 1078 // fix_
+	OpFlattenUsingInts                                       Op = 1079 // flatten.using_ints
+	OpFlattenDenseTensors                                    Op = 1080 // flatten_dense_tensors
+	OpFlip                                                   Op = 1081 // flip
+	OpFlipLR                                                 Op = 1082 // fliplr
+	OpFlipUD                                                 Op = 1083 // flipud
+	OpFloatPowerScalar                                       Op = 1084 // float_power.Scalar
+	OpFloatPowerTensorScalar                                 Op = 1085 // float_power.Tensor_Scalar
+	OpFloatPowerTensorTensor                                 Op = 1086 // float_power.Tensor_Tensor
+	OpFloatPowerInPlaceScalar                                Op = 1087 // float_power_.Scalar
+	OpFloatPowerInPlaceTensor                                Op = 1088 // float_power_.Tensor
+	OpFloor                                                  Op = 1089 // floor
+	OpFloorInPlace                                           Op = 1090 // floor_
+	OpFloorDivide                                            Op = 1091 // floor_divide
+	OpFloorDivideScalar                                      Op = 1092 // floor_divide.Scalar
+	OpFloorDivideInPlaceScalar                               Op = 1093 // floor_divide_.Scalar
+	OpFloorDivideInPlaceTensor                               Op = 1094 // floor_divide_.Tensor
+	OpFMax                                                   Op = 1095 // fmax
+	OpFMin                                                   Op = 1096 // fmin
+	OpFModScalar                                             Op = 1097 // fmod.Scalar
+	OpFModTensor                                             Op = 1098 // fmod.Tensor
+	OpFModInPlaceScalar                                      Op = 1099 // fmod_.Scalar
+	OpFModInPlaceTensor                                      Op = 1100 // fmod_.Tensor
+	OpFrac                                                   Op = 1101 // frac
+	OpFracInPlace                                            Op = 1102 // frac_
+	OpFractionalMaxPool2d                                    Op = 1103 // fractional_max_pool2d
+	OpFractionalMaxPool2dBackward                            Op = 1104 // fractional_max_pool2d_backward
+	OpFractionalMaxPool3d                                    Op = 1105 // fractional_max_pool3d
+	OpFractionalMaxPool3dBackward                            Op = 1106 // fractional_max_pool3d_backward
+	OpFrexpTensor                                            Op = 1107 // frexp.Tensor
+	OpFrobeniusNormDim                                       Op = 1108 // frobenius_norm.dim
+	OpFromFile                                               Op = 1109 // from_file
+	OpFull                                                   Op = 1110 // full
+	OpFullLike                                               Op = 1111 // full_like
+	OpFusedMovingAvgObsFakeQuant                             Op = 1112 // fused_moving_avg_obs_fake_quant
+	OpGather                                                 Op = 1113 // gather
+	OpGatherBackward                                         Op = 1114 // gather_backward
+	OpGCD                                                    Op = 1115 // gcd
+	OpGCDInPlace                                             Op = 1116 // gcd_
+	OpGeScalar                                               Op = 1117 // ge.Scalar
+	OpGeTensor                                               Op = 1118 // ge.Tensor
+	OpGeInPlaceScalar                                        Op = 1119 // ge_.Scalar
+	OpGeInPlaceTensor                                        Op = 1120 // ge_.Tensor
+	OpGELU                                                   Op = 1121 // gelu
+	OpGELUInPlace                                            Op = 1122 // gelu_
+	OpGELUBackward                                           Op = 1123 // gelu_backward
+	OpGeometricInPlace                                       Op = 1124 // geometric_
+	OpGeqrf                                                  Op = 1125 // geqrf
+	OpGer                                                    Op = 1126 // ger
+	OpGLU                                                    Op = 1127 // glu
+	OpGLUBackward                                            Op = 1128 // glu_backward
+	OpGLUBackwardJVP                                         Op = 1129 // glu_backward_jvp
+	OpGLUJVP                                                 Op = 1130 // glu_jvp
+	OpGradientArray                                          Op = 1131 // gradient.array
+	OpGradientScalararray                                    Op = 1132 // gradient.scalararray
+	OpGradientScalarint                                      Op = 1133 // gradient.scalarint
+	OpGradientScalarrayarray                                 Op = 1134 // gradient.scalarrayarray
+	OpGradientScalarrayint                                   Op = 1135 // gradient.scalarrayint
+	OpGradientTensorarray                                    Op = 1136 // gradient.tensorarray
+	OpGradientTensorarrayint                                 Op = 1137 // gradient.tensorarrayint
+	OpGreaterScalar                                          Op = 1138 // greater.Scalar
+	OpGreaterTensor                                          Op = 1139 // greater.Tensor
+	OpGreaterInPlaceScalar                                   Op = 1140 // greater_.Scalar
+	OpGreaterInPlaceTensor                                   Op = 1141 // greater_.Tensor
+	OpGreaterEqualScalar                                     Op = 1142 // greater_equal.Scalar
+	OpGreaterEqualTensor                                     Op = 1143 // greater_equal.Tensor
+	OpGreaterEqualInPlaceScalar                              Op = 1144 // greater_equal_.Scalar
+	OpGreaterEqualInPlaceTensor                              Op = 1145 // greater_equal_.Tensor
+	OpGridSampler                                            Op = 1146 // grid_sampler
+	OpGridSampler2d                                          Op = 1147 // grid_sampler_2d
+	OpGridSampler2dBackward                                  Op = 1148 // grid_sampler_2d_backward
+	OpGridSampler3d                                          Op = 1149 // grid_sampler_3d
+	OpGridSampler3dBackward                                  Op = 1150 // grid_sampler_3d_backward
+	OpGroupNorm                                              Op = 1151 // group_norm
+	OpGRUData                                                Op = 1152 // gru.data
+	OpGRUInput                                               Op = 1153 // gru.input
+	OpGRUCell                                                Op = 1154 // gru_cell
+	OpGtScalar                                               Op = 1155 // gt.Scalar
+	OpGtTensor                                               Op = 1156 // gt.Tensor
+	OpGtInPlaceScalar                                        Op = 1157 // gt_.Scalar
+	OpGtInPlaceTensor                                        Op = 1158 // gt_.Tensor
+	OpHammingWindow                                          Op = 1159 // hamming_window
+	OpHammingWindowPeriodic                                  Op = 1160 // hamming_window.periodic
+	OpHammingWindowPeriodicAlpha                             Op = 1161 // hamming_window.periodic_alpha
+	OpHammingWindowPeriodicAlphaBeta                         Op = 1162 // hamming_window.periodic_alpha_beta
+	OpHannWindow                                             Op = 1163 // hann_window
+	OpHannWindowPeriodic                                     Op = 1164 // hann_window.periodic
+	OpHardshrink                                             Op = 1165 // hardshrink
+	OpHardshrinkBackward                                     Op = 1166 // hardshrink_backward
+	OpHardsigmoid                                            Op = 1167 // hardsigmoid
+	OpHardsigmoidInPlace                                     Op = 1168 // hardsigmoid_
+	OpHardsigmoidBackward                                    Op = 1169 // hardsigmoid_backward
+	OpHardswish                                              Op = 1170 // hardswish
+	OpHardswishInPlace                                       Op = 1171 // hardswish_
+	OpHardswishBackward                                      Op = 1172 // hardswish_backward
+	OpHardtanh                                               Op = 1173 // hardtanh
+	OpHardtanhInPlace                                        Op = 1174 // hardtanh_
+	OpHardtanhBackward                                       Op = 1175 // hardtanh_backward
+	OpHashTensor                                             Op = 1176 // hash_tensor
+	OpHeaviside                                              Op = 1177 // heaviside
+	OpHeavisideInPlace                                       Op = 1178 // heaviside_
+	OpHingeEmbeddingLoss                                     Op = 1179 // hinge_embedding_loss
+	OpHistc                                                  Op = 1180 // histc
+	OpHistogramBinCt                                         Op = 1181 // histogram.bin_ct
+	OpHistogramBinsTensor                                    Op = 1182 // histogram.bins_tensor
+	OpHistogramDD                                            Op = 1183 // histogramdd
+	OpHistogramDDTensorListBins                              Op = 1184 // histogramdd.TensorList_bins
+	OpHistogramDDIntBins                                     Op = 1185 // histogramdd.int_bins
+	OpHSplitArray                                            Op = 1186 // hsplit.array
+	OpHSplitInt                                              Op = 1187 // hsplit.int
+	OpHSPMM                                                  Op = 1188 // hspmm
+	OpHStack                                                 Op = 1189 // hstack
+	OpHuberLoss                                              Op = 1190 // huber_loss
+	OpHuberLossBackward                                      Op = 1191 // huber_loss_backward
+	OpHypot                                                  Op = 1192 // hypot
+	OpHypotInPlace                                           Op = 1193 // hypot_
+	OpI0                                                     Op = 1194 // i0
+	OpI0InPlace                                              Op = 1195 // i0_
+	OpIGamma                                                 Op = 1196 // igamma
+	OpIGammaInPlace                                          Op = 1197 // igamma_
+	OpIGammaC                                                Op = 1198 // igammac
+	OpIGammaCInPlace                                         Op = 1199 // igammac_
+	OpIm2Col                                                 Op = 1200 // im2col
+	OpImag                                                   Op = 1201 // imag
+	OpIndexTensor                                            Op = 1202 // index.Tensor
+	OpIndexAdd                                               Op = 1203 // index_add
+	OpIndexAddInPlace                                        Op = 1204 // index_add_
+	OpIndexCopy                                              Op = 1205 // index_copy
+	OpIndexCopyInPlace                                       Op = 1206 // index_copy_
+	OpIndexFillIntScalar                                     Op = 1207 // index_fill.int_Scalar
+	OpIndexFillIntTensor                                     Op = 1208 // index_fill.int_Tensor
+	OpIndexFillInPlaceIntScalar                              Op = 1209 // index_fill_.int_Scalar
+	OpIndexFillInPlaceIntTensor                              Op = 1210 // index_fill_.int_Tensor
+	OpIndexPut                                               Op = 1211 // index_put
+	OpIndexPutInPlace                                        Op = 1212 // index_put_
+	OpIndexReduce                                            Op = 1213 // index_reduce
+	OpIndexReduceInPlace                                     Op = 1214 // index_reduce_
+	OpIndexSelect                                            Op = 1215 // index_select
+	OpIndexSelectBackward                                    Op = 1216 // index_select_backward
+	OpIndices                                                Op = 1217 // indices
+	OpIndicesCopy                                            Op = 1218 // indices_copy
+	OpInfinitelyDifferentiableGELUBackward                   Op = 1219 // infinitely_differentiable_gelu_backward
+	OpInner                                                  Op = 1220 // inner
+	OpInstanceNorm                                           Op = 1221 // instance_norm
+	OpIntRepr                                                Op = 1222 // int_repr
+	OpInverse                                                Op = 1223 // inverse
+	OpIsCoalesced                                            Op = 1224 // is_coalesced
+	OpIsComplex                                              Op = 1225 // is_complex
+	OpIsConj                                                 Op = 1226 // is_conj
+	OpIsDistributed                                          Op = 1227 // is_distributed
+	OpIsFloatingPoint                                        Op = 1228 // is_floating_point
+	OpAtenIsInference                                        Op = 1229 // is_inference
+	OpIsLeaf                                                 Op = 1230 // is_leaf
+	OpIsNeg                                                  Op = 1231 // is_neg
+	OpIsNonzero                                              Op = 1232 // is_nonzero
+	OpIsPinned                                               Op = 1233 // is_pinned
+	OpIsSameSize                                             Op = 1234 // is_same_size
+	OpIsSetTo                                                Op = 1235 // is_set_to
+	OpIsSigned                                               Op = 1236 // is_signed
+	OpIsVulkanAvailable                                      Op = 1237 // is_vulkan_available
+	OpIsClose                                                Op = 1238 // isclose
+	OpIsFinite                                               Op = 1239 // isfinite
+	OpIsInScalarTensor                                       Op = 1240 // isin.Scalar_Tensor
+	OpIsInTensorScalar                                       Op = 1241 // isin.Tensor_Scalar
+	OpIsInTensorTensor                                       Op = 1242 // isin.Tensor_Tensor
+	OpIsInf                                                  Op = 1243 // isinf
+	OpIsNaN                                                  Op = 1244 // isnan
+	OpIsNegInf                                               Op = 1245 // isneginf
+	OpIsPosInf                                               Op = 1246 // isposinf
+	OpIsReal                                                 Op = 1247 // isreal
+	OpISTFT                                                  Op = 1248 // istft
+	OpAtenItem                                               Op = 1249 // item
+	OpKaiserWindow                                           Op = 1250 // kaiser_window
+	OpKaiserWindowBeta                                       Op = 1251 // kaiser_window.beta
+	OpKaiserWindowPeriodic                                   Op = 1252 // kaiser_window.periodic
+	OpKLDiv                                                  Op = 1253 // kl_div
+	OpKron                                                   Op = 1254 // kron
+	OpKthValue                                               Op = 1255 // kthvalue
+	OpL1Loss                                                 Op = 1256 // l1_loss
+	OpLayerNorm                                              Op = 1257 // layer_norm
+	OpLCM                                                    Op = 1258 // lcm
+	OpLCMInPlace                                             Op = 1259 // lcm_
+	OpLdexpTensor                                            Op = 1260 // ldexp.Tensor
+	OpLdexpInPlace                                           Op = 1261 // ldexp_
+	OpLeScalar                                               Op = 1262 // le.Scalar
+	OpLeTensor                                               Op = 1263 // le.Tensor
+	OpLeInPlaceScalar                                        Op = 1264 // le_.Scalar
+	OpLeInPlaceTensor                                        Op = 1265 // le_.Tensor
+	OpLeakyReLU                                              Op = 1266 // leaky_relu
+	OpLeakyReLUInPlace                                       Op = 1267 // leaky_relu_
+	OpLeakyReLUBackward                                      Op = 1268 // leaky_relu_backward
+	OpLerpScalar                                             Op = 1269 // lerp.Scalar
+	OpLerpTensor                                             Op = 1270 // lerp.Tensor
+	OpLerpInPlaceScalar                                      Op = 1271 // lerp_.Scalar
+	OpLerpInPlaceTensor                                      Op = 1272 // lerp_.Tensor
+	OpLessScalar                                             Op = 1273 // less.Scalar
+	OpLessTensor                                             Op = 1274 // less.Tensor
+	OpLessInPlaceScalar                                      Op = 1275 // less_.Scalar
+	OpLessInPlaceTensor                                      Op = 1276 // less_.Tensor
+	OpLessEqualScalar                                        Op = 1277 // less_equal.Scalar
+	OpLessEqualTensor                                        Op = 1278 // less_equal.Tensor
+	OpLessEqualInPlaceScalar                                 Op = 1279 // less_equal_.Scalar
+	OpLessEqualInPlaceTensor                                 Op = 1280 // less_equal_.Tensor
+	OpLgamma                                                 Op = 1281 // lgamma
+	OpLgammaInPlace                                          Op = 1282 // lgamma_
+	OpLift                                                   Op = 1283 // lift
+	OpLiftFresh                                              Op = 1284 // lift_fresh
+	OpLiftFreshCopy                                          Op = 1285 // lift_fresh_copy
+	OpLinalgPowsum                                           Op = 1286 // linalg__powsum
+	OpLinalgCholesky                                         Op = 1287 // linalg_cholesky
+	OpLinalgCholeskyEx                                       Op = 1288 // linalg_cholesky_ex
+	OpLinalgCond                                             Op = 1289 // linalg_cond
+	OpLinalgCondPStr                                         Op = 1290 // linalg_cond.p_str
+	OpLinalgCross                                            Op = 1291 // linalg_cross
+	OpLinalgDet                                              Op = 1292 // linalg_det
+	OpLinalgDiagonal                                         Op = 1293 // linalg_diagonal
+	OpLinalgEig                                              Op = 1294 // linalg_eig
+	OpLinalgEigh                                             Op = 1295 // linalg_eigh
+	OpLinalgEigvals                                          Op = 1296 // linalg_eigvals
+	OpLinalgEigvalsh                                         Op = 1297 // linalg_eigvalsh
+	OpLinalgHouseholderProduct                               Op = 1298 // linalg_householder_product
+	OpLinalgInv                                              Op = 1299 // linalg_inv
+	OpLinalgInvEx                                            Op = 1300 // linalg_inv_ex
+	OpLinalgLDLFactor                                        Op = 1301 // linalg_ldl_factor
+	OpLinalgLDLFactorEx                                      Op = 1302 // linalg_ldl_factor_ex
+	OpLinalgLDLSolve                                         Op = 1303 // linalg_ldl_solve
+	OpLinalgLstsq                                            Op = 1304 // linalg_lstsq
+	OpLinalgLU                                               Op = 1305 // linalg_lu
+	OpLinalgLUFactor                                         Op = 1306 // linalg_lu_factor
+	OpLinalgLUFactorEx                                       Op = 1307 // linalg_lu_factor_ex
+	OpLinalgLUSolve                                          Op = 1308 // linalg_lu_solve
+	OpLinalgMatMul                                           Op = 1309 // linalg_matmul
+	OpLinalgMatrixExp                                        Op = 1310 // linalg_matrix_exp
+	OpLinalgMatrixNorm                                       Op = 1311 // linalg_matrix_norm
+	OpLinalgMatrixNormStrOrd                                 Op = 1312 // linalg_matrix_norm.str_ord
+	OpLinalgMatrixPower                                      Op = 1313 // linalg_matrix_power
+	OpLinalgMatrixRank                                       Op = 1314 // linalg_matrix_rank
+	OpLinalgMatrixRankATolRTolFloat                          Op = 1315 // linalg_matrix_rank.atol_rtol_float
+	OpLinalgMatrixRankATolRTolTensor                         Op = 1316 // linalg_matrix_rank.atol_rtol_tensor
+	OpLinalgMatrixRankTolTensor                              Op = 1317 // linalg_matrix_rank.tol_tensor
+	OpLinalgMultiDot                                         Op = 1318 // linalg_multi_dot
+	OpLinalgNorm                                             Op = 1319 // linalg_norm
+	OpLinalgNormOrdStr                                       Op = 1320 // linalg_norm.ord_str
+	OpLinalgPinv                                             Op = 1321 // linalg_pinv
+	OpLinalgPinvATolRTolFloat                                Op = 1322 // linalg_pinv.atol_rtol_float
+	OpLinalgPinvATolRTolTensor                               Op = 1323 // linalg_pinv.atol_rtol_tensor
+	OpLinalgPinvRCondTensor                                  Op = 1324 // linalg_pinv.rcond_tensor
+	OpLinalgQR                                               Op = 1325 // linalg_qr
+	OpLinalgSLogDet                                          Op = 1326 // linalg_slogdet
+	OpLinalgSolve                                            Op = 1327 // linalg_solve
+	OpLinalgSolveEx                                          Op = 1328 // linalg_solve_ex
+	OpLinalgSolveTriangular                                  Op = 1329 // linalg_solve_triangular
+	OpLinalgSVD                                              Op = 1330 // linalg_svd
+	OpLinalgSVDVals                                          Op = 1331 // linalg_svdvals
+	OpLinalgTensorInv                                        Op = 1332 // linalg_tensorinv
+	OpLinalgTensorSolve                                      Op = 1333 // linalg_tensorsolve
+	OpLinalgVander                                           Op = 1334 // linalg_vander
+	OpLinalgVecDot                                           Op = 1335 // linalg_vecdot
+	OpLinalgVectorNorm                                       Op = 1336 // linalg_vector_norm
+	OpLinear                                                 Op = 1337 // linear
+	OpLinearBackward                                         Op = 1338 // linear_backward
+	OpLinspace                                               Op = 1339 // linspace
+	OpLinspaceScalarTensor                                   Op = 1340 // linspace.Scalar_Tensor
+	OpLinspaceTensorScalar                                   Op = 1341 // linspace.Tensor_Scalar
+	OpLinspaceTensorTensor                                   Op = 1342 // linspace.Tensor_Tensor
+	OpLog                                                    Op = 1343 // log
+	OpLog10                                                  Op = 1344 // log10
+	OpLog10InPlace                                           Op = 1345 // log10_
+	OpLog1p                                                  Op = 1346 // log1p
+	OpLog1pInPlace                                           Op = 1347 // log1p_
+	OpLog2                                                   Op = 1348 // log2
+	OpLog2InPlace                                            Op = 1349 // log2_
+	OpLogInPlace                                             Op = 1350 // log_
+	OpLogNormalInPlace                                       Op = 1351 // log_normal_
+	OpLogSigmoid                                             Op = 1352 // log_sigmoid
+	OpLogSigmoidBackward                                     Op = 1353 // log_sigmoid_backward
+	OpLogSigmoidForward                                      Op = 1354 // log_sigmoid_forward
+	OpLogSoftmaxInt                                          Op = 1355 // log_softmax.int
+	OpLogAddExp                                              Op = 1356 // logaddexp
+	OpLogAddExp2                                             Op = 1357 // logaddexp2
+	OpLogCumSumExp                                           Op = 1358 // logcumsumexp
+	OpLogDet                                                 Op = 1359 // logdet
+	OpLogicalAnd                                             Op = 1360 // logical_and
+	OpLogicalAndInPlace                                      Op = 1361 // logical_and_
+	OpLogicalNot                                             Op = 1362 // logical_not
+	OpLogicalNotInPlace                                      Op = 1363 // logical_not_
+	OpLogicalOr                                              Op = 1364 // logical_or
+	OpLogicalOrInPlace                                       Op = 1365 // logical_or_
+	OpLogicalXor                                             Op = 1366 // logical_xor
+	OpLogicalXorInPlace                                      Op = 1367 // logical_xor_
+	OpLogit                                                  Op = 1368 // logit
+	OpLogitInPlace                                           Op = 1369 // logit_
+	OpLogitBackward                                          Op = 1370 // logit_backward
+	OpLogspace                                               Op = 1371 // logspace
+	OpLogspaceScalarTensor                                   Op = 1372 // logspace.Scalar_Tensor
+	OpLogspaceTensorScalar                                   Op = 1373 // logspace.Tensor_Scalar
+	OpLogspaceTensorTensor                                   Op = 1374 // logspace.Tensor_Tensor
+	OpLogSumExp                                              Op = 1375 // logsumexp
+	OpLSTMData                                               Op = 1376 // lstm.data
+	OpLSTMInput                                              Op = 1377 // lstm.input
+	OpLSTMCell                                               Op = 1378 // lstm_cell
+	OpLtScalar                                               Op = 1379 // lt.Scalar
+	OpLtTensor                                               Op = 1380 // lt.Tensor
+	OpLtInPlaceScalar                                        Op = 1381 // lt_.Scalar
+	OpLtInPlaceTensor                                        Op = 1382 // lt_.Tensor
+	OpLUSolve                                                Op = 1383 // lu_solve
+	OpLUUnpack                                               Op = 1384 // lu_unpack
+	OpMH                                                     Op = 1385 // mH
+	OpMT                                                     Op = 1386 // mT
+	OpMarginRankingLoss                                      Op = 1387 // margin_ranking_loss
+	OpMaskedFillScalar                                       Op = 1388 // masked_fill.Scalar
+	OpMaskedFillTensor                                       Op = 1389 // masked_fill.Tensor
+	OpMaskedFillInPlaceScalar                                Op = 1390 // masked_fill_.Scalar
+	OpMaskedFillInPlaceTensor                                Op = 1391 // masked_fill_.Tensor
+	OpMaskedScatter                                          Op = 1392 // masked_scatter
+	OpMaskedScatterInPlace                                   Op = 1393 // masked_scatter_
+	OpMaskedScatterBackward                                  Op = 1394 // masked_scatter_backward
+	OpMaskedSelect                                           Op = 1395 // masked_select
+	OpMaskedSelectBackward                                   Op = 1396 // masked_select_backward
+	OpMatMul                                                 Op = 1397 // matmul
+	OpMatMulBackward                                         Op = 1398 // matmul_backward
+	OpMatrixH                                                Op = 1399 // matrix_H
+	OpMatrixExp                                              Op = 1400 // matrix_exp
+	OpMatrixExpBackward                                      Op = 1401 // matrix_exp_backward
+	OpMatrixPower                                            Op = 1402 // matrix_power
+	OpMax                                                    Op = 1403 // max
+	OpMaxDim                                                 Op = 1404 // max.dim
+	OpMaxOther                                               Op = 1405 // max.other
+	OpMaxPool1d                                              Op = 1406 // max_pool1d
+	OpMaxPool1dWithIndices                                   Op = 1407 // max_pool1d_with_indices
+	OpMaxPool2d                                              Op = 1408 // max_pool2d
+	OpMaxPool2dBackward                                      Op = 1409 // max_pool2d_backward
+	OpMaxPool2dWithIndices                                   Op = 1410 // max_pool2d_with_indices
+	OpMaxPool2dWithIndicesBackward                           Op = 1411 // max_pool2d_with_indices_backward
+	OpMaxPool3d                                              Op = 1412 // max_pool3d
+	OpMaxPool3dWithIndices                                   Op = 1413 // max_pool3d_with_indices
+	OpMaxPool3dWithIndicesBackward                           Op = 1414 // max_pool3d_with_indices_backward
+	OpMaxUnpool2d                                            Op = 1415 // max_unpool2d
+	OpMaxUnpool3d                                            Op = 1416 // max_unpool3d
+	OpMaximum                                                Op = 1417 // maximum
+	OpMean                                                   Op = 1418 // mean
+	OpMeanDim                                                Op = 1419 // mean.dim
+	OpMedian                                                 Op = 1420 // median
+	OpMedianDim                                              Op = 1421 // median.dim
+	OpMeshgrid                                               Op = 1422 // meshgrid
+	OpMeshgridIndexing                                       Op = 1423 // meshgrid.indexing
+	OpMin                                                    Op = 1424 // min
+	OpMinDim                                                 Op = 1425 // min.dim
+	OpMinOther                                               Op = 1426 // min.other
+	OpMinimum                                                Op = 1427 // minimum
+	OpMIOpenBatchNorm                                        Op = 1428 // miopen_batch_norm
+	OpMIOpenBatchNormBackward                                Op = 1429 // miopen_batch_norm_backward
+	OpMIOpenConvolution                                      Op = 1430 // miopen_convolution
+	OpMIOpenConvolutionAddReLU                               Op = 1431 // miopen_convolution_add_relu
+	OpMIOpenConvolutionReLU                                  Op = 1432 // miopen_convolution_relu
+	OpMIOpenConvolutionTranspose                             Op = 1433 // miopen_convolution_transpose
+	OpMIOpenCTCLoss                                          Op = 1434 // miopen_ctc_loss
+	OpMIOpenCTCLossTensor                                    Op = 1435 // miopen_ctc_loss.Tensor
+	OpMIOpenDepthwiseConvolution                             Op = 1436 // miopen_depthwise_convolution
+	OpMIOpenRNN                                              Op = 1437 // miopen_rnn
+	OpMIOpenRNNBackward                                      Op = 1438 // miopen_rnn_backward
+	OpMish                                                   Op = 1439 // mish
+	OpMishInPlace                                            Op = 1440 // mish_
+	OpMishBackward                                           Op = 1441 // mish_backward
+	OpMKLDNNAdaptiveAvgPool2d                                Op = 1442 // mkldnn_adaptive_avg_pool2d
+	OpMKLDNNAdaptiveAvgPool2dBackward                        Op = 1443 // mkldnn_adaptive_avg_pool2d_backward
+	OpMKLDNNConvolution                                      Op = 1444 // mkldnn_convolution
+	OpMKLDNNLinear                                           Op = 1445 // mkldnn_linear
+	OpMKLDNNLinearBackward                                   Op = 1446 // mkldnn_linear_backward
+	OpMKLDNNLinearBackwardInput                              Op = 1447 // mkldnn_linear_backward_input
+	OpMKLDNNLinearBackwardWeights                            Op = 1448 // mkldnn_linear_backward_weights
+	OpMKLDNNMaxPool2d                                        Op = 1449 // mkldnn_max_pool2d
+	OpMKLDNNMaxPool2dBackward                                Op = 1450 // mkldnn_max_pool2d_backward
+	OpMKLDNNMaxPool3d                                        Op = 1451 // mkldnn_max_pool3d
+	OpMKLDNNMaxPool3dBackward                                Op = 1452 // mkldnn_max_pool3d_backward
+	OpMKLDNNReorderConv2dWeight                              Op = 1453 // mkldnn_reorder_conv2d_weight
+	OpMKLDNNReorderConv3dWeight                              Op = 1454 // mkldnn_reorder_conv3d_weight
+	OpMKLDNNRNNLayer                                         Op = 1455 // mkldnn_rnn_layer
+	OpMKLDNNRNNLayerBackward                                 Op = 1456 // mkldnn_rnn_layer_backward
+	OpMM                                                     Op = 1457 // mm
+	OpMMDType                                                Op = 1458 // mm.dtype
+	OpMode                                                   Op = 1459 // mode
+	OpMoveAxisInt                                            Op = 1460 // moveaxis.int
+	OpMoveAxisIntlist                                        Op = 1461 // moveaxis.intlist
+	OpMoveDimInt                                             Op = 1462 // movedim.int
+	OpMoveDimIntlist                                         Op = 1463 // movedim.intlist
+	OpMPSConvolutionBackward                                 Op = 1464 // mps_convolution_backward
+	OpMPSConvolutionTransposeBackward                        Op = 1465 // mps_convolution_transpose_backward
+	OpMSELoss                                                Op = 1466 // mse_loss
+	OpMSELossBackward                                        Op = 1467 // mse_loss_backward
+	OpMSort                                                  Op = 1468 // msort
+	OpMulScalar                                              Op = 1469 // mul.Scalar
+	OpMulTensor                                              Op = 1470 // mul.Tensor
+	OpMulInPlaceScalar                                       Op = 1471 // mul_.Scalar
+	OpMulInPlaceTensor                                       Op = 1472 // mul_.Tensor
+	OpMultiMarginLoss                                        Op = 1473 // multi_margin_loss
+	OpMultiMarginLossBackward                                Op = 1474 // multi_margin_loss_backward
+	OpMultilabelMarginLoss                                   Op = 1475 // multilabel_margin_loss
+	OpMultilabelMarginLossBackward                           Op = 1476 // multilabel_margin_loss_backward
+	OpMultilabelMarginLossForward                            Op = 1477 // multilabel_margin_loss_forward
+	OpMultinomial                                            Op = 1478 // multinomial
+	OpMultiplyScalar                                         Op = 1479 // multiply.Scalar
+	OpMultiplyTensor                                         Op = 1480 // multiply.Tensor
+	OpMultiplyInPlaceScalar                                  Op = 1481 // multiply_.Scalar
+	OpMultiplyInPlaceTensor                                  Op = 1482 // multiply_.Tensor
+	OpMV                                                     Op = 1483 // mv
+	OpMvLgamma                                               Op = 1484 // mvlgamma
+	OpMvLgammaInPlace                                        Op = 1485 // mvlgamma_
+	OpNaNToNum                                               Op = 1486 // nan_to_num
+	OpNaNToNumInPlace                                        Op = 1487 // nan_to_num_
+	OpNaNMean                                                Op = 1488 // nanmean
+	OpNaNMedian                                              Op = 1489 // nanmedian
+	OpNaNMedianDim                                           Op = 1490 // nanmedian.dim
+	OpNaNQuantile                                            Op = 1491 // nanquantile
+	OpNaNQuantileScalar                                      Op = 1492 // nanquantile.scalar
+	OpNaNSum                                                 Op = 1493 // nansum
+	OpNarrow                                                 Op = 1494 // narrow
+	OpNarrowTensor                                           Op = 1495 // narrow.Tensor
+	OpNarrowCopy                                             Op = 1496 // narrow_copy
+	OpNativeBatchNorm                                        Op = 1497 // native_batch_norm
+	OpNativeBatchNormBackward                                Op = 1498 // native_batch_norm_backward
+	OpNativeChannelShuffle                                   Op = 1499 // native_channel_shuffle
+	OpNativeDropout                                          Op = 1500 // native_dropout
+	OpNativeDropoutBackward                                  Op = 1501 // native_dropout_backward
+	OpNativeGroupNorm                                        Op = 1502 // native_group_norm
+	OpNativeGroupNormBackward                                Op = 1503 // native_group_norm_backward
+	OpNativeLayerNorm                                        Op = 1504 // native_layer_norm
+	OpNativeLayerNormBackward                                Op = 1505 // native_layer_norm_backward
+	OpNativeNorm                                             Op = 1506 // native_norm
+	OpNativeNormScalarOptDimDType                            Op = 1507 // native_norm.ScalarOpt_dim_dtype
+	OpNeScalar                                               Op = 1508 // ne.Scalar
+	OpNeTensor                                               Op = 1509 // ne.Tensor
+	OpNeInPlaceScalar                                        Op = 1510 // ne_.Scalar
+	OpNeInPlaceTensor                                        Op = 1511 // ne_.Tensor
+	OpNeg                                                    Op = 1512 // neg
+	OpNegInPlace                                             Op = 1513 // neg_
+	OpNegative                                               Op = 1514 // negative
+	OpNegativeInPlace                                        Op = 1515 // negative_
+	OpNestedToPaddedTensor                                   Op = 1516 // nested_to_padded_tensor
+	OpNewEmpty                                               Op = 1517 // new_empty
+	OpNewEmptyStrided                                        Op = 1518 // new_empty_strided
+	OpNewFull                                                Op = 1519 // new_full
+	OpNewOnes                                                Op = 1520 // new_ones
+	OpNewZeros                                               Op = 1521 // new_zeros
+	OpNextafter                                              Op = 1522 // nextafter
+	OpNextafterInPlace                                       Op = 1523 // nextafter_
+	OpNLLLoss                                                Op = 1524 // nll_loss
+	OpNLLLoss2d                                              Op = 1525 // nll_loss2d
+	OpNLLLoss2dBackward                                      Op = 1526 // nll_loss2d_backward
+	OpNLLLoss2dForward                                       Op = 1527 // nll_loss2d_forward
+	OpNLLLossBackward                                        Op = 1528 // nll_loss_backward
+	OpNLLLossForward                                         Op = 1529 // nll_loss_forward
+	OpNLLLossND                                              Op = 1530 // nll_loss_nd
+	OpNonzero                                                Op = 1531 // nonzero
+	OpNonzeroNumpy                                           Op = 1532 // nonzero_numpy
+	OpNonzeroStatic                                          Op = 1533 // nonzero_static
+	OpNormScalar                                             Op = 1534 // norm.Scalar
+	OpNormScalarOptDim                                       Op = 1535 // norm.ScalarOpt_dim
+	OpNormScalarOptDimDType                                  Op = 1536 // norm.ScalarOpt_dim_dtype
+	OpNormScalarOptDType                                     Op = 1537 // norm.ScalarOpt_dtype
+	OpNormExceptDim                                          Op = 1538 // norm_except_dim
+	OpNormalTensorTensor                                     Op = 1539 // normal.Tensor_Tensor
+	OpNormalTensorFloat                                      Op = 1540 // normal.Tensor_float
+	OpNormalFloatTensor                                      Op = 1541 // normal.float_Tensor
+	OpNormalFloatFloat                                       Op = 1542 // normal.float_float
+	OpNormalInPlace                                          Op = 1543 // normal_
+	OpNormalFunctional                                       Op = 1544 // normal_functional
+	OpNotEqualScalar                                         Op = 1545 // not_equal.Scalar
+	OpNotEqualTensor                                         Op = 1546 // not_equal.Tensor
+	OpNotEqualInPlaceScalar                                  Op = 1547 // not_equal_.Scalar
+	OpNotEqualInPlaceTensor                                  Op = 1548 // not_equal_.Tensor
+	OpNuclearNorm                                            Op = 1549 // nuclear_norm
+	OpNuclearNormDim                                         Op = 1550 // nuclear_norm.dim
+	OpNumpyT                                                 Op = 1551 // numpy_T
+	OpOneHot                                                 Op = 1552 // one_hot
+	OpOnes                                                   Op = 1553 // ones
+	OpOnesLike                                               Op = 1554 // ones_like
+	OpOrgqr                                                  Op = 1555 // orgqr
+	OpOrmqr                                                  Op = 1556 // ormqr
+	OpOuter                                                  Op = 1557 // outer
+	OpOutputNr                                               Op = 1558 // output_nr
+	OpPad                                                    Op = 1559 // pad
+	OpPadSequence                                            Op = 1560 // pad_sequence
+	OpPairwiseDistance                                       Op = 1561 // pairwise_distance
+	OpPDist                                                  Op = 1562 // pdist
+	OpPermute                                                Op = 1563 // permute
+	OpPermuteCopy                                            Op = 1564 // permute_copy
+	OpPinMemory                                              Op = 1565 // pin_memory
+	OpPinverse                                               Op = 1566 // pinverse
+	OpPixelShuffle                                           Op = 1567 // pixel_shuffle
+	OpPixelUnshuffle                                         Op = 1568 // pixel_unshuffle
+	OpPoisson                                                Op = 1569 // poisson
+	OpPoissonNLLLoss                                         Op = 1570 // poisson_nll_loss
+	OpPolar                                                  Op = 1571 // polar
+	OpPolygamma                                              Op = 1572 // polygamma
+	OpPolygammaInPlace                                       Op = 1573 // polygamma_
+	OpPositive                                               Op = 1574 // positive
+	OpPowScalar                                              Op = 1575 // pow.Scalar
+	OpPowTensorScalar                                        Op = 1576 // pow.Tensor_Scalar
+	OpPowTensorTensor                                        Op = 1577 // pow.Tensor_Tensor
+	OpPowInPlaceScalar                                       Op = 1578 // pow_.Scalar
+	OpPowInPlaceTensor                                       Op = 1579 // pow_.Tensor
+	OpPReLU                                                  Op = 1580 // prelu
+	OpProd                                                   Op = 1581 // prod
+	OpProdDimInt                                             Op = 1582 // prod.dim_int
+	OpPromoteTypes                                           Op = 1583 // promote_types
+	OpPut                                                    Op = 1584 // put
+	OpPutInPlace                                             Op = 1585 // put_
+	OpQPerChannelAxis                                        Op = 1586 // q_per_channel_axis
+	OpQPerChannelScales                                      Op = 1587 // q_per_channel_scales
+	OpQPerChannelZeroPoints                                  Op = 1588 // q_per_channel_zero_points
+	OpQScale                                                 Op = 1589 // q_scale
+	OpQZeroPoint                                             Op = 1590 // q_zero_point
+	OpQR                                                     Op = 1591 // qr
+	OpQuantile                                               Op = 1592 // quantile
+	OpQuantileScalar                                         Op = 1593 // quantile.scalar
+	OpQuantizePerChannel                                     Op = 1594 // quantize_per_channel
+	OpQuantizePerTensor                                      Op = 1595 // quantize_per_tensor
+	OpQuantizePerTensorTensorQParams                         Op = 1596 // quantize_per_tensor.tensor_qparams
+	OpQuantizePerTensorTensors                               Op = 1597 // quantize_per_tensor.tensors
+	OpQuantizePerTensorDynamic                               Op = 1598 // quantize_per_tensor_dynamic
+	OpQuantizedBatchNorm                                     Op = 1599 // quantized_batch_norm
+	OpQuantizedGRUCell                                       Op = 1600 // quantized_gru_cell
+	OpQuantizedLSTMCell                                      Op = 1601 // quantized_lstm_cell
+	OpQuantizedMaxPool1d                                     Op = 1602 // quantized_max_pool1d
+	OpQuantizedMaxPool2d                                     Op = 1603 // quantized_max_pool2d
+	OpQuantizedMaxPool3d                                     Op = 1604 // quantized_max_pool3d
+	OpQuantizedRNNReLUCell                                   Op = 1605 // quantized_rnn_relu_cell
+	OpQuantizedRNNTanhCell                                   Op = 1606 // quantized_rnn_tanh_cell
+	OpRad2Deg                                                Op = 1607 // rad2deg
+	OpRad2DegInPlace                                         Op = 1608 // rad2deg_
+	OpRand                                                   Op = 1609 // rand
+	OpRandGenerator                                          Op = 1610 // rand.generator
+	OpRandLike                                               Op = 1611 // rand_like
+	OpRandLikeGenerator                                      Op = 1612 // rand_like.generator
+	OpRandInt                                                Op = 1613 // randint
+	OpRandIntGenerator                                       Op = 1614 // randint.generator
+	OpRandIntLow                                             Op = 1615 // randint.low
+	OpRandIntLowGenerator                                    Op = 1616 // randint.low_generator
+	OpRandIntLike                                            Op = 1617 // randint_like
+	OpRandIntLikeTensor                                      Op = 1618 // randint_like.Tensor
+	OpRandIntLikeTensorGenerator                             Op = 1619 // randint_like.Tensor_generator
+	OpRandIntLikeGenerator                                   Op = 1620 // randint_like.generator
+	OpRandIntLikeLowDType                                    Op = 1621 // randint_like.low_dtype
+	OpRandIntLikeLowGeneratorDType                           Op = 1622 // randint_like.low_generator_dtype
+	OpRandN                                                  Op = 1623 // randn
+	OpRandNGenerator                                         Op = 1624 // randn.generator
+	OpRandNLike                                              Op = 1625 // randn_like
+	OpRandNLikeGenerator                                     Op = 1626 // randn_like.generator
+	OpRandomInPlace                                          Op = 1627 // random_
+	OpRandomInPlaceFrom                                      Op = 1628 // random_.from
+	OpRandomInPlaceTo                                        Op = 1629 // random_.to
+	OpRandPerm                                               Op = 1630 // randperm
+	OpRandPermGenerator                                      Op = 1631 // randperm.generator
+	OpRange                                                  Op = 1632 // range
+	OpRangeStep                                              Op = 1633 // range.step
+	OpRavel                                                  Op = 1634 // ravel
+	OpReal                                                   Op = 1635 // real
+	OpReciprocal                                             Op = 1636 // reciprocal
+	OpReciprocalInPlace                                      Op = 1637 // reciprocal_
+	OpReflectionPad1d                                        Op = 1638 // reflection_pad1d
+	OpReflectionPad1dBackward                                Op = 1639 // reflection_pad1d_backward
+	OpReflectionPad2d                                        Op = 1640 // reflection_pad2d
+	OpReflectionPad2dBackward                                Op = 1641 // reflection_pad2d_backward
+	OpReflectionPad3d                                        Op = 1642 // reflection_pad3d
+	OpReflectionPad3dBackward                                Op = 1643 // reflection_pad3d_backward
+	OpReLU                                                   Op = 1644 // relu
+	OpReLU6                                                  Op = 1645 // relu6
+	OpReLU6InPlace                                           Op = 1646 // relu6_
+	OpReLUInPlace                                            Op = 1647 // relu_
+	OpRemainderScalar                                        Op = 1648 // remainder.Scalar
+	OpRemainderScalarTensor                                  Op = 1649 // remainder.Scalar_Tensor
+	OpRemainderTensor                                        Op = 1650 // remainder.Tensor
+	OpRemainderInPlaceScalar                                 Op = 1651 // remainder_.Scalar
+	OpRemainderInPlaceTensor                                 Op = 1652 // remainder_.Tensor
+	OpRenorm                                                 Op = 1653 // renorm
+	OpRenormInPlace                                          Op = 1654 // renorm_
+	OpRepeat                                                 Op = 1655 // repeat
+	OpRepeatInterleaveTensor                                 Op = 1656 // repeat_interleave.Tensor
+	OpRepeatInterleaveSelfTensor                             Op = 1657 // repeat_interleave.self_Tensor
+	OpRepeatInterleaveSelfInt                                Op = 1658 // repeat_interleave.self_int
+	OpReplicationPad1d                                       Op = 1659 // replication_pad1d
+	OpReplicationPad1dBackward                               Op = 1660 // replication_pad1d_backward
+	OpReplicationPad2d                                       Op = 1661 // replication_pad2d
+	OpReplicationPad2dBackward                               Op = 1662 // replication_pad2d_backward
+	OpReplicationPad3d                                       Op = 1663 // replication_pad3d
+	OpReplicationPad3dBackward                               Op = 1664 // replication_pad3d_backward
+	OpRequiresGradInPlace                                    Op = 1665 // requires_grad_
+	OpReshape                                                Op = 1666 // reshape
+	OpReshapeAs                                              Op = 1667 // reshape_as
+	OpResizeInPlace                                          Op = 1668 // resize_
+	OpResizeAsInPlace                                        Op = 1669 // resize_as_
+	OpResizeAsSparseInPlace                                  Op = 1670 // resize_as_sparse_
+	OpResolveConj                                            Op = 1671 // resolve_conj
+	OpResolveNeg                                             Op = 1672 // resolve_neg
+	OpResultTypeScalar                                       Op = 1673 // result_type.Scalar
+	OpResultTypeScalarScalar                                 Op = 1674 // result_type.Scalar_Scalar
+	OpResultTypeScalarTensor                                 Op = 1675 // result_type.Scalar_Tensor
+	OpResultTypeTensor                                       Op = 1676 // result_type.Tensor
+	OpAtenRetainGrad                                         Op = 1677 // retain_grad
+	OpRetainsGrad                                            Op = 1678 // retains_grad
+	OpRMSNorm                                                Op = 1679 // rms_norm
+	OpRNNReLUData                                            Op = 1680 // rnn_relu.data
+	OpRNNReLUInput                                           Op = 1681 // rnn_relu.input
+	OpRNNReLUCell                                            Op = 1682 // rnn_relu_cell
+	OpRNNTanhData                                            Op = 1683 // rnn_tanh.data
+	OpRNNTanhInput                                           Op = 1684 // rnn_tanh.input
+	OpRNNTanhCell                                            Op = 1685 // rnn_tanh_cell
+	OpRoll                                                   Op = 1686 // roll
+	OpRot90                                                  Op = 1687 // rot90
+	OpRound                                                  Op = 1688 // round
+	OpRoundDecimals                                          Op = 1689 // round.decimals
+	OpRoundInPlace                                           Op = 1690 // round_
+	OpRoundInPlaceDecimals                                   Op = 1691 // round_.decimals
+	OpRowIndices                                             Op = 1692 // row_indices
+	OpRowIndicesCopy                                         Op = 1693 // row_indices_copy
+	OpRowStack                                               Op = 1694 // row_stack
+	OpRReLU                                                  Op = 1695 // rrelu
+	OpRReLUInPlace                                           Op = 1696 // rrelu_
+	OpRReLUWithNoise                                         Op = 1697 // rrelu_with_noise
+	OpRReLUWithNoiseInPlace                                  Op = 1698 // rrelu_with_noise_
+	OpRReLUWithNoiseBackward                                 Op = 1699 // rrelu_with_noise_backward
+	OpRsqrt                                                  Op = 1700 // rsqrt
+	OpRsqrtInPlace                                           Op = 1701 // rsqrt_
+	OpRSubScalar                                             Op = 1702 // rsub.Scalar
+	OpRSubTensor                                             Op = 1703 // rsub.Tensor
+	OpScalarTensor                                           Op = 1704 // scalar_tensor
+	OpScaledDotProductAttention                              Op = 1705 // scaled_dot_product_attention
+	OpScatterReduce                                          Op = 1706 // scatter.reduce
+	OpScatterSrc                                             Op = 1707 // scatter.src
+	OpScatterValue                                           Op = 1708 // scatter.value
+	OpScatterValueReduce                                     Op = 1709 // scatter.value_reduce
+	OpScatterInPlaceReduce                                   Op = 1710 // scatter_.reduce
+	OpScatterInPlaceSrc                                      Op = 1711 // scatter_.src
+	OpScatterInPlaceValue                                    Op = 1712 // scatter_.value
+	OpScatterInPlaceValueReduce                              Op = 1713 // scatter_.value_reduce
+	OpScatterAdd                                             Op = 1714 // scatter_add
+	OpScatterAddInPlace                                      Op = 1715 // scatter_add_
+	OpScatterReduceTwo                                       Op = 1716 // scatter_reduce.two
+	OpScatterReduceInPlaceTwo                                Op = 1717 // scatter_reduce_.two
+	OpSearchSortedScalar                                     Op = 1718 // searchsorted.Scalar
+	OpSearchSortedTensor                                     Op = 1719 // searchsorted.Tensor
+	OpSegmentReduce                                          Op = 1720 // segment_reduce
+	OpSelectInt                                              Op = 1721 // select.int
+	OpSelectBackward                                         Op = 1722 // select_backward
+	OpSelectCopyInt                                          Op = 1723 // select_copy.int
+	OpSelectScatter                                          Op = 1724 // select_scatter
+	OpSELU                                                   Op = 1725 // selu
+	OpSELUInPlace                                            Op = 1726 // selu_
+	OpSetInPlace                                             Op = 1727 // set_
+	OpSetInPlaceSourceTensor                                 Op = 1728 // set_.source_Tensor
+	OpSetInPlaceSourceTensorStorageOffset                    Op = 1729 // set_.source_Tensor_storage_offset
+	OpSetData                                                Op = 1730 // set_data
+	OpSgn                                                    Op = 1731 // sgn
+	OpSgnInPlace                                             Op = 1732 // sgn_
+	OpSigmoid                                                Op = 1733 // sigmoid
+	OpSigmoidInPlace                                         Op = 1734 // sigmoid_
+	OpSigmoidBackward                                        Op = 1735 // sigmoid_backward
+	OpSign                                                   Op = 1736 // sign
+	OpSignInPlace                                            Op = 1737 // sign_
+	OpSignbit                                                Op = 1738 // signbit
+	OpSiLU                                                   Op = 1739 // silu
+	OpSiLUInPlace                                            Op = 1740 // silu_
+	OpSiLUBackward                                           Op = 1741 // silu_backward
+	OpSin                                                    Op = 1742 // sin
+	OpSinInPlace                                             Op = 1743 // sin_
+	OpSinc                                                   Op = 1744 // sinc
+	OpSincInPlace                                            Op = 1745 // sinc_
+	OpSinh                                                   Op = 1746 // sinh
+	OpSinhInPlace                                            Op = 1747 // sinh_
+	OpSizeInt                                                Op = 1748 // size.int
+	OpSliceTensor                                            Op = 1749 // slice.Tensor
+	OpSliceBackward                                          Op = 1750 // slice_backward
+	OpSliceCopyTensor                                        Op = 1751 // slice_copy.Tensor
+	OpSliceInverse                                           Op = 1752 // slice_inverse
+	OpSliceScatter                                           Op = 1753 // slice_scatter
+	OpSLogDet                                                Op = 1754 // slogdet
+	OpSlowConv3d                                             Op = 1755 // slow_conv3d
+	OpSlowConv3dForward                                      Op = 1756 // slow_conv3d_forward
+	OpSlowConvDilated2d                                      Op = 1757 // slow_conv_dilated2d
+	OpSlowConvDilated3d                                      Op = 1758 // slow_conv_dilated3d
+	OpSlowConvTranspose2d                                    Op = 1759 // slow_conv_transpose2d
+	OpSlowConvTranspose3d                                    Op = 1760 // slow_conv_transpose3d
+	OpSMM                                                    Op = 1761 // smm
+	OpSmoothL1Loss                                           Op = 1762 // smooth_l1_loss
+	OpSmoothL1LossBackward                                   Op = 1763 // smooth_l1_loss_backward
+	OpSoftMarginLoss                                         Op = 1764 // soft_margin_loss
+	OpSoftMarginLossBackward                                 Op = 1765 // soft_margin_loss_backward
+	OpSoftmaxInt                                             Op = 1766 // softmax.int
+	OpSoftplus                                               Op = 1767 // softplus
+	OpSoftplusBackward                                       Op = 1768 // softplus_backward
+	OpSoftshrink                                             Op = 1769 // softshrink
+	OpSoftshrinkBackward                                     Op = 1770 // softshrink_backward
+	OpSort                                                   Op = 1771 // sort
+	OpSortStable                                             Op = 1772 // sort.stable
+	OpSparseBSCTensorCColRowValue                            Op = 1773 // sparse_bsc_tensor.ccol_row_value
+	OpSparseBSCTensorCColRowValueSize                        Op = 1774 // sparse_bsc_tensor.ccol_row_value_size
+	OpSparseBSRTensorCRowColValue                            Op = 1775 // sparse_bsr_tensor.crow_col_value
+	OpSparseBSRTensorCRowColValueSize                        Op = 1776 // sparse_bsr_tensor.crow_col_value_size
+	OpSparseCompressedTensorCompPlainValue                   Op = 1777 // sparse_compressed_tensor.comp_plain_value
+	OpSparseCompressedTensorCompPlainValueSize               Op = 1778 // sparse_compressed_tensor.comp_plain_value_size
+	OpSparseCOOTensorIndices                                 Op = 1779 // sparse_coo_tensor.indices
+	OpSparseCOOTensorIndicesSize                             Op = 1780 // sparse_coo_tensor.indices_size
+	OpSparseCOOTensorSize                                    Op = 1781 // sparse_coo_tensor.size
+	OpSparseCSCTensorCColRowValue                            Op = 1782 // sparse_csc_tensor.ccol_row_value
+	OpSparseCSCTensorCColRowValueSize                        Op = 1783 // sparse_csc_tensor.ccol_row_value_size
+	OpSparseCSRTensorCRowColValue                            Op = 1784 // sparse_csr_tensor.crow_col_value
+	OpSparseCSRTensorCRowColValueSize                        Op = 1785 // sparse_csr_tensor.crow_col_value_size
+	OpSparseDim                                              Op = 1786 // sparse_dim
+	OpSparseMask                                             Op = 1787 // sparse_mask
+	OpSparseResizeInPlace                                    Op = 1788 // sparse_resize_
+	OpSparseResizeAndClearInPlace                            Op = 1789 // sparse_resize_and_clear_
+	OpSparseSampledAddMM                                     Op = 1790 // sparse_sampled_addmm
+	OpSpecialAiryAi                                          Op = 1791 // special_airy_ai
+	OpSpecialBesselJ0                                        Op = 1792 // special_bessel_j0
+	OpSpecialBesselJ1                                        Op = 1793 // special_bessel_j1
+	OpSpecialBesselY0                                        Op = 1794 // special_bessel_y0
+	OpSpecialBesselY1                                        Op = 1795 // special_bessel_y1
+	OpSpecialChebyshevPolynomialT                            Op = 1796 // special_chebyshev_polynomial_t
+	OpSpecialChebyshevPolynomialTNScalar                     Op = 1797 // special_chebyshev_polynomial_t.n_scalar
+	OpSpecialChebyshevPolynomialTXScalar                     Op = 1798 // special_chebyshev_polynomial_t.x_scalar
+	OpSpecialChebyshevPolynomialU                            Op = 1799 // special_chebyshev_polynomial_u
+	OpSpecialChebyshevPolynomialUNScalar                     Op = 1800 // special_chebyshev_polynomial_u.n_scalar
+	OpSpecialChebyshevPolynomialUXScalar                     Op = 1801 // special_chebyshev_polynomial_u.x_scalar
+	OpSpecialChebyshevPolynomialV                            Op = 1802 // special_chebyshev_polynomial_v
+	OpSpecialChebyshevPolynomialVNScalar                     Op = 1803 // special_chebyshev_polynomial_v.n_scalar
+	OpSpecialChebyshevPolynomialVXScalar                     Op = 1804 // special_chebyshev_polynomial_v.x_scalar
+	OpSpecialChebyshevPolynomialW                            Op = 1805 // special_chebyshev_polynomial_w
+	OpSpecialChebyshevPolynomialWNScalar                     Op = 1806 // special_chebyshev_polynomial_w.n_scalar
+	OpSpecialChebyshevPolynomialWXScalar                     Op = 1807 // special_chebyshev_polynomial_w.x_scalar
+	OpSpecialDigamma                                         Op = 1808 // special_digamma
+	OpSpecialEntr                                            Op = 1809 // special_entr
+	OpSpecialErf                                             Op = 1810 // special_erf
+	OpSpecialErfc                                            Op = 1811 // special_erfc
+	OpSpecialErfcx                                           Op = 1812 // special_erfcx
+	OpSpecialErfinv                                          Op = 1813 // special_erfinv
+	OpSpecialExp2                                            Op = 1814 // special_exp2
+	OpSpecialExpit                                           Op = 1815 // special_expit
+	OpSpecialExpm1                                           Op = 1816 // special_expm1
+	OpSpecialGammaInc                                        Op = 1817 // special_gammainc
+	OpSpecialGammaIncC                                       Op = 1818 // special_gammaincc
+	OpSpecialGammaLn                                         Op = 1819 // special_gammaln
+	OpSpecialHermitePolynomialH                              Op = 1820 // special_hermite_polynomial_h
+	OpSpecialHermitePolynomialHNScalar                       Op = 1821 // special_hermite_polynomial_h.n_scalar
+	OpSpecialHermitePolynomialHXScalar                       Op = 1822 // special_hermite_polynomial_h.x_scalar
+	OpSpecialHermitePolynomialHe                             Op = 1823 // special_hermite_polynomial_he
+	OpSpecialHermitePolynomialHeNScalar                      Op = 1824 // special_hermite_polynomial_he.n_scalar
+	OpSpecialHermitePolynomialHeXScalar                      Op = 1825 // special_hermite_polynomial_he.x_scalar
+	OpSpecialI0                                              Op = 1826 // special_i0
+	OpSpecialI0e                                             Op = 1827 // special_i0e
+	OpSpecialI1                                              Op = 1828 // special_i1
+	OpSpecialI1e                                             Op = 1829 // special_i1e
+	OpSpecialLaguerrePolynomialL                             Op = 1830 // special_laguerre_polynomial_l
+	OpSpecialLaguerrePolynomialLNScalar                      Op = 1831 // special_laguerre_polynomial_l.n_scalar
+	OpSpecialLaguerrePolynomialLXScalar                      Op = 1832 // special_laguerre_polynomial_l.x_scalar
+	OpSpecialLegendrePolynomialP                             Op = 1833 // special_legendre_polynomial_p
+	OpSpecialLegendrePolynomialPNScalar                      Op = 1834 // special_legendre_polynomial_p.n_scalar
+	OpSpecialLegendrePolynomialPXScalar                      Op = 1835 // special_legendre_polynomial_p.x_scalar
+	OpSpecialLog1p                                           Op = 1836 // special_log1p
+	OpSpecialLogNdtr                                         Op = 1837 // special_log_ndtr
+	OpSpecialLogSoftmax                                      Op = 1838 // special_log_softmax
+	OpSpecialLogit                                           Op = 1839 // special_logit
+	OpSpecialLogSumExp                                       Op = 1840 // special_logsumexp
+	OpSpecialModifiedBesselI0                                Op = 1841 // special_modified_bessel_i0
+	OpSpecialModifiedBesselI1                                Op = 1842 // special_modified_bessel_i1
+	OpSpecialModifiedBesselK0                                Op = 1843 // special_modified_bessel_k0
+	OpSpecialModifiedBesselK1                                Op = 1844 // special_modified_bessel_k1
+	OpSpecialMultiGammaLn                                    Op = 1845 // special_multigammaln
+	OpSpecialNdtr                                            Op = 1846 // special_ndtr
+	OpSpecialNdtri                                           Op = 1847 // special_ndtri
+	OpSpecialPolygamma                                       Op = 1848 // special_polygamma
+	OpSpecialPsi                                             Op = 1849 // special_psi
+	OpSpecialRound                                           Op = 1850 // special_round
+	OpSpecialScaledModifiedBesselK0                          Op = 1851 // special_scaled_modified_bessel_k0
+	OpSpecialScaledModifiedBesselK1                          Op = 1852 // special_scaled_modified_bessel_k1
+	OpSpecialShiftedChebyshevPolynomialT                     Op = 1853 // special_shifted_chebyshev_polynomial_t
+	OpSpecialShiftedChebyshevPolynomialTNScalar              Op = 1854 // special_shifted_chebyshev_polynomial_t.n_scalar
+	OpSpecialShiftedChebyshevPolynomialTXScalar              Op = 1855 // special_shifted_chebyshev_polynomial_t.x_scalar
+	OpSpecialShiftedChebyshevPolynomialU                     Op = 1856 // special_shifted_chebyshev_polynomial_u
+	OpSpecialShiftedChebyshevPolynomialUNScalar              Op = 1857 // special_shifted_chebyshev_polynomial_u.n_scalar
+	OpSpecialShiftedChebyshevPolynomialUXScalar              Op = 1858 // special_shifted_chebyshev_polynomial_u.x_scalar
+	OpSpecialShiftedChebyshevPolynomialV                     Op = 1859 // special_shifted_chebyshev_polynomial_v
+	OpSpecialShiftedChebyshevPolynomialVNScalar              Op = 1860 // special_shifted_chebyshev_polynomial_v.n_scalar
+	OpSpecialShiftedChebyshevPolynomialVXScalar              Op = 1861 // special_shifted_chebyshev_polynomial_v.x_scalar
+	OpSpecialShiftedChebyshevPolynomialW                     Op = 1862 // special_shifted_chebyshev_polynomial_w
+	OpSpecialShiftedChebyshevPolynomialWNScalar              Op = 1863 // special_shifted_chebyshev_polynomial_w.n_scalar
+	OpSpecialShiftedChebyshevPolynomialWXScalar              Op = 1864 // special_shifted_chebyshev_polynomial_w.x_scalar
+	OpSpecialSinc                                            Op = 1865 // special_sinc
+	OpSpecialSoftmax                                         Op = 1866 // special_softmax
+	OpSpecialSphericalBesselJ0                               Op = 1867 // special_spherical_bessel_j0
+	OpSpecialXLog1PY                                         Op = 1868 // special_xlog1py
+	OpSpecialXLog1PYOtherScalar                              Op = 1869 // special_xlog1py.other_scalar
+	OpSpecialXLog1PYSelfScalar                               Op = 1870 // special_xlog1py.self_scalar
+	OpSpecialXLogY                                           Op = 1871 // special_xlogy
+	OpSpecialXLogYOtherScalar                                Op = 1872 // special_xlogy.other_scalar
+	OpSpecialXLogYSelfScalar                                 Op = 1873 // special_xlogy.self_scalar
+	OpSpecialZeta                                            Op = 1874 // special_zeta
+	OpSpecialZetaOtherScalar                                 Op = 1875 // special_zeta.other_scalar
+	OpSpecialZetaSelfScalar                                  Op = 1876 // special_zeta.self_scalar
+	OpSplitTensor                                            Op = 1877 // split.Tensor
+	OpSplitSizes                                             Op = 1878 // split.sizes
+	OpSplitCopyTensor                                        Op = 1879 // split_copy.Tensor
+	OpSplitWithSizes                                         Op = 1880 // split_with_sizes
+	OpSplitWithSizesCopy                                     Op = 1881 // split_with_sizes_copy
+	OpSqrt                                                   Op = 1882 // sqrt
+	OpSqrtInPlace                                            Op = 1883 // sqrt_
+	OpSquare                                                 Op = 1884 // square
+	OpSquareInPlace                                          Op = 1885 // square_
+	OpSqueeze                                                Op = 1886 // squeeze
+	OpSqueezeDim                                             Op = 1887 // squeeze.dim
+	OpSqueezeDims                                            Op = 1888 // squeeze.dims
+	OpSqueezeInPlace                                         Op = 1889 // squeeze_
+	OpSqueezeInPlaceDim                                      Op = 1890 // squeeze_.dim
+	OpSqueezeInPlaceDims                                     Op = 1891 // squeeze_.dims
+	OpSqueezeCopy                                            Op = 1892 // squeeze_copy
+	OpSqueezeCopyDim                                         Op = 1893 // squeeze_copy.dim
+	OpSqueezeCopyDims                                        Op = 1894 // squeeze_copy.dims
+	OpSSPAddMM                                               Op = 1895 // sspaddmm
+	OpStack                                                  Op = 1896 // stack
+	OpStd                                                    Op = 1897 // std
+	OpStdCorrection                                          Op = 1898 // std.correction
+	OpStdDim                                                 Op = 1899 // std.dim
+	OpStdMean                                                Op = 1900 // std_mean
+	OpStdMeanCorrection                                      Op = 1901 // std_mean.correction
+	OpStdMeanDim                                             Op = 1902 // std_mean.dim
+	OpSTFT                                                   Op = 1903 // stft
+	OpSTFTCenter                                             Op = 1904 // stft.center
+	OpStrideInt                                              Op = 1905 // stride.int
+	OpSubScalar                                              Op = 1906 // sub.Scalar
+	OpSubTensor                                              Op = 1907 // sub.Tensor
+	OpSubInPlaceScalar                                       Op = 1908 // sub_.Scalar
+	OpSubInPlaceTensor                                       Op = 1909 // sub_.Tensor
+	OpSubtractScalar                                         Op = 1910 // subtract.Scalar
+	OpSubtractTensor                                         Op = 1911 // subtract.Tensor
+	OpSubtractInPlaceScalar                                  Op = 1912 // subtract_.Scalar
+	OpSubtractInPlaceTensor                                  Op = 1913 // subtract_.Tensor
+	OpSum                                                    Op = 1914 // sum
+	OpSumDimIntList                                          Op = 1915 // sum.dim_IntList
+	OpSumToSize                                              Op = 1916 // sum_to_size
+	OpSVD                                                    Op = 1917 // svd
+	OpSwapAxes                                               Op = 1918 // swapaxes
+	OpSwapAxesInPlace                                        Op = 1919 // swapaxes_
+	OpSwapDims                                               Op = 1920 // swapdims
+	OpSwapDimsInPlace                                        Op = 1921 // swapdims_
+	OpT                                                      Op = 1922 // t
+	OpTInPlace                                               Op = 1923 // t_
+	OpTCopy                                                  Op = 1924 // t_copy
+	OpTake                                                   Op = 1925 // take
+	OpTakeAlongDim                                           Op = 1926 // take_along_dim
+	OpTan                                                    Op = 1927 // tan
+	OpTanInPlace                                             Op = 1928 // tan_
+	OpTanh                                                   Op = 1929 // tanh
+	OpTanhInPlace                                            Op = 1930 // tanh_
+	OpTanhBackward                                           Op = 1931 // tanh_backward
+	OpTensorSplitIndices                                     Op = 1932 // tensor_split.indices
+	OpTensorSplitSections                                    Op = 1933 // tensor_split.sections
+	OpTensorSplitTensorIndicesOrSections                     Op = 1934 // tensor_split.tensor_indices_or_sections
+	OpTensorDot                                              Op = 1935 // tensordot
+	OpTHNNConv2d                                             Op = 1936 // thnn_conv2d
+	OpThreshold                                              Op = 1937 // threshold
+	OpThresholdInPlace                                       Op = 1938 // threshold_
+	OpThresholdBackward                                      Op = 1939 // threshold_backward
+	OpTile                                                   Op = 1940 // tile
+	OpToDevice                                               Op = 1941 // to.device
+	OpToDType                                                Op = 1942 // to.dtype
+	OpToDTypeLayout                                          Op = 1943 // to.dtype_layout
+	OpToOther                                                Op = 1944 // to.other
+	OpToDense                                                Op = 1945 // to_dense
+	OpToDenseBackward                                        Op = 1946 // to_dense_backward
+	OpToMKLDNN                                               Op = 1947 // to_mkldnn
+	OpToMKLDNNBackward                                       Op = 1948 // to_mkldnn_backward
+	OpToPaddedTensor                                         Op = 1949 // to_padded_tensor
+	OpToSparse                                               Op = 1950 // to_sparse
+	OpToSparseSparseDim                                      Op = 1951 // to_sparse.sparse_dim
+	OpToSparseBSC                                            Op = 1952 // to_sparse_bsc
+	OpToSparseBSR                                            Op = 1953 // to_sparse_bsr
+	OpToSparseCSC                                            Op = 1954 // to_sparse_csc
+	OpToSparseCSR                                            Op = 1955 // to_sparse_csr
+	OpTopK                                                   Op = 1956 // topk
+	OpTrace                                                  Op = 1957 // trace
+	OpTraceBackward                                          Op = 1958 // trace_backward
+	OpTransposeInt                                           Op = 1959 // transpose.int
+	OpTransposeInPlace                                       Op = 1960 // transpose_
+	OpTransposeCopyInt                                       Op = 1961 // transpose_copy.int
+	OpTrapezoidDx                                            Op = 1962 // trapezoid.dx
+	OpTrapezoidX                                             Op = 1963 // trapezoid.x
+	OpTrapzDx                                                Op = 1964 // trapz.dx
+	OpTrapzX                                                 Op = 1965 // trapz.x
+	OpTriangularSolve                                        Op = 1966 // triangular_solve
+	OpTril                                                   Op = 1967 // tril
+	OpTrilInPlace                                            Op = 1968 // tril_
+	OpTrilIndices                                            Op = 1969 // tril_indices
+	OpTripletMarginLoss                                      Op = 1970 // triplet_margin_loss
+	OpTriu                                                   Op = 1971 // triu
+	OpTriuInPlace                                            Op = 1972 // triu_
+	OpTriuIndices                                            Op = 1973 // triu_indices
+	OpTrueDivideScalar                                       Op = 1974 // true_divide.Scalar
+	OpTrueDivideTensor                                       Op = 1975 // true_divide.Tensor
+	OpTrueDivideInPlaceScalar                                Op = 1976 // true_divide_.Scalar
+	OpTrueDivideInPlaceTensor                                Op = 1977 // true_divide_.Tensor
+	OpTrunc                                                  Op = 1978 // trunc
+	OpTruncInPlace                                           Op = 1979 // trunc_
+	OpTypeAs                                                 Op = 1980 // type_as
+	OpUnbindInt                                              Op = 1981 // unbind.int
+	OpUnbindCopyInt                                          Op = 1982 // unbind_copy.int
+	OpUnflattenInt                                           Op = 1983 // unflatten.int
+	OpUnflattenDenseTensors                                  Op = 1984 // unflatten_dense_tensors
+	OpUnfold                                                 Op = 1985 // unfold
+	OpUnfoldBackward                                         Op = 1986 // unfold_backward
+	OpUnfoldCopy                                             Op = 1987 // unfold_copy
+	OpUniformInPlace                                         Op = 1988 // uniform_
+	OpUniqueConsecutive                                      Op = 1989 // unique_consecutive
+	OpUniqueDim                                              Op = 1990 // unique_dim
+	OpUniqueDimConsecutive                                   Op = 1991 // unique_dim_consecutive
+	OpUnsafeChunk                                            Op = 1992 // unsafe_chunk
+	OpUnsafeSplitTensor                                      Op = 1993 // unsafe_split.Tensor
+	OpUnsafeSplitWithSizes                                   Op = 1994 // unsafe_split_with_sizes
+	OpUnsqueeze                                              Op = 1995 // unsqueeze
+	OpUnsqueezeInPlace                                       Op = 1996 // unsqueeze_
+	OpUnsqueezeCopy                                          Op = 1997 // unsqueeze_copy
+	OpUpsampleBicubic2d                                      Op = 1998 // upsample_bicubic2d
+	OpUpsampleBicubic2dVec                                   Op = 1999 // upsample_bicubic2d.vec
+	OpUpsampleBicubic2dBackward                              Op = 2000 // upsample_bicubic2d_backward
+	OpUpsampleBilinear2d                                     Op = 2001 // upsample_bilinear2d
+	OpUpsampleBilinear2dVec                                  Op = 2002 // upsample_bilinear2d.vec
+	OpUpsampleBilinear2dBackward                             Op = 2003 // upsample_bilinear2d_backward
+	OpUpsampleLinear1d                                       Op = 2004 // upsample_linear1d
+	OpUpsampleLinear1dVec                                    Op = 2005 // upsample_linear1d.vec
+	OpUpsampleLinear1dBackward                               Op = 2006 // upsample_linear1d_backward
+	OpUpsampleNearest1d                                      Op = 2007 // upsample_nearest1d
+	OpUpsampleNearest1dVec                                   Op = 2008 // upsample_nearest1d.vec
+	OpUpsampleNearest1dBackward                              Op = 2009 // upsample_nearest1d_backward
+	OpUpsampleNearest2d                                      Op = 2010 // upsample_nearest2d
+	OpUpsampleNearest2dVec                                   Op = 2011 // upsample_nearest2d.vec
+	OpUpsampleNearest2dBackward                              Op = 2012 // upsample_nearest2d_backward
+	OpUpsampleNearest3d                                      Op = 2013 // upsample_nearest3d
+	OpUpsampleNearest3dVec                                   Op = 2014 // upsample_nearest3d.vec
+	OpUpsampleNearest3dBackward                              Op = 2015 // upsample_nearest3d_backward
+	OpUpsampleTrilinear3d                                    Op = 2016 // upsample_trilinear3d
+	OpUpsampleTrilinear3dVec                                 Op = 2017 // upsample_trilinear3d.vec
+	OpUpsampleTrilinear3dBackward                            Op = 2018 // upsample_trilinear3d_backward
+	OpValueSelectingReductionBackward                        Op = 2019 // value_selecting_reduction_backward
+	OpValues                                                 Op = 2020 // values
+	OpValuesCopy                                             Op = 2021 // values_copy
+	OpVander                                                 Op = 2022 // vander
+	OpVar                                                    Op = 2023 // var
+	OpVarCorrection                                          Op = 2024 // var.correction
+	OpVarDim                                                 Op = 2025 // var.dim
+	OpVarMean                                                Op = 2026 // var_mean
+	OpVarMeanCorrection                                      Op = 2027 // var_mean.correction
+	OpVarMeanDim                                             Op = 2028 // var_mean.dim
+	OpVDot                                                   Op = 2029 // vdot
+	OpView                                                   Op = 2030 // view
+	OpViewDType                                              Op = 2031 // view.dtype
+	OpViewAs                                                 Op = 2032 // view_as
+	OpViewAsComplex                                          Op = 2033 // view_as_complex
+	OpViewAsComplexCopy                                      Op = 2034 // view_as_complex_copy
+	OpViewAsReal                                             Op = 2035 // view_as_real
+	OpViewAsRealCopy                                         Op = 2036 // view_as_real_copy
+	OpViewCopy                                               Op = 2037 // view_copy
+	OpViewCopyDType                                          Op = 2038 // view_copy.dtype
+	OpVSplitArray                                            Op = 2039 // vsplit.array
+	OpVSplitInt                                              Op = 2040 // vsplit.int
+	OpVStack                                                 Op = 2041 // vstack
+	OpWhere                                                  Op = 2042 // where
+	OpWhereScalar                                            Op = 2043 // where.Scalar
+	OpWhereScalarOther                                       Op = 2044 // where.ScalarOther
+	OpWhereScalarSelf                                        Op = 2045 // where.ScalarSelf
+	OpWhereSelf                                              Op = 2046 // where.self
+	OpXLogYScalarOther                                       Op = 2047 // xlogy.Scalar_Other
+	OpXLogYScalarSelf                                        Op = 2048 // xlogy.Scalar_Self
+	OpXLogYTensor                                            Op = 2049 // xlogy.Tensor
+	OpXLogYInPlaceScalarOther                                Op = 2050 // xlogy_.Scalar_Other
+	OpXLogYInPlaceTensor                                     Op = 2051 // xlogy_.Tensor
+	OpZeroInPlace                                            Op = 2052 // zero_
+	OpZeros                                                  Op = 2053 // zeros
+	OpZerosLike                                              Op = 2054 // zeros_like
 )
 
 // opNames holds all names one after the other; opEnds says where each ends.
 const opNames = "" +
 	"freedupscopethread_heldhost_memorylimitbounddevice_memoryreset_peak_memoryempty_cachememory_infoleav" +
-<<<<<<< HEAD
 	"eenter_gradenter_unsafeenter_inferenceenter_autocastenter_devicecapture_modesenter_modesfree_modesis" +
 	"_grad_enabledis_inferenceautocast_statebackwardgradgradientsclear_gradientsset_gradientset_requires_" +
-	"gradretain_gradgrad_fnreplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_byt" +
-	"esoverwriteitemtowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_" +
-	"generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_de" +
-	"vicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settin" +
-	"gcuda_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hook" +
-	"sbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_o" +
-	"peratorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadk" +
-	"ernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssa" +
-	"ve_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstre" +
-	"am_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventeve" +
-	"nt_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_" +
-	"pushnvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_pr" +
-	"ioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_" +
-	"historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingra" +
-	"ph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing_" +
-	"_and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__" +
-	".Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Sc" +
-	"alar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor" +
-	"__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_b" +
-	"ackward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activa" +
-	"tion_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_as" +
-	"sert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_p" +
-	"recision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_no" +
-	"rm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cd" +
-	"ist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coales" +
-	"ced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_c" +
-	"oo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_" +
-	"cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_f" +
-	"rom_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_" +
-	"backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cu" +
-	"dnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_c" +
-	"ufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_m" +
-	"ax_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_d" +
-	"yn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_for" +
-	"ward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding" +
-	"_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affi" +
-	"ne_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_a" +
-	"ffine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_" +
-	"fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_" +
-	"qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_" +
-	"forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreac" +
-	"h_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_ad" +
-	"d_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarL" +
-	"ist_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tens" +
-	"or_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_" +
-	"foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_" +
-	"atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.S" +
-	"calarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_cl" +
-	"amp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_c" +
-	"lamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__f" +
-	"oreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Ten" +
-	"sor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_fo" +
-	"reach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_" +
-	"floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.S" +
-	"calarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lg" +
-	"amma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log" +
-	"2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_f" +
-	"oreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreac" +
-	"h_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_mi" +
-	"nimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_fore" +
-	"ach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_ne" +
-	"g__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.S" +
-	"calarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreac" +
-	"h_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_s" +
-	"igmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sin" +
-	"h__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub" +
-	"_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tan" +
-	"h__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_f" +
-	"unctional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_." +
-	"tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_" +
-	"moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sg" +
-	"d_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampl" +
-	"er_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histo" +
-	"gramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indic" +
-	"es_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linal" +
-	"g_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local" +
-	"_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_toke" +
-	"n_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked" +
-	"_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mk" +
-	"ldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_" +
-	"legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_cop" +
-	"y_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example" +
-	"_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_g" +
-	"et_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nest" +
-	"ed_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_" +
-	"nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_sto" +
-	"rage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_" +
-	"from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_sp" +
-	"atial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_p" +
-	"acked_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_p" +
-	"relu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_resh" +
-	"ape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_wei" +
-	"ght_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_p" +
-	"roduct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_atte" +
-	"ntion_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_" +
-	"product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_fla" +
-	"sh_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_at" +
-	"tention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scal" +
-	"ed_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward" +
-	".output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__s" +
-	"obol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcas" +
-	"t_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_c" +
-	"ompressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_wi" +
-	"th_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_spar" +
-	"se_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_spar" +
-	"se_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_s" +
-	"parse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_s" +
-	"emi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_so" +
-	"ftmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim" +
-	"_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad" +
-	"_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_th" +
-	"nn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_b" +
-	"ackward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_s" +
-	"parse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_lay" +
-	"er_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_" +
-	"unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_v" +
-	"iew_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear" +
-	"2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_n" +
-	"earest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact" +
-	"2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsam" +
-	"ple_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weig" +
-	"ht_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse" +
-	"_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_spa" +
-	"rse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_co" +
-	"py_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_we" +
-	"ight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_i" +
-	"nterface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_a" +
-	"cosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadapt" +
-	"ive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalara" +
-	"dd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addm" +
-	"vaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asali" +
-	"gn_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dim" +
-	"sarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanar" +
-	"ctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_" +
-	"strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1" +
-	"d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_b" +
-	"ackwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.perio" +
-	"dicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtb" +
-	"atch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbern" +
-	"oullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_ba" +
-	"ckwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbit" +
-	"wise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_sh" +
-	"ift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scala" +
-	"rbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalar" +
-	"bitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Ten" +
-	"sor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor" +
-	".Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window" +
-	".periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_cast" +
-	"cartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel" +
-	"_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_cl" +
-	"amp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_cl" +
-	"amp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_" +
-	"stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguouscon" +
-	"v1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardco" +
-	"nv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution" +
-	"_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign" +
-	".Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similarit" +
-	"ycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_lo" +
-	"ss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_" +
-	"normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_" +
-	"convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin" +
-	"_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezo" +
-	"id.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag" +
-	"_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scala" +
-	"rdiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivid" +
-	"e.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Te" +
-	"nsordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembedd" +
-	"ingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_" +
-	"embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.S" +
-	"calareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_ase" +
-	"xpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_a" +
-	"ffine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefak" +
-	"e_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_pe" +
-	"r_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activation" +
-	"fbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgem" +
-	"m_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_drop" +
-	"outfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshi" +
-	"ftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_" +
-	"irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfil" +
-	"l_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Sca" +
-	"larfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloo" +
-	"r_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Ten" +
-	"sorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_ma" +
-	"x_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_movi" +
-	"ng_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu" +
-	"_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararrayg" +
-	"radient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarra" +
-	"yintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tens" +
-	"orgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_" +
-	"sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_" +
-	".Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alp" +
-	"ha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoi" +
-	"d_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisid" +
-	"eheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.Tens" +
-	"orList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothy" +
-	"pot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_i" +
-	"ndex_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_" +
-	"put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differen" +
-	"tiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_f" +
-	"loating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_ava" +
-	"ilableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposin" +
-	"fisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_" +
-	"normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_b" +
-	"ackwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorl" +
-	"ess_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift" +
-	"_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crossli" +
-	"nalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productl" +
-	"inalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulina" +
-	"lg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg" +
-	"_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_ma" +
-	"trix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_st" +
-	"rlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qr" +
-	"linalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tenso" +
-	"rinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinsp" +
-	"ace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_l" +
-	"og_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcum" +
-	"sumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xo" +
-	"r_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tenso" +
-	"rlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmar" +
-	"gin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_sca" +
-	"ttermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardma" +
-	"trix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesm" +
-	"ax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_poo" +
-	"l3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmed" +
-	"ian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwar" +
-	"dmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemio" +
-	"pen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_" +
-	"mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_l" +
-	"inearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool" +
-	"2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightm" +
-	"kldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveax" +
-	"is.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lo" +
-	"ssmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss" +
-	"_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinom" +
-	"ialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to" +
-	"_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copyn" +
-	"ative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwar" +
-	"dnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normna" +
-	"tive_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to" +
-	"_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss" +
-	"2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_nu" +
-	"mpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_excep" +
-	"t_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_funct" +
-	"ionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimn" +
-	"umpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermut" +
-	"e_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_p" +
-	"ositivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromot" +
-	"e_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrqu" +
-	"antilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquanti" +
-	"ze_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm" +
-	"_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rn" +
-	"n_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrand" +
-	"int.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like" +
-	".generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_" +
-	"like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealrecipro" +
-	"calreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardrefl" +
-	"ection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorrema" +
-	"inder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_inte" +
-	"rleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_p" +
-	"ad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshap" +
-	"e_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Sc" +
-	"alarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu." +
-	"inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.d" +
-	"ecimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_no" +
-	"ise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reduce" +
-	"scatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_" +
-	"reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Te" +
-	"nsorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Ten" +
-	"sorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsi" +
-	"lusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslic" +
-	"e_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslo" +
-	"w_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_" +
-	"margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stable" +
-	"sparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valu" +
-	"esparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_ten" +
-	"sor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.si" +
-	"zesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_va" +
-	"luesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_s" +
-	"parse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_" +
-	"y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_" +
-	"t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_pol" +
-	"ynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_cheby" +
-	"shev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspeci" +
-	"al_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspe" +
-	"cial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspe" +
-	"cial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalars" +
-	"pecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_sc" +
-	"alarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomi" +
-	"al_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_pol" +
-	"ynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_sof" +
-	"tmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modifi" +
-	"ed_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygamma" +
-	"special_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_sh" +
-	"ifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev" +
-	"_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n" +
-	"_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_" +
-	"shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifte" +
-	"d_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_pol" +
-	"ynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1" +
-	"py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_" +
-	"scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy" +
-	".Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssque" +
-	"eze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correc" +
-	"tionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_." +
-	"Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum" +
-	"_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwar" +
-	"dtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2" +
-	"dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_b" +
-	"ackwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_spars" +
-	"e_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrape" +
-	"zoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_tr" +
-	"iu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_" +
-	"asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyunifo" +
-	"rm_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_wit" +
-	"h_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_b" +
-	"ackwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsamp" +
-	"le_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_" +
-	"backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsampl" +
-	"e_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trili" +
-	"near3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_" +
-	"meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_" +
-	"as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.S" +
-	"calarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Oth" +
-	"erxlogy_.Tensorzero_zeroszeros_like"
+	"gradretain_gradgrad_fnlikenessreplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_byt" +
+	"esto_bytesoverwriteitemtowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_" +
+	"seednew_generatordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategene" +
+	"rator_devicetorch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingse" +
+	"t_settingcuda_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_sa" +
+	"ved_hooksbackward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimp" +
+	"lement_operatorkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkern" +
+	"el_loadkernel_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_" +
+	"eventssave_profilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_st" +
+	"reamstream_querystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_" +
+	"eventevent_recordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_m" +
+	"arknvtx_pushnvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streams" +
+	"tream_prioritystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord" +
+	"_memory_historynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_" +
+	"begingraph_capture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_ca" +
+	"pturing__and__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tenso" +
+	"r__ior__.Scalar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lsh" +
+	"ift__.Scalar__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Sca" +
+	"lar__xor__.Tensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_" +
+	"pool3d_backward_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addm" +
+	"m_activation_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_" +
+	"async_assert_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_r" +
+	"educed_precision_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_" +
+	"batch_norm_with_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_" +
+	"Short_cdist_backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesc" +
+	"e_coalesced__compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indice" +
+	"s_from_coo_to_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4p" +
+	"ack_for_cpu_convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_fro" +
+	"m_copy_from_and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_c" +
+	"tc_loss_backward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc" +
+	"_loss_cudnn_ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_" +
+	"weight_cufft_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan" +
+	"_cache_max_size_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichle" +
+	"t_grad_dyn_quant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_atten" +
+	"tion_forward_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_e" +
+	"mbedding_bag_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_em" +
+	"pty_affine_quantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_c" +
+	"hannel_affine_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor" +
+	"_affine_fake_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask" +
+	"_tensor_qparams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_at" +
+	"tention_forward_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos" +
+	"__foreach_add.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_fo" +
+	"reach_add_.Scalar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv" +
+	".ScalarList_foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcd" +
+	"iv_.Tensor_foreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_" +
+	".Scalar_foreach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_" +
+	"foreach_atan__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_cla" +
+	"mp_max.ScalarList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_fo" +
+	"reach_clamp_min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_f" +
+	"oreach_clamp_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreac" +
+	"h_cos__foreach_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach" +
+	"_div.Tensor_foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreac" +
+	"h_erf_foreach_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__" +
+	"foreach_floor_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreac" +
+	"h_lerp.ScalarList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_fo" +
+	"reach_lgamma__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_for" +
+	"each_log2__foreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.Scal" +
+	"arList_foreach_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.Lis" +
+	"t_foreach_minimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_fo" +
+	"reach_minimum_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Ten" +
+	"sor_foreach_mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_fo" +
+	"reach_neg__foreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_forea" +
+	"ch_pow.ScalarList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scala" +
+	"r_foreach_reciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__f" +
+	"oreach_sigmoid_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_for" +
+	"each_sinh__foreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_for" +
+	"each_sub_.List_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_for" +
+	"each_tanh__foreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_" +
+	"scalar_functional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_a" +
+	"dagrad_.tensor_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropou" +
+	"t_fused_moving_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__" +
+	"fused_sgd_.tensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_gr" +
+	"id_sampler_2d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_num" +
+	"el_histogramdd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indic" +
+	"es_indices_copy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clo" +
+	"ne_linalg_check_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_s" +
+	"vd_local_scalar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_" +
+	"dep_token_make_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tenso" +
+	"r_masked_scale_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_tran" +
+	"spose_mkldnn_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_bat" +
+	"ch_norm_legit.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_" +
+	"view_copy_nested_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested" +
+	"_example_nested_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_" +
+	"nested_get_min_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_c" +
+	"opy_nested_select_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_" +
+	"aligned_nested_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_te" +
+	"nsor_storage_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nest" +
+	"ed_view_from_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_n" +
+	"npack_spatial_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_en" +
+	"um_pad_packed_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_" +
+	"kernel_prelu_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_c" +
+	"opy_reshape_copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_satu" +
+	"rate_weight_to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scal" +
+	"ed_dot_product_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_effici" +
+	"ent_attention_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_sca" +
+	"led_dot_product_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_pro" +
+	"duct_flash_attention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_" +
+	"fused_attention_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped" +
+	"_mm_scaled_grouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_" +
+	"backward.output_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_" +
+	"state__sobol_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_" +
+	"broadcast_to_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_" +
+	"sparse_compressed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_t" +
+	"ensor_with_dims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dt" +
+	"ype_sparse_csr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_d" +
+	"ata_sparse_mask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_ba" +
+	"ckward_sparse_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_" +
+	"sparse_semi_structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_s" +
+	"parse_softmax.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse" +
+	"_sum.dim_dtype_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_ga" +
+	"mma_grad_thnn_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru" +
+	"_cell_thnn_fused_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lst" +
+	"m_cell_backward_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_" +
+	"bsr_to_sparse_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_enc" +
+	"oder_layer_fwd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpa" +
+	"ck_dual_unsafe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_" +
+	"unsafe_view_upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_" +
+	"bilinear2d_aa_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_up" +
+	"sample_nearest_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_neare" +
+	"st_exact2d.vec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.v" +
+	"ec_upsample_nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flat" +
+	"ten_weight_use_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validat" +
+	"e_sparse_bsc_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_vali" +
+	"date_sparse_coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_v" +
+	"alues_copy_version_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_" +
+	"zeros_weight_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weigh" +
+	"t_norm_interface_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteab" +
+	"solute_acosacos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_poo" +
+	"l1dadaptive_max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd" +
+	".Scalaradd.Tensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypead" +
+	"dmm_addmvaddmv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyali" +
+	"gn_asalign_tensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.di" +
+	"many.dimsarangearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_" +
+	"arctanarctan2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_str" +
+	"ided_as_strided_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1da" +
+	"tleast_1d.Sequenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_" +
+	"pool2d_backwardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_wind" +
+	"ow.periodicbatch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_nor" +
+	"m_elemtbatch_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_s" +
+	"tatsbernoullibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_en" +
+	"tropy_backwardbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_T" +
+	"ensorbitwise_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise" +
+	"_left_shift.Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tens" +
+	"or_Scalarbitwise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or" +
+	"_.Scalarbitwise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_s" +
+	"hift.Tensor_Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbit" +
+	"wise_xor.Scalar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackma" +
+	"n_window.periodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensor" +
+	"can_castcartesian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchal" +
+	"fchannel_shufflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensor" +
+	"clamp_clamp_.Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclam" +
+	"p_min_clamp_min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_cop" +
+	"ycolumn_stackcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndconti" +
+	"guousconv1dconv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_ba" +
+	"ckwardconv_transpose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardcon" +
+	"volution_backward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalar" +
+	"copysign.Tensorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_s" +
+	"imilaritycount_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_co" +
+	"pyctc_loss.IntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudn" +
+	"n_batch_normcudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_re" +
+	"lucudnn_convolution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxc" +
+	"ummaxmin_backwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative" +
+	"_trapezoid.xdatadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copy" +
+	"diagdiag_embeddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distd" +
+	"iv.Scalardiv.Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_m" +
+	"odedivide.Scalardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedi" +
+	"vide_.Tensordivide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwa" +
+	"rdembeddingembedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding" +
+	"_renorm_embedding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_str" +
+	"idedeq.Scalareq.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandex" +
+	"pand_asexpand_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_c" +
+	"hannel_affine_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_a" +
+	"ffinefake_quantize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_qua" +
+	"ntize_per_tensor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_ac" +
+	"tivationfbgemm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_wei" +
+	"ghtfbgemm_pack_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_al" +
+	"pha_dropoutfeature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnff" +
+	"t_fftshiftfft_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ih" +
+	"fftnfft_irfftfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.S" +
+	"calarfill_.Tensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_p" +
+	"ower.Scalarfloat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorf" +
+	"loorfloor_floor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalar" +
+	"fmod.Tensorfmod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfract" +
+	"ional_max_pool3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefu" +
+	"sed_moving_avg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelug" +
+	"elu_gelu_backwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scal" +
+	"ararraygradient.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.te" +
+	"nsorarrayintgreater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_eq" +
+	"ual.Tensorgreater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backw" +
+	"ardgrid_sampler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.S" +
+	"calargt_.Tensorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.peri" +
+	"odic_alpha_betahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_ha" +
+	"rdsigmoid_backwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensor" +
+	"heavisideheaviside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogra" +
+	"mdd.TensorList_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwar" +
+	"dhypothypot_i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyinde" +
+	"x_copy_index_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_p" +
+	"utindex_put_index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_" +
+	"differentiable_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distrib" +
+	"utedis_floating_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vu" +
+	"lkan_availableiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisnegin" +
+	"fisposinfisrealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_lo" +
+	"sslayer_normlcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leak" +
+	"y_relu_backwardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_" +
+	".Tensorless_equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_f" +
+	"reshlift_fresh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg" +
+	"_crosslinalg_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_" +
+	"productlinalg_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinal" +
+	"g_lulinalg_lu_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_no" +
+	"rmlinalg_matrix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatl" +
+	"inalg_matrix_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_nor" +
+	"m.ord_strlinalg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorl" +
+	"inalg_qrlinalg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslina" +
+	"lg_tensorinvlinalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinsp" +
+	"acelinspace.Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2lo" +
+	"g2_log_log_normal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddex" +
+	"p2logcumsumexplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlo" +
+	"gical_xor_logitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tens" +
+	"or_Tensorlogsumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpac" +
+	"kmHmTmargin_ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensorma" +
+	"sked_scattermasked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_ba" +
+	"ckwardmatrix_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_" +
+	"indicesmax_pool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3" +
+	"dmax_pool3d_with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimm" +
+	"edianmedian.dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm" +
+	"_backwardmiopen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_tran" +
+	"sposemiopen_ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardm" +
+	"ishmish_mish_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolution" +
+	"mkldnn_linearmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_" +
+	"max_pool2dmkldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d" +
+	"_weightmkldnn_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.i" +
+	"ntmoveaxis.intlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwa" +
+	"rdmse_lossmse_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_mar" +
+	"gin_loss_backwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forward" +
+	"multinomialmultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_n" +
+	"umnan_to_num_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarr" +
+	"ow_copynative_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout" +
+	"_backwardnative_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnativ" +
+	"e_normnative_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_n" +
+	"ested_to_padded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_loss" +
+	"nll_loss2dnll_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerono" +
+	"nzero_numpynonzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypeno" +
+	"rm_except_dimnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_norm" +
+	"al_functionalnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_n" +
+	"orm.dimnumpy_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermu" +
+	"tepermute_copypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapol" +
+	"ygamma_positivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_i" +
+	"ntpromote_typesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_p" +
+	"ointqrquantilequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qpara" +
+	"msquantize_per_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquanti" +
+	"zed_lstm_cellquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquan" +
+	"tized_rnn_tanh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.gener" +
+	"atorrandint.lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrand" +
+	"int_like.generatorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_li" +
+	"kerandn_like.generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrea" +
+	"lreciprocalreciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_back" +
+	"wardreflection_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Te" +
+	"nsorremainder.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrep" +
+	"eat_interleave.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardrepli" +
+	"cation_pad2dreplication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_resha" +
+	"pereshape_asresize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.S" +
+	"calar_Scalarresult_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datar" +
+	"nn_relu.inputrnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_" +
+	"round_.decimalsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu" +
+	"_with_noise_backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatte" +
+	"r.reducescatter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter" +
+	"_.value_reducescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchs" +
+	"orted.Tensorsegment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.so" +
+	"urce_Tensorset_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_s" +
+	"ignbitsilusilu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Te" +
+	"nsorslice_inverseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dila" +
+	"ted3dslow_conv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_l" +
+	"osssoft_margin_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsor" +
+	"t.stablesparse_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_" +
+	"col_valuesparse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compre" +
+	"ssed_tensor.comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_t" +
+	"ensor.sizesparse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.cro" +
+	"w_col_valuesparse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and" +
+	"_clear_sparse_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special" +
+	"_bessel_y1special_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_pol" +
+	"ynomial_t.x_scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_cheby" +
+	"shev_polynomial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspeci" +
+	"al_chebyshev_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_sca" +
+	"larspecial_chebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_" +
+	"erfcxspecial_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_ga" +
+	"mmalnspecial_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x" +
+	"_scalarspecial_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial" +
+	"_he.x_scalarspecial_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_" +
+	"polynomial_l.n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_lege" +
+	"ndre_polynomial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial" +
+	"_log_softmaxspecial_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1specia" +
+	"l_modified_bessel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_p" +
+	"olygammaspecial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1sp" +
+	"ecial_shifted_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_c" +
+	"hebyshev_polynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polyno" +
+	"mial_u.n_scalarspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_v" +
+	"special_shifted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecia" +
+	"l_shifted_chebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_cheby" +
+	"shev_polynomial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspeci" +
+	"al_xlog1py.other_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlo" +
+	"gy.self_scalarspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessp" +
+	"lit_copy.Tensorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze." +
+	"dimssqueeze_squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdst" +
+	"d.correctionstd.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Ten" +
+	"sorsub_.Scalarsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_In" +
+	"tListsum_to_sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh" +
+	"_backwardtensor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotth" +
+	"nn_conv2dthresholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto" +
+	"_dense_backwardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bsc" +
+	"to_sparse_bsrto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy." +
+	"inttrapezoid.dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstri" +
+	"utriu_triu_indicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctru" +
+	"nc_type_asunbind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_c" +
+	"opyuniform_unique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_s" +
+	"plit_with_sizesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bic" +
+	"ubic2d_backwardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear" +
+	"1dupsample_linear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_ne" +
+	"arest1d_backwardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3" +
+	"dupsample_nearest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsamp" +
+	"le_trilinear3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar" +
+	".dimvar_meanvar_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_c" +
+	"opyview_as_realview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scala" +
+	"rwhere.ScalarOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Sc" +
+	"alar_Otherxlogy_.Tensorzero_zeroszeros_like"
 
 var opEnds = [...]uint32{
 	4, 7, 12, 23, 34, 39, 44, 57, 74, 85, 96, 101, 111, 123, 138, 152,
-	164, 177, 188, 198, 213, 225, 239, 247, 251, 260, 275, 287, 304, 315, 322, 334,
-	339, 346, 354, 357, 370, 377, 384, 394, 402, 411, 415, 417, 425, 436, 447, 466,
-	485, 496, 509, 526, 540, 554, 569, 588, 604, 617, 628, 640, 651, 665, 679, 690,
-	701, 714, 719, 727, 746, 757, 771, 784, 801, 816, 827, 834, 849, 861, 874, 889,
-	907, 923, 940, 954, 964, 977, 988, 999, 1012, 1027, 1040, 1056, 1070, 1083, 1098, 1110,
-	1122, 1133, 1146, 1160, 1174, 1184, 1196, 1208, 1226, 1243, 1261, 1275, 1288, 1297, 1309, 1320,
-	1337, 1350, 1362, 1386, 1395, 1404, 1412, 1422, 1441, 1458, 1476, 1491, 1506, 1523, 1537, 1552,
-	1571, 1586, 1607, 1618, 1630, 1641, 1655, 1669, 1678, 1697, 1714, 1726, 1737, 1747, 1771, 1787,
-	1799, 1813, 1827, 1842, 1857, 1875, 1893, 1907, 1921, 1939, 1957, 1972, 1987, 2004, 2021, 2034,
-	2047, 2064, 2081, 2095, 2109, 2129, 2158, 2178, 2207, 2221, 2237, 2253, 2270, 2287, 2304, 2312,
-	2324, 2366, 2384, 2397, 2414, 2428, 2451, 2478, 2508, 2517, 2539, 2570, 2591, 2614, 2624, 2634,
-	2646, 2657, 2667, 2676, 2686, 2697, 2712, 2726, 2748, 2774, 2784, 2793, 2804, 2831, 2836, 2846,
-	2860, 2877, 2909, 2941, 2968, 3003, 3015, 3038, 3066, 3083, 3093, 3114, 3128, 3143, 3165, 3174,
-	3190, 3208, 3233, 3258, 3282, 3297, 3319, 3344, 3354, 3373, 3398, 3421, 3451, 3477, 3507, 3521,
-	3535, 3562, 3567, 3572, 3583, 3598, 3620, 3647, 3676, 3704, 3724, 3738, 3761, 3790, 3817, 3859,
-	3889, 3912, 3947, 3962, 4005, 4057, 4099, 4150, 4207, 4215, 4223, 4231, 4258, 4283, 4307, 4341,
-	4353, 4366, 4379, 4393, 4410, 4429, 4452, 4471, 4489, 4509, 4533, 4553, 4576, 4603, 4626, 4650,
-	4678, 4702, 4725, 4752, 4775, 4799, 4827, 4851, 4864, 4878, 4891, 4905, 4918, 4932, 4955, 4980,
-	5009, 5033, 5059, 5089, 5112, 5137, 5166, 5190, 5216, 5246, 5259, 5273, 5285, 5298, 5311, 5325,
-	5342, 5361, 5384, 5403, 5421, 5441, 5465, 5485, 5497, 5510, 5523, 5537, 5549, 5562, 5576, 5591,
-	5605, 5620, 5633, 5647, 5665, 5685, 5709, 5728, 5749, 5774, 5789, 5805, 5817, 5831, 5846, 5860,
-	5875, 5888, 5902, 5915, 5927, 5948, 5971, 5998, 6020, 6044, 6072, 6093, 6116, 6143, 6165, 6189,
-	6217, 6234, 6253, 6276, 6295, 6313, 6333, 6357, 6377, 6389, 6402, 6422, 6439, 6458, 6486, 6509,
-	6527, 6547, 6571, 6593, 6612, 6632, 6646, 6661, 6675, 6690, 6706, 6723, 6736, 6750, 6762, 6775,
-	6788, 6802, 6815, 6829, 6846, 6865, 6888, 6906, 6926, 6950, 6962, 6975, 6988, 7002, 7016, 7031,
-	7045, 7073, 7098, 7129, 7169, 7184, 7209, 7221, 7243, 7256, 7279, 7293, 7324, 7339, 7363, 7380,
-	7391, 7412, 7422, 7437, 7460, 7489, 7527, 7538, 7571, 7594, 7616, 7641, 7670, 7686, 7694, 7707,
-	7714, 7726, 7738, 7752, 7783, 7794, 7814, 7825, 7837, 7852, 7867, 7883, 7894, 7913, 7925, 7951,
-	7964, 7973, 7986, 8001, 8011, 8026, 8060, 8093, 8106, 8121, 8145, 8165, 8180, 8197, 8215, 8231,
-	8257, 8281, 8314, 8350, 8378, 8387, 8401, 8443, 8462, 8500, 8526, 8550, 8569, 8591, 8613, 8632,
-	8654, 8672, 8695, 8718, 8738, 8762, 8799, 8830, 8849, 8882, 8912, 8934, 8958, 8987, 9011, 9040,
-	9073, 9090, 9117, 9121, 9142, 9172, 9185, 9194, 9214, 9245, 9260, 9274, 9285, 9298, 9320, 9326,
-	9345, 9362, 9376, 9395, 9408, 9428, 9443, 9457, 9470, 9487, 9511, 9545, 9587, 9622, 9666, 9705,
-	9753, 9788, 9833, 9877, 9920, 9972, 10020, 10077, 10095, 10116, 10126, 10139, 10163, 10179, 10212, 10232,
-	10250, 10267, 10298, 10321, 10329, 10351, 10364, 10384, 10409, 10434, 10459, 10491, 10526, 10551, 10579, 10619,
-	10644, 10670, 10695, 10720, 10739, 10762, 10795, 10818, 10828, 10845, 10867, 10898, 10927, 10956, 10991, 11021,
-	11047, 11075, 11090, 11109, 11138, 11159, 11170, 11185, 11206, 11223, 11243, 11251, 11259, 11265, 11280, 11300,
-	11338, 11377, 11397, 11426, 11447, 11477, 11512, 11520, 11527, 11536, 11546, 11567, 11581, 11595, 11609, 11623,
-	11649, 11676, 11706, 11716, 11744, 11772, 11779, 11787, 11799, 11819, 11836, 11856, 11891, 11903, 11925, 11951,
-	11982, 12005, 12032, 12064, 12089, 12118, 12152, 12177, 12206, 12240, 12265, 12294, 12328, 12347, 12373, 12402,
-	12422, 12449, 12484, 12516, 12548, 12587, 12619, 12651, 12683, 12690, 12702, 12710, 12729, 12756, 12797, 12816,
-	12828, 12864, 12886, 12917, 12940, 12975, 12978, 12982, 12990, 12999, 13003, 13008, 13013, 13019, 13038, 13057,
-	13076, 13095, 13114, 13142, 13161, 13189, 13199, 13209, 13220, 13231, 13237, 13244, 13251, 13259, 13266, 13274,
-	13279, 13290, 13296, 13301, 13307, 13311, 13316, 13323, 13344, 13374, 13379, 13389, 13397, 13410, 13413, 13420,
-	13428, 13436, 13449, 13463, 13467, 13471, 13478, 13483, 13486, 13493, 13501, 13507, 13519, 13536, 13542, 13549,
-	13556, 13564, 13570, 13577, 13584, 13592, 13598, 13605, 13613, 13620, 13627, 13635, 13641, 13647, 13654, 13668,
-	13676, 13686, 13697, 13712, 13730, 13734, 13739, 13744, 13750, 13754, 13759, 13765, 13770, 13775, 13781, 13791,
-	13810, 13820, 13839, 13849, 13868, 13878, 13888, 13907, 13917, 13936, 13943, 13956, 13964, 13979, 14003, 14013,
-	14032, 14057, 14083, 14099, 14122, 14157, 14173, 14196, 14205, 14216, 14233, 14249, 14257, 14277, 14306, 14338,
-	14346, 14354, 14372, 14397, 14415, 14434, 14453, 14485, 14510, 14542, 14568, 14601, 14612, 14624, 14641, 14665,
-	14682, 14700, 14718, 14751, 14777, 14810, 14837, 14871, 14889, 14914, 14932, 14951, 14970, 14985, 15009, 15019,
-	15022, 15031, 15048, 15060, 15076, 15092, 15100, 15114, 15117, 15124, 15136, 15153, 15158, 15162, 15167, 15171,
-	15176, 15188, 15193, 15208, 15216, 15232, 15246, 15270, 15275, 15280, 15292, 15298, 15311, 15320, 15336, 15346,
-	15363, 15372, 15388, 15398, 15415, 15419, 15430, 15435, 15447, 15452, 15460, 15466, 15477, 15493, 15505, 15517,
-	15524, 15530, 15541, 15545, 15558, 15572, 15587, 15597, 15603, 15617, 15623, 15637, 15643, 15657, 15673, 15681,
-	15698, 15714, 15736, 15758, 15769, 15789, 15822, 15846, 15850, 15855, 15877, 15892, 15907, 15923, 15939, 15947,
-	15950, 15954, 15958, 15963, 15984, 16001, 16014, 16039, 16042, 16047, 16065, 16077, 16094, 16110, 16125, 16152,
-	16188, 16204, 16229, 16246, 16272, 16294, 16321, 16339, 16366, 16385, 16391, 16409, 16415, 16422, 16430, 16446,
-	16452, 16459, 16482, 16504, 16508, 16515, 16523, 16532, 16547, 16565, 16568, 16574, 16581, 16592, 16596, 16606,
-	16614, 16622, 16639, 16652, 16668, 16672, 16679, 16687, 16691, 16701, 16716, 16726, 16741, 16752, 16768, 16779,
-	16795, 16808, 16826, 16839, 16857, 16871, 16890, 16904, 16923, 16926, 16933, 16941, 16953, 16963, 16969, 16975,
-	16978, 16982, 16994, 17003, 17021, 17034, 17059, 17083, 17100, 17125, 17144, 17154, 17168, 17183, 17196, 17205,
-	17214, 17224, 17234, 17239, 17242, 17246, 17250, 17255, 17261, 17268, 17271, 17275, 17280, 17284, 17290, 17299,
-	17310, 17315, 17321, 17333, 17336, 17341, 17373, 17415, 17466, 17497, 17543, 17584, 17634, 17659, 17700, 17725,
-	17766, 17795, 17823, 17851, 17882, 17903, 17925, 17940, 17956, 17963, 17971, 17982, 17990, 18002, 18010, 18019,
-	18028, 18036, 18045, 18054, 18067, 18076, 18086, 18096, 18105, 18115, 18125, 18133, 18142, 18154, 18163, 18174,
-	18185, 18197, 18209, 18223, 18226, 18230, 18248, 18269, 18273, 18279, 18285, 18303, 18328, 18353, 18372, 18391,
-	18396, 18402, 18414, 18433, 18453, 18473, 18477, 18481, 18492, 18503, 18515, 18527, 18531, 18536, 18557, 18587,
-	18608, 18638, 18650, 18668, 18677, 18681, 18690, 18721, 18727, 18742, 18745, 18749, 18758, 18767, 18777, 18787,
-	18791, 18796, 18809, 18819, 18824, 18827, 18830, 18842, 18858, 18865, 18879, 18899, 18917, 18940, 18961, 18981,
-	19004, 19018, 19032, 19047, 19062, 19082, 19102, 19123, 19144, 19156, 19171, 19195, 19210, 19234, 19244, 19252,
-	19261, 19269, 19278, 19287, 19297, 19307, 19321, 19344, 19373, 19407, 19418, 19438, 19448, 19467, 19478, 19490,
-	19510, 19519, 19529, 19547, 19555, 19564, 19581, 19592, 19601, 19611, 19631, 19636, 19652, 19673, 19684, 19711,
-	19731, 19743, 19753, 19758, 19764, 19774, 19793, 19798, 19804, 19806, 19809, 19815, 19822, 19829, 19837, 19843,
-	19847, 19859, 19868, 19878, 19888, 19899, 19920, 19941, 19963, 19985, 19994, 20004, 20016, 20029, 20041, 20062,
-	20069, 20081, 20120, 20125, 20138, 20146, 20153, 20165, 20175, 20182, 20196, 20213, 20225, 20232, 20238, 20248,
-	20257, 20269, 20278, 20287, 20306, 20313, 20321, 20339, 20357, 20375, 20380, 20385, 20393, 20401, 20407, 20412,
-	20416, 20429, 20447, 20469, 20475, 20479, 20487, 20494, 20504, 20507, 20511, 20523, 20529, 20538, 20547, 20557,
-	20567, 20577, 20588, 20607, 20618, 20629, 20641, 20653, 20664, 20675, 20687, 20699, 20716, 20733, 20751, 20769,
-	20775, 20782, 20786, 20796, 20811, 20825, 20840, 20858, 20869, 20886, 20898, 20908, 20923, 20933, 20944, 20958,
-	20973, 20999, 21009, 21022, 21039, 21059, 21075, 21087, 21096, 21112, 21131, 21146, 21159, 21176, 21194, 21220,
-	21239, 21257, 21291, 21326, 21355, 21371, 21382, 21401, 21412, 21439, 21467, 21491, 21500, 21514, 21526, 21541,
-	21564, 21574, 21588, 21604, 21622, 21635, 21648, 21666, 21672, 21687, 21695, 21717, 21739, 21761, 21764, 21769,
-	21775, 21780, 21786, 21790, 21795, 21799, 21810, 21821, 21841, 21860, 21875, 21884, 21894, 21906, 21912, 21923,
-	21935, 21946, 21958, 21968, 21979, 21990, 22002, 22007, 22013, 22027, 22035, 22057, 22079, 22101, 22110, 22119,
-	22129, 22138, 22147, 22156, 22166, 22176, 22184, 22193, 22195, 22197, 22216, 22234, 22252, 22271, 22290, 22304,
-	22319, 22342, 22355, 22377, 22383, 22398, 22406, 22416, 22435, 22447, 22450, 22457, 22466, 22476, 22499, 22509,
-	22528, 22551, 22583, 22593, 22616, 22648, 22660, 22672, 22679, 22683, 22691, 22697, 22707, 22715, 22732, 22735,
-	22742, 22751, 22758, 22775, 22801, 22819, 22846, 22869, 22897, 22912, 22934, 22962, 22972, 22991, 22995, 23000,
-	23013, 23039, 23074, 23092, 23105, 23127, 23155, 23185, 23202, 23228, 23245, 23271, 23299, 23327, 23343, 23368,
-	23370, 23378, 23382, 23394, 23410, 23421, 23436, 23460, 23494, 23502, 23519, 23524, 23534, 23544, 23555, 23566,
-	23583, 23609, 23631, 23662, 23692, 23703, 23718, 23733, 23749, 23765, 23767, 23775, 23784, 23794, 23805, 23812,
-	23821, 23834, 23845, 23863, 23869, 23875, 23888, 23899, 23916, 23942, 23964, 23978, 24001, 24018, 24044, 24061,
-	24087, 24098, 24129, 24138, 24147, 24157, 24167, 24170, 24174, 24182, 24191, 24214, 24223, 24240, 24248, 24256,
-	24265, 24274, 24284, 24292, 24302, 24321, 24339, 24356, 24372, 24383, 24390, 24403, 24417, 24428, 24446, 24470,
-	24490, 24505, 24525, 24544, 24563, 24581, 24588, 24605, 24621, 24637, 24654, 24671, 24683, 24699, 24706, 24713,
-	24717, 24726, 24731, 24736, 24741, 24750, 24753, 24765, 24782, 24787, 24794, 24806, 24816, 24824, 24837, 24852,
-	24859, 24875, 24880, 24889, 24899, 24907, 24917, 24934, 24951, 24962, 24973, 24978, 24982, 24994, 25007, 25010,
-	25014, 25032, 25052, 25077, 25084, 25096, 25098, 25106, 25121, 25141, 25160, 25194, 25221, 25248, 25268, 25286,
-	25305, 25325, 25345, 25365, 25388, 25411, 25418, 25426, 25430, 25444, 25453, 25472, 25479, 25496, 25507, 25528,
-	25540, 25559, 25588, 25610, 25632, 25664, 25669, 25684, 25694, 25714, 25721, 25733, 25743, 25751, 25769, 25774,
-	25784, 25789, 25793, 25803, 25814, 25830, 25855, 25871, 25896, 25912, 25937, 25941, 25946, 25952, 25957, 25973,
-	25996, 26012, 26029, 26046, 26052, 26059, 26065, 26089, 26118, 26144, 26161, 26187, 26204, 26230, 26247, 26273,
-	26287, 26294, 26304, 26311, 26321, 26338, 26350, 26361, 26379, 26404, 26429, 26447, 26458, 26470, 26478, 26491,
-	26505, 26518, 26531, 26545, 26558, 26562, 26567, 26572, 26586, 26592, 26607, 26618, 26634, 26643, 26648, 26654,
-	26670, 26687, 26712, 26717, 26723, 26734, 26745, 26758, 26786, 26800, 26811, 26824, 26844, 26859, 26871, 26885,
-	26906, 26917, 26929, 26947, 26966, 26985, 27004, 27018, 27028, 27043, 27058, 27072, 27076, 27081, 27085, 27103,
-	27136, 27144, 27147, 27151, 27158, 27166, 27182, 27186, 27191, 27198, 27202, 27207, 27220, 27223, 27227, 27231,
-	27236, 27240, 27245, 27253, 27265, 27279, 27296, 27309, 27322, 27329, 27340, 27359, 27378, 27397, 27418, 27439,
-	27442, 27456, 27479, 27495, 27520, 27531, 27539, 27556, 27566, 27585, 27589, 27600, 27632, 27669, 27701, 27738,
-	27779, 27825, 27850, 27880, 27902, 27934, 27971, 28003, 28040, 28050, 28061, 28075, 28099, 28119, 28134, 28151,
-	28168, 28185, 28202, 28232, 28271, 28310, 28340, 28379, 28418, 28448, 28487, 28526, 28556, 28595, 28634, 28649,
-	28661, 28672, 28684, 28697, 28711, 28723, 28736, 28749, 28765, 28782, 28797, 28825, 28862, 28899, 28928, 28966,
-	29004, 29014, 29025, 29035, 29046, 29075, 29113, 29151, 29180, 29218, 29256, 29269, 29285, 29304, 29317, 29334,
-	29360, 29386, 29412, 29438, 29458, 29470, 29483, 29500, 29511, 29524, 29557, 29590, 29628, 29675, 29722, 29760,
-	29807, 29854, 29892, 29939, 29986, 30024, 30071, 30118, 30130, 30145, 30172, 30187, 30215, 30242, 30255, 30281,
-	30306, 30318, 30343, 30367, 30379, 30390, 30407, 30423, 30444, 30448, 30453, 30459, 30466, 30473, 30484, 30496,
-	30504, 30516, 30529, 30541, 30557, 30574, 30582, 30587, 30590, 30604, 30611, 30619, 30638, 30650, 30654, 30665,
-	30675, 30685, 30695, 30706, 30717, 30732, 30747, 30763, 30779, 30782, 30797, 30808, 30811, 30819, 30828, 30836,
-	30845, 30846, 30848, 30854, 30858, 30872, 30875, 30879, 30883, 30888, 30901, 30921, 30942, 30981, 30990, 31001,
-	31010, 31020, 31038, 31042, 31051, 31059, 31074, 31082, 31090, 31107, 31116, 31134, 31150, 31159, 31179, 31192,
-	31205, 31218, 31231, 31235, 31240, 31254, 31267, 31277, 31295, 31307, 31318, 31326, 31333, 31349, 31353, 31358,
-	31370, 31389, 31393, 31398, 31410, 31428, 31446, 31465, 31484, 31489, 31495, 31502, 31512, 31527, 31540, 31563,
-	31569, 31584, 31595, 31603, 31621, 31631, 31653, 31665, 31684, 31707, 31716, 31726, 31740, 31758, 31780, 31807,
-	31826, 31849, 31877, 31894, 31915, 31941, 31959, 31981, 32008, 32026, 32048, 32075, 32093, 32115, 32142, 32162,
-	32186, 32215, 32249, 32255, 32266, 32272, 32275, 32289, 32296, 32304, 32323, 32335, 32339, 32343, 32353, 32360,
-	32375, 32395, 32407, 32424, 32433, 32448, 32460, 32470, 32476, 32481, 32493, 32510, 32526, 32536, 32554, 32571,
-	32583, 32602, 32615, 32620, 32625, 32635,
-=======
-	"eenter_gradenter_inferenceenter_autocastenter_devicecapture_modesenter_modesfree_modesis_grad_enable" +
-	"dis_inferenceautocast_statebackwardgradgradientsclear_gradientsset_gradientset_requires_gradretain_g" +
-	"radgrad_fnlikenessreplace_datasizesstridesdescribedimis_contiguousversionstoragefrom_bytesto_bytesov" +
-	"erwriteitemtowarningsset_threadsget_threadsset_interop_threadsget_interop_threadsmanual_seednew_gene" +
-	"ratordefault_generatorseed_generatorgenerator_seedgenerator_stateset_generator_stategenerator_device" +
-	"torch_versionshow_configdevice_countsynchronizecurrent_devicelist_operatorsget_settingset_settingcud" +
-	"a_versionsboxedadd_hookadd_accumulate_hookremove_hookapply_functionsaved_tensorsenter_saved_hooksbac" +
-	"kward_numberset_anomalydroppedoperator_schemaopen_libraryclose_librarydefine_operatorimplement_opera" +
-	"torkernel_argumentskernel_redispatchkernel_resultsnvrtc_opennvrtc_compilekernel_archkernel_loadkerne" +
-	"l_unloadkernel_functionkernel_launchprepare_profilerstart_profilerstop_profilerprofiler_eventssave_p" +
-	"rofilefree_profileenter_rangethread_numberdefault_streamcurrent_streamnew_streamenter_streamstream_q" +
-	"uerystream_synchronizestream_wait_eventstream_wait_streamstream_pointerrecord_streamnew_eventevent_r" +
-	"ecordevent_queryevent_synchronizeevent_elapseddevice_statsreset_accumulated_memorynvtx_marknvtx_push" +
-	"nvtx_popcuda_statecuda_driver_versiondevice_propertiesdevice_access_peerexternal_streamstream_priori" +
-	"tystream_prioritiesblocking_eventmemory_fractionset_memory_fractionmemory_snapshotrecord_memory_hist" +
-	"orynew_pool_idnew_mem_poolmem_pool_identer_mem_poolleave_mem_poolnew_graphgraph_capture_begingraph_c" +
-	"apture_endgraph_replaygraph_resetgraph_poolgraph_register_generatorgraph_debug_dumpis_capturing__and" +
-	"__.Scalar__and__.Tensor__iand__.Scalar__iand__.Tensor__ilshift__.Scalar__ilshift__.Tensor__ior__.Sca" +
-	"lar__ior__.Tensor__irshift__.Scalar__irshift__.Tensor__ixor__.Scalar__ixor__.Tensor__lshift__.Scalar" +
-	"__lshift__.Tensor__or__.Scalar__or__.Tensor__rshift__.Scalar__rshift__.Tensor__xor__.Scalar__xor__.T" +
-	"ensor_adaptive_avg_pool2d_adaptive_avg_pool2d_backward_adaptive_avg_pool3d_adaptive_avg_pool3d_backw" +
-	"ard_add_batch_dim_add_relu.Scalar_add_relu.Tensor_add_relu_.Scalar_add_relu_.Tensor_addmm_activation" +
-	"_aminmax_aminmax.dim_amp_foreach_non_finite_check_and_unscale__amp_update_scale__assert_async_assert" +
-	"_async.msg_assert_scalar_assert_tensor_metadata_autocast_to_full_precision_autocast_to_reduced_preci" +
-	"sion_backward_batch_norm_impl_index_batch_norm_impl_index_backward_batch_norm_no_update_batch_norm_w" +
-	"ith_update_cast_Byte_cast_Char_cast_Double_cast_Float_cast_Half_cast_Int_cast_Long_cast_Short_cdist_" +
-	"backward_cdist_forward_cholesky_solve_helper_choose_qparams_per_tensor_chunk_cat_coalesce_coalesced_" +
-	"_compute_linear_combination_conj_conj_copy_conj_physical_conv_depthwise2d_convert_indices_from_coo_t" +
-	"o_csr_convert_indices_from_csr_to_coo_convert_weight_to_int4pack_convert_weight_to_int4pack_for_cpu_" +
-	"convolution_convolution.deprecated_convolution_double_backward_convolution_mode_copy_from_copy_from_" +
-	"and_resize_cslt_compress_cslt_sparse_mm_cslt_sparse_mm_search_ctc_loss_ctc_loss.Tensor_ctc_loss_back" +
-	"ward_ctc_loss_backward.Tensor_cudnn_attention_backward_cudnn_attention_forward_cudnn_ctc_loss_cudnn_" +
-	"ctc_loss.Tensor_cudnn_init_dropout_state_cudnn_rnn_cudnn_rnn_backward_cudnn_rnn_flatten_weight_cufft" +
-	"_clear_plan_cache_cufft_get_plan_cache_max_size_cufft_get_plan_cache_size_cufft_set_plan_cache_max_s" +
-	"ize_cummax_helper_cummin_helper_debug_has_internal_overlap_dimI_dimV_dim_arange_dirichlet_grad_dyn_q" +
-	"uant_matmul_4bit_dyn_quant_pack_4bit_weight_efficient_attention_backward_efficient_attention_forward" +
-	"_efficientzerotensor_embedding_bag_embedding_bag_backward_embedding_bag_dense_backward_embedding_bag" +
-	"_forward_only_embedding_bag_per_sample_weights_backward_embedding_bag_sparse_backward_empty_affine_q" +
-	"uantized_empty_per_channel_affine_quantized_euclidean_dist_fake_quantize_learnable_per_channel_affin" +
-	"e_fake_quantize_learnable_per_channel_affine_backward_fake_quantize_learnable_per_tensor_affine_fake" +
-	"_quantize_learnable_per_tensor_affine_backward_fake_quantize_per_tensor_affine_cachemask_tensor_qpar" +
-	"ams_fft_c2c_fft_c2r_fft_r2c_fill_mem_eff_dropout_mask__flash_attention_backward_flash_attention_forw" +
-	"ard_flash_attention_forward.quantized_foreach_abs_foreach_abs__foreach_acos_foreach_acos__foreach_ad" +
-	"d.List_foreach_add.Scalar_foreach_add.ScalarList_foreach_add.Tensor_foreach_add_.List_foreach_add_.S" +
-	"calar_foreach_add_.ScalarList_foreach_add_.Tensor_foreach_addcdiv.Scalar_foreach_addcdiv.ScalarList_" +
-	"foreach_addcdiv.Tensor_foreach_addcdiv_.Scalar_foreach_addcdiv_.ScalarList_foreach_addcdiv_.Tensor_f" +
-	"oreach_addcmul.Scalar_foreach_addcmul.ScalarList_foreach_addcmul.Tensor_foreach_addcmul_.Scalar_fore" +
-	"ach_addcmul_.ScalarList_foreach_addcmul_.Tensor_foreach_asin_foreach_asin__foreach_atan_foreach_atan" +
-	"__foreach_ceil_foreach_ceil__foreach_clamp_max.List_foreach_clamp_max.Scalar_foreach_clamp_max.Scala" +
-	"rList_foreach_clamp_max_.List_foreach_clamp_max_.Scalar_foreach_clamp_max_.ScalarList_foreach_clamp_" +
-	"min.List_foreach_clamp_min.Scalar_foreach_clamp_min.ScalarList_foreach_clamp_min_.List_foreach_clamp" +
-	"_min_.Scalar_foreach_clamp_min_.ScalarList_foreach_copy_foreach_copy__foreach_cos_foreach_cos__forea" +
-	"ch_cosh_foreach_cosh__foreach_div.List_foreach_div.Scalar_foreach_div.ScalarList_foreach_div.Tensor_" +
-	"foreach_div_.List_foreach_div_.Scalar_foreach_div_.ScalarList_foreach_div_.Tensor_foreach_erf_foreac" +
-	"h_erf__foreach_erfc_foreach_erfc__foreach_exp_foreach_exp__foreach_expm1_foreach_expm1__foreach_floo" +
-	"r_foreach_floor__foreach_frac_foreach_frac__foreach_lerp.List_foreach_lerp.Scalar_foreach_lerp.Scala" +
-	"rList_foreach_lerp_.List_foreach_lerp_.Scalar_foreach_lerp_.ScalarList_foreach_lgamma_foreach_lgamma" +
-	"__foreach_log_foreach_log10_foreach_log10__foreach_log1p_foreach_log1p__foreach_log2_foreach_log2__f" +
-	"oreach_log__foreach_max_foreach_maximum.List_foreach_maximum.Scalar_foreach_maximum.ScalarList_forea" +
-	"ch_maximum_.List_foreach_maximum_.Scalar_foreach_maximum_.ScalarList_foreach_minimum.List_foreach_mi" +
-	"nimum.Scalar_foreach_minimum.ScalarList_foreach_minimum_.List_foreach_minimum_.Scalar_foreach_minimu" +
-	"m_.ScalarList_foreach_mul.List_foreach_mul.Scalar_foreach_mul.ScalarList_foreach_mul.Tensor_foreach_" +
-	"mul_.List_foreach_mul_.Scalar_foreach_mul_.ScalarList_foreach_mul_.Tensor_foreach_neg_foreach_neg__f" +
-	"oreach_norm.Scalar_foreach_pow.List_foreach_pow.Scalar_foreach_pow.ScalarAndTensor_foreach_pow.Scala" +
-	"rList_foreach_pow_.List_foreach_pow_.Scalar_foreach_pow_.ScalarList_foreach_powsum.Scalar_foreach_re" +
-	"ciprocal_foreach_reciprocal__foreach_round_foreach_round__foreach_rsqrt_foreach_rsqrt__foreach_sigmo" +
-	"id_foreach_sigmoid__foreach_sign_foreach_sign__foreach_sin_foreach_sin__foreach_sinh_foreach_sinh__f" +
-	"oreach_sqrt_foreach_sqrt__foreach_sub.List_foreach_sub.Scalar_foreach_sub.ScalarList_foreach_sub_.Li" +
-	"st_foreach_sub_.Scalar_foreach_sub_.ScalarList_foreach_tan_foreach_tan__foreach_tanh_foreach_tanh__f" +
-	"oreach_trunc_foreach_trunc__foreach_zero__functional_assert_async.msg_functional_assert_scalar_funct" +
-	"ional_sym_constrain_range_functional_sym_constrain_range_for_size_fused_adagrad__fused_adagrad_.tens" +
-	"or_lr_fused_adam__fused_adam_.tensor_lr_fused_adamw__fused_adamw_.tensor_lr_fused_dropout_fused_movi" +
-	"ng_avg_obs_fq_helper_fused_rms_norm_fused_rms_norm_backward_fused_sdp_choice_fused_sgd__fused_sgd_.t" +
-	"ensor_lr_fw_primal_fw_primal_copy_gather_sparse_backward_grid_sampler_2d_cpu_fallback_grid_sampler_2" +
-	"d_cpu_fallback_backward_grouped_mm_has_compatible_shallow_copy_type_has_same_storage_numel_histogram" +
-	"dd_bin_edges_histogramdd_from_bin_cts_histogramdd_from_bin_tensors_index_put_impl__indices_indices_c" +
-	"opy_int_mm_is_all_true_is_any_true_is_zerotensor_jagged_to_padded_dense_forward_lazy_clone_linalg_ch" +
-	"eck_errors_linalg_det_linalg_eigh_linalg_eigvals_linalg_slogdet_linalg_solve_ex_linalg_svd_local_sca" +
-	"lar_dense_log_softmax_log_softmax_backward_data_logcumsumexp_lstm_mps_lu_with_info_make_dep_token_ma" +
-	"ke_dual_make_dual_copy_make_per_channel_quantized_tensor_make_per_tensor_quantized_tensor_masked_sca" +
-	"le_masked_softmax_masked_softmax_backward_mixed_dtypes_linear_mkldnn_reshape_mkldnn_transpose_mkldnn" +
-	"_transpose__mps_convolution_mps_convolution_transpose_native_batch_norm_legit_native_batch_norm_legi" +
-	"t.no_stats_native_batch_norm_legit_no_training_native_multi_head_attention_neg_view_neg_view_copy_ne" +
-	"sted_compute_contiguous_strides_offsets_nested_from_padded_nested_from_padded_and_nested_example_nes" +
-	"ted_from_padded_tensor_nested_get_jagged_dummy_nested_get_lengths_nested_get_max_seqlen_nested_get_m" +
-	"in_seqlen_nested_get_offsets_nested_get_ragged_idx_nested_get_values_nested_get_values_copy_nested_s" +
-	"elect_backward_nested_sum_backward_nested_tensor_from_mask_nested_tensor_from_mask_left_aligned_nest" +
-	"ed_tensor_from_tensor_list_nested_tensor_size_nested_tensor_softmax_with_shape_nested_tensor_storage" +
-	"_offsets_nested_tensor_strides_nested_view_from_buffer_nested_view_from_buffer_copy_nested_view_from" +
-	"_jagged_nested_view_from_jagged_copy_new_zeros_with_same_feature_meta_nnpack_available_nnpack_spatia" +
-	"l_convolution_nnz_pack_padded_sequence_pack_padded_sequence_backward_pad_circular_pad_enum_pad_packe" +
-	"d_sequence_padded_dense_to_jagged_forward_pdist_backward_pdist_forward_pin_memory_prelu_kernel_prelu" +
-	"_kernel_backward_print_propagate_xla_data_remove_batch_dim_reshape_alias_reshape_alias_copy_reshape_" +
-	"copy_reshape_from_tensor_resize_output__rowwise_prune_safe_softmax_sample_dirichlet_saturate_weight_" +
-	"to_fp16_scaled_dot_product_attention_math_scaled_dot_product_attention_math_for_mps_scaled_dot_produ" +
-	"ct_cudnn_attention_scaled_dot_product_cudnn_attention_backward_scaled_dot_product_efficient_attentio" +
-	"n_scaled_dot_product_efficient_attention_backward_scaled_dot_product_flash_attention_scaled_dot_prod" +
-	"uct_flash_attention.quantized_scaled_dot_product_flash_attention_backward_scaled_dot_product_flash_a" +
-	"ttention_for_cpu_scaled_dot_product_flash_attention_for_cpu_backward_scaled_dot_product_fused_attent" +
-	"ion_overrideable_scaled_dot_product_fused_attention_overrideable_backward_scaled_grouped_mm_scaled_g" +
-	"rouped_mm_v2_scaled_mm_scaled_mm_v2_segment_reduce_backward_shape_as_tensor_slow_conv2d_backward.out" +
-	"put_mask_slow_conv2d_forward_sobol_engine_draw_sobol_engine_ff__sobol_engine_initialize_state__sobol" +
-	"_engine_scramble__softmax_softmax_backward_data_sparse_addmm_sparse_broadcast_to_sparse_broadcast_to" +
-	"_copy_sparse_bsc_tensor_unsafe_sparse_bsr_tensor_unsafe_sparse_compressed_tensor_unsafe_sparse_compr" +
-	"essed_tensor_with_dims_sparse_coo_tensor_unsafe_sparse_coo_tensor_with_dims_sparse_coo_tensor_with_d" +
-	"ims_and_tensors_sparse_csc_tensor_unsafe_sparse_csr_prod.dim_dtype_sparse_csr_sum.dim_dtype_sparse_c" +
-	"sr_tensor_unsafe_sparse_log_softmax_sparse_log_softmax.int_sparse_log_softmax_backward_data_sparse_m" +
-	"ask_projection_sparse_mm_sparse_mm.reduce_sparse_mm_reduce_impl_sparse_mm_reduce_impl_backward_spars" +
-	"e_semi_structured_addmm_sparse_semi_structured_apply_sparse_semi_structured_apply_dense_sparse_semi_" +
-	"structured_linear_sparse_semi_structured_mm_sparse_semi_structured_tile_sparse_softmax_sparse_softma" +
-	"x.int_sparse_softmax_backward_data_sparse_sparse_matmul_sparse_sum_sparse_sum.dim_sparse_sum.dim_dty" +
-	"pe_sparse_sum.dtype_sparse_sum_backward_spdiags_spsolve_stack_standard_gamma_standard_gamma_grad_thn" +
-	"n_differentiable_gru_cell_backward_thnn_differentiable_lstm_cell_backward_thnn_fused_gru_cell_thnn_f" +
-	"used_gru_cell_backward_thnn_fused_lstm_cell_thnn_fused_lstm_cell_backward_thnn_fused_lstm_cell_backw" +
-	"ard_impl_to_copy_to_cpu_to_dense_to_sparse_to_sparse.sparse_dim_to_sparse_bsc_to_sparse_bsr_to_spars" +
-	"e_csc_to_sparse_csr_to_sparse_semi_structured_transform_bias_rescale_qkv_transformer_encoder_layer_f" +
-	"wd_trilinear_triton_multi_head_attention_triton_scaled_dot_attention_unique_unique2_unpack_dual_unsa" +
-	"fe_index.Tensor_unsafe_index_put_unsafe_masked_index_unsafe_masked_index_put_accumulate_unsafe_view_" +
-	"upsample_bicubic2d_aa_upsample_bicubic2d_aa.vec_upsample_bicubic2d_aa_backward_upsample_bilinear2d_a" +
-	"a_upsample_bilinear2d_aa.vec_upsample_bilinear2d_aa_backward_upsample_nearest_exact1d_upsample_neare" +
-	"st_exact1d.vec_upsample_nearest_exact1d_backward_upsample_nearest_exact2d_upsample_nearest_exact2d.v" +
-	"ec_upsample_nearest_exact2d_backward_upsample_nearest_exact3d_upsample_nearest_exact3d.vec_upsample_" +
-	"nearest_exact3d_backward_use_cudnn_ctc_loss_use_cudnn_ctc_loss.Tensor_use_cudnn_rnn_flatten_weight_u" +
-	"se_miopen_ctc_loss_use_miopen_ctc_loss.Tensor_validate_compressed_sparse_indices_validate_sparse_bsc" +
-	"_tensor_args_validate_sparse_bsr_tensor_args_validate_sparse_compressed_tensor_args_validate_sparse_" +
-	"coo_tensor_args_validate_sparse_csc_tensor_args_validate_sparse_csr_tensor_args_values_values_copy_v" +
-	"ersion_weight_int4pack_mm_weight_int4pack_mm_for_cpu_weight_int4pack_mm_with_scales_and_zeros_weight" +
-	"_int8pack_mm_weight_norm_weight_norm_differentiable_backward_weight_norm_interface_weight_norm_inter" +
-	"face_backward_wrapped_linear_prepack_wrapped_quantized_linear_prepackedabsabs_absoluteabsolute_acosa" +
-	"cos_acoshacosh_adaptive_avg_pool1dadaptive_avg_pool2dadaptive_avg_pool3dadaptive_max_pool1dadaptive_" +
-	"max_pool2dadaptive_max_pool2d_backwardadaptive_max_pool3dadaptive_max_pool3d_backwardadd.Scalaradd.T" +
-	"ensoradd_.Scalaradd_.Tensoraddbmmaddbmm_addcdivaddcdiv_addcmuladdcmul_addmmaddmm.dtypeaddmm_addmvadd" +
-	"mv_addraddr_adjointaffine_grid_generatoraffine_grid_generator_backwardaliasalias_copyalign_asalign_t" +
-	"ensorsallall.dimall.dimsallclosealpha_dropoutalpha_dropout_amaxaminaminmaxangleanyany.dimany.dimsara" +
-	"ngearange.startarange.start_steparccosarccos_arccosharccosh_arcsinarcsin_arcsinharcsinh_arctanarctan" +
-	"2arctan2_arctan_arctanharctanh_argmaxargminargsortargsort.stableargwhereas_stridedas_strided_as_stri" +
-	"ded_copyas_strided_scatterasinasin_asinhasinh_atanatan2atan2_atan_atanhatanh_atleast_1datleast_1d.Se" +
-	"quenceatleast_2datleast_2d.Sequenceatleast_3datleast_3d.Sequenceavg_pool1davg_pool2davg_pool2d_backw" +
-	"ardavg_pool3davg_pool3d_backwardbaddbmmbaddbmm.dtypebaddbmm_bartlett_windowbartlett_window.periodicb" +
-	"atch_normbatch_norm_backwardbatch_norm_backward_elemtbatch_norm_backward_reducebatch_norm_elemtbatch" +
-	"_norm_gather_statsbatch_norm_gather_stats_with_countsbatch_norm_statsbatch_norm_update_statsbernoull" +
-	"ibernoulli.pbernoulli_.Tensorbernoulli_.floatbilinearbinary_cross_entropybinary_cross_entropy_backwa" +
-	"rdbinary_cross_entropy_with_logitsbincountbinomialbitwise_and.Scalarbitwise_and.Scalar_Tensorbitwise" +
-	"_and.Tensorbitwise_and_.Scalarbitwise_and_.Tensorbitwise_left_shift.Scalar_Tensorbitwise_left_shift." +
-	"Tensorbitwise_left_shift.Tensor_Scalarbitwise_left_shift_.Tensorbitwise_left_shift_.Tensor_Scalarbit" +
-	"wise_notbitwise_not_bitwise_or.Scalarbitwise_or.Scalar_Tensorbitwise_or.Tensorbitwise_or_.Scalarbitw" +
-	"ise_or_.Tensorbitwise_right_shift.Scalar_Tensorbitwise_right_shift.Tensorbitwise_right_shift.Tensor_" +
-	"Scalarbitwise_right_shift_.Tensorbitwise_right_shift_.Tensor_Scalarbitwise_xor.Scalarbitwise_xor.Sca" +
-	"lar_Tensorbitwise_xor.Tensorbitwise_xor_.Scalarbitwise_xor_.Tensorblackman_windowblackman_window.per" +
-	"iodicblock_diagbmmbmm.dtypebroadcast_tensorsbroadcast_tobucketize.Scalarbucketize.Tensorcan_castcart" +
-	"esian_prodcatcauchy_ccol_indicesccol_indices_copycdistceilceil_celucelu_chain_matmulchalfchannel_shu" +
-	"fflecholeskycholesky_inversecholesky_solvechoose_qparams_optimizedchunkclampclamp.Tensorclamp_clamp_" +
-	".Tensorclamp_maxclamp_max.Tensorclamp_max_clamp_max_.Tensorclamp_minclamp_min.Tensorclamp_min_clamp_" +
-	"min_.Tensorclipclip.Tensorclip_clip_.Tensorclonecoalescecol2imcol_indicescol_indices_copycolumn_stac" +
-	"kcombinationscomplexconcatconcatenateconjconj_physicalconj_physical_constant_pad_ndcontiguousconv1dc" +
-	"onv1d.paddingconv2dconv2d.paddingconv3dconv3d.paddingconv_depthwise3dconv_tbcconv_tbc_backwardconv_t" +
-	"ranspose1dconv_transpose2d.inputconv_transpose3d.inputconvolutionconvolution_backwardconvolution_bac" +
-	"kward_overrideableconvolution_overrideablecopycopy_copy_sparse_to_sparse_copysign.Scalarcopysign.Ten" +
-	"sorcopysign_.Scalarcopysign_.Tensorcorrcoefcoscos_coshcosh_cosine_embedding_losscosine_similaritycou" +
-	"nt_nonzerocount_nonzero.dim_IntListcovcrosscross_entropy_losscrow_indicescrow_indices_copyctc_loss.I" +
-	"ntListctc_loss.Tensorcudnn_affine_grid_generatorcudnn_affine_grid_generator_backwardcudnn_batch_norm" +
-	"cudnn_batch_norm_backwardcudnn_convolutioncudnn_convolution_add_relucudnn_convolution_relucudnn_conv" +
-	"olution_transposecudnn_grid_samplercudnn_grid_sampler_backwardcudnn_is_acceptablecummaxcummaxmin_bac" +
-	"kwardcummincumprodcumprod_cumprod_backwardcumsumcumsum_cumulative_trapezoid.dxcumulative_trapezoid.x" +
-	"datadeg2raddeg2rad_dense_dimdequantize.selfdequantize.tensorsdetdetachdetach_detach_copydiagdiag_emb" +
-	"eddiagflatdiagonaldiagonal_backwarddiagonal_copydiagonal_scatterdiffdigammadigamma_distdiv.Scalardiv" +
-	".Scalar_modediv.Tensordiv.Tensor_modediv_.Scalardiv_.Scalar_modediv_.Tensordiv_.Tensor_modedivide.Sc" +
-	"alardivide.Scalar_modedivide.Tensordivide.Tensor_modedivide_.Scalardivide_.Scalar_modedivide_.Tensor" +
-	"divide_.Tensor_modedotdropoutdropout_dsplit.arraydsplit.intdstackeinsumeluelu_elu_backwardembeddinge" +
-	"mbedding_backwardembedding_bagembedding_bag.padding_idxembedding_dense_backwardembedding_renorm_embe" +
-	"dding_sparse_backwardempty.memory_formatempty_likeempty_permutedempty_quantizedempty_stridedeq.Scala" +
-	"req.Tensoreq_.Scalareq_.Tensorequalerferf_erfcerfc_erfinverfinv_expexp2exp2_exp_expandexpand_asexpan" +
-	"d_copyexpm1expm1_exponential_eyeeye.mfake_quantize_per_channel_affinefake_quantize_per_channel_affin" +
-	"e_cachemaskfake_quantize_per_channel_affine_cachemask_backwardfake_quantize_per_tensor_affinefake_qu" +
-	"antize_per_tensor_affine.tensor_qparamsfake_quantize_per_tensor_affine_cachemaskfake_quantize_per_te" +
-	"nsor_affine_cachemask_backwardfbgemm_linear_fp16_weightfbgemm_linear_fp16_weight_fp32_activationfbge" +
-	"mm_linear_int8_weightfbgemm_linear_int8_weight_fp32_activationfbgemm_linear_quantize_weightfbgemm_pa" +
-	"ck_gemm_matrix_fp16fbgemm_pack_quantized_matrixfbgemm_pack_quantized_matrix.KNfeature_alpha_dropoutf" +
-	"eature_alpha_dropout_feature_dropoutfeature_dropout_fft_fftfft_fft2fft_fftfreqfft_fftnfft_fftshiftff" +
-	"t_hfftfft_hfft2fft_hfftnfft_ifftfft_ifft2fft_ifftnfft_ifftshiftfft_ihfftfft_ihfft2fft_ihfftnfft_irff" +
-	"tfft_irfft2fft_irfftnfft_rfftfft_rfft2fft_rfftfreqfft_rfftnfill.Scalarfill.Tensorfill_.Scalarfill_.T" +
-	"ensorfill_diagonal_fixfix_flatten.using_intsflatten_dense_tensorsflipfliplrflipudfloat_power.Scalarf" +
-	"loat_power.Tensor_Scalarfloat_power.Tensor_Tensorfloat_power_.Scalarfloat_power_.Tensorfloorfloor_fl" +
-	"oor_dividefloor_divide.Scalarfloor_divide_.Scalarfloor_divide_.Tensorfmaxfminfmod.Scalarfmod.Tensorf" +
-	"mod_.Scalarfmod_.Tensorfracfrac_fractional_max_pool2dfractional_max_pool2d_backwardfractional_max_po" +
-	"ol3dfractional_max_pool3d_backwardfrexp.Tensorfrobenius_norm.dimfrom_filefullfull_likefused_moving_a" +
-	"vg_obs_fake_quantgathergather_backwardgcdgcd_ge.Scalarge.Tensorge_.Scalarge_.Tensorgelugelu_gelu_bac" +
-	"kwardgeometric_geqrfgergluglu_backwardglu_backward_jvpglu_jvpgradient.arraygradient.scalararraygradi" +
-	"ent.scalarintgradient.scalarrayarraygradient.scalarrayintgradient.tensorarraygradient.tensorarrayint" +
-	"greater.Scalargreater.Tensorgreater_.Scalargreater_.Tensorgreater_equal.Scalargreater_equal.Tensorgr" +
-	"eater_equal_.Scalargreater_equal_.Tensorgrid_samplergrid_sampler_2dgrid_sampler_2d_backwardgrid_samp" +
-	"ler_3dgrid_sampler_3d_backwardgroup_normgru.datagru.inputgru_cellgt.Scalargt.Tensorgt_.Scalargt_.Ten" +
-	"sorhamming_windowhamming_window.periodichamming_window.periodic_alphahamming_window.periodic_alpha_b" +
-	"etahann_windowhann_window.periodichardshrinkhardshrink_backwardhardsigmoidhardsigmoid_hardsigmoid_ba" +
-	"ckwardhardswishhardswish_hardswish_backwardhardtanhhardtanh_hardtanh_backwardhash_tensorheavisidehea" +
-	"viside_hinge_embedding_losshistchistogram.bin_cthistogram.bins_tensorhistogramddhistogramdd.TensorLi" +
-	"st_binshistogramdd.int_binshsplit.arrayhsplit.inthspmmhstackhuber_losshuber_loss_backwardhypothypot_" +
-	"i0i0_igammaigamma_igammacigammac_im2colimagindex.Tensorindex_addindex_add_index_copyindex_copy_index" +
-	"_fill.int_Scalarindex_fill.int_Tensorindex_fill_.int_Scalarindex_fill_.int_Tensorindex_putindex_put_" +
-	"index_reduceindex_reduce_index_selectindex_select_backwardindicesindices_copyinfinitely_differentiab" +
-	"le_gelu_backwardinnerinstance_normint_reprinverseis_coalescedis_complexis_conjis_distributedis_float" +
-	"ing_pointis_inferenceis_leafis_negis_nonzerois_pinnedis_same_sizeis_set_tois_signedis_vulkan_availab" +
-	"leiscloseisfiniteisin.Scalar_Tensorisin.Tensor_Scalarisin.Tensor_Tensorisinfisnanisneginfisposinfisr" +
-	"ealistftitemkaiser_windowkaiser_window.betakaiser_window.periodickl_divkronkthvaluel1_losslayer_norm" +
-	"lcmlcm_ldexp.Tensorldexp_le.Scalarle.Tensorle_.Scalarle_.Tensorleaky_reluleaky_relu_leaky_relu_backw" +
-	"ardlerp.Scalarlerp.Tensorlerp_.Scalarlerp_.Tensorless.Scalarless.Tensorless_.Scalarless_.Tensorless_" +
-	"equal.Scalarless_equal.Tensorless_equal_.Scalarless_equal_.Tensorlgammalgamma_liftlift_freshlift_fre" +
-	"sh_copylinalg__powsumlinalg_choleskylinalg_cholesky_exlinalg_condlinalg_cond.p_strlinalg_crosslinalg" +
-	"_detlinalg_diagonallinalg_eiglinalg_eighlinalg_eigvalslinalg_eigvalshlinalg_householder_productlinal" +
-	"g_invlinalg_inv_exlinalg_ldl_factorlinalg_ldl_factor_exlinalg_ldl_solvelinalg_lstsqlinalg_lulinalg_l" +
-	"u_factorlinalg_lu_factor_exlinalg_lu_solvelinalg_matmullinalg_matrix_explinalg_matrix_normlinalg_mat" +
-	"rix_norm.str_ordlinalg_matrix_powerlinalg_matrix_ranklinalg_matrix_rank.atol_rtol_floatlinalg_matrix" +
-	"_rank.atol_rtol_tensorlinalg_matrix_rank.tol_tensorlinalg_multi_dotlinalg_normlinalg_norm.ord_strlin" +
-	"alg_pinvlinalg_pinv.atol_rtol_floatlinalg_pinv.atol_rtol_tensorlinalg_pinv.rcond_tensorlinalg_qrlina" +
-	"lg_slogdetlinalg_solvelinalg_solve_exlinalg_solve_triangularlinalg_svdlinalg_svdvalslinalg_tensorinv" +
-	"linalg_tensorsolvelinalg_vanderlinalg_vecdotlinalg_vector_normlinearlinear_backwardlinspacelinspace." +
-	"Scalar_Tensorlinspace.Tensor_Scalarlinspace.Tensor_Tensorloglog10log10_log1plog1p_log2log2_log_log_n" +
-	"ormal_log_sigmoidlog_sigmoid_backwardlog_sigmoid_forwardlog_softmax.intlogaddexplogaddexp2logcumsume" +
-	"xplogdetlogical_andlogical_and_logical_notlogical_not_logical_orlogical_or_logical_xorlogical_xor_lo" +
-	"gitlogit_logit_backwardlogspacelogspace.Scalar_Tensorlogspace.Tensor_Scalarlogspace.Tensor_Tensorlog" +
-	"sumexplstm.datalstm.inputlstm_celllt.Scalarlt.Tensorlt_.Scalarlt_.Tensorlu_solvelu_unpackmHmTmargin_" +
-	"ranking_lossmasked_fill.Scalarmasked_fill.Tensormasked_fill_.Scalarmasked_fill_.Tensormasked_scatter" +
-	"masked_scatter_masked_scatter_backwardmasked_selectmasked_select_backwardmatmulmatmul_backwardmatrix" +
-	"_Hmatrix_expmatrix_exp_backwardmatrix_powermaxmax.dimmax.othermax_pool1dmax_pool1d_with_indicesmax_p" +
-	"ool2dmax_pool2d_backwardmax_pool2d_with_indicesmax_pool2d_with_indices_backwardmax_pool3dmax_pool3d_" +
-	"with_indicesmax_pool3d_with_indices_backwardmax_unpool2dmax_unpool3dmaximummeanmean.dimmedianmedian." +
-	"dimmeshgridmeshgrid.indexingminmin.dimmin.otherminimummiopen_batch_normmiopen_batch_norm_backwardmio" +
-	"pen_convolutionmiopen_convolution_add_relumiopen_convolution_relumiopen_convolution_transposemiopen_" +
-	"ctc_lossmiopen_ctc_loss.Tensormiopen_depthwise_convolutionmiopen_rnnmiopen_rnn_backwardmishmish_mish" +
-	"_backwardmkldnn_adaptive_avg_pool2dmkldnn_adaptive_avg_pool2d_backwardmkldnn_convolutionmkldnn_linea" +
-	"rmkldnn_linear_backwardmkldnn_linear_backward_inputmkldnn_linear_backward_weightsmkldnn_max_pool2dmk" +
-	"ldnn_max_pool2d_backwardmkldnn_max_pool3dmkldnn_max_pool3d_backwardmkldnn_reorder_conv2d_weightmkldn" +
-	"n_reorder_conv3d_weightmkldnn_rnn_layermkldnn_rnn_layer_backwardmmmm.dtypemodemoveaxis.intmoveaxis.i" +
-	"ntlistmovedim.intmovedim.intlistmps_convolution_backwardmps_convolution_transpose_backwardmse_lossms" +
-	"e_loss_backwardmsortmul.Scalarmul.Tensormul_.Scalarmul_.Tensormulti_margin_lossmulti_margin_loss_bac" +
-	"kwardmultilabel_margin_lossmultilabel_margin_loss_backwardmultilabel_margin_loss_forwardmultinomialm" +
-	"ultiply.Scalarmultiply.Tensormultiply_.Scalarmultiply_.Tensormvmvlgammamvlgamma_nan_to_numnan_to_num" +
-	"_nanmeannanmediannanmedian.dimnanquantilenanquantile.scalarnansumnarrownarrow.Tensornarrow_copynativ" +
-	"e_batch_normnative_batch_norm_backwardnative_channel_shufflenative_dropoutnative_dropout_backwardnat" +
-	"ive_group_normnative_group_norm_backwardnative_layer_normnative_layer_norm_backwardnative_normnative" +
-	"_norm.ScalarOpt_dim_dtypene.Scalarne.Tensorne_.Scalarne_.Tensornegneg_negativenegative_nested_to_pad" +
-	"ded_tensornew_emptynew_empty_stridednew_fullnew_onesnew_zerosnextafternextafter_nll_lossnll_loss2dnl" +
-	"l_loss2d_backwardnll_loss2d_forwardnll_loss_backwardnll_loss_forwardnll_loss_ndnonzerononzero_numpyn" +
-	"onzero_staticnorm.Scalarnorm.ScalarOpt_dimnorm.ScalarOpt_dim_dtypenorm.ScalarOpt_dtypenorm_except_di" +
-	"mnormal.Tensor_Tensornormal.Tensor_floatnormal.float_Tensornormal.float_floatnormal_normal_functiona" +
-	"lnot_equal.Scalarnot_equal.Tensornot_equal_.Scalarnot_equal_.Tensornuclear_normnuclear_norm.dimnumpy" +
-	"_Tone_hotonesones_likeorgqrormqrouteroutput_nrpadpad_sequencepairwise_distancepdistpermutepermute_co" +
-	"pypin_memorypinversepixel_shufflepixel_unshufflepoissonpoisson_nll_losspolarpolygammapolygamma_posit" +
-	"ivepow.Scalarpow.Tensor_Scalarpow.Tensor_Tensorpow_.Scalarpow_.Tensorpreluprodprod.dim_intpromote_ty" +
-	"pesputput_q_per_channel_axisq_per_channel_scalesq_per_channel_zero_pointsq_scaleq_zero_pointqrquanti" +
-	"lequantile.scalarquantize_per_channelquantize_per_tensorquantize_per_tensor.tensor_qparamsquantize_p" +
-	"er_tensor.tensorsquantize_per_tensor_dynamicquantized_batch_normquantized_gru_cellquantized_lstm_cel" +
-	"lquantized_max_pool1dquantized_max_pool2dquantized_max_pool3dquantized_rnn_relu_cellquantized_rnn_ta" +
-	"nh_cellrad2degrad2deg_randrand.generatorrand_likerand_like.generatorrandintrandint.generatorrandint." +
-	"lowrandint.low_generatorrandint_likerandint_like.Tensorrandint_like.Tensor_generatorrandint_like.gen" +
-	"eratorrandint_like.low_dtyperandint_like.low_generator_dtyperandnrandn.generatorrandn_likerandn_like" +
-	".generatorrandom_random_.fromrandom_.torandpermrandperm.generatorrangerange.stepravelrealreciprocalr" +
-	"eciprocal_reflection_pad1dreflection_pad1d_backwardreflection_pad2dreflection_pad2d_backwardreflecti" +
-	"on_pad3dreflection_pad3d_backwardrelurelu6relu6_relu_remainder.Scalarremainder.Scalar_Tensorremainde" +
-	"r.Tensorremainder_.Scalarremainder_.Tensorrenormrenorm_repeatrepeat_interleave.Tensorrepeat_interlea" +
-	"ve.self_Tensorrepeat_interleave.self_intreplication_pad1dreplication_pad1d_backwardreplication_pad2d" +
-	"replication_pad2d_backwardreplication_pad3dreplication_pad3d_backwardrequires_grad_reshapereshape_as" +
-	"resize_resize_as_resize_as_sparse_resolve_conjresolve_negresult_type.Scalarresult_type.Scalar_Scalar" +
-	"result_type.Scalar_Tensorresult_type.Tensorretain_gradretains_gradrms_normrnn_relu.datarnn_relu.inpu" +
-	"trnn_relu_cellrnn_tanh.datarnn_tanh.inputrnn_tanh_cellrollrot90roundround.decimalsround_round_.decim" +
-	"alsrow_indicesrow_indices_copyrow_stackrrelurrelu_rrelu_with_noiserrelu_with_noise_rrelu_with_noise_" +
-	"backwardrsqrtrsqrt_rsub.Scalarrsub.Tensorscalar_tensorscaled_dot_product_attentionscatter.reducescat" +
-	"ter.srcscatter.valuescatter.value_reducescatter_.reducescatter_.srcscatter_.valuescatter_.value_redu" +
-	"cescatter_addscatter_add_scatter_reduce.twoscatter_reduce_.twosearchsorted.Scalarsearchsorted.Tensor" +
-	"segment_reduceselect.intselect_backwardselect_copy.intselect_scatterseluselu_set_set_.source_Tensors" +
-	"et_.source_Tensor_storage_offsetset_datasgnsgn_sigmoidsigmoid_sigmoid_backwardsignsign_signbitsilusi" +
-	"lu_silu_backwardsinsin_sincsinc_sinhsinh_size.intslice.Tensorslice_backwardslice_copy.Tensorslice_in" +
-	"verseslice_scatterslogdetslow_conv3dslow_conv3d_forwardslow_conv_dilated2dslow_conv_dilated3dslow_co" +
-	"nv_transpose2dslow_conv_transpose3dsmmsmooth_l1_losssmooth_l1_loss_backwardsoft_margin_losssoft_marg" +
-	"in_loss_backwardsoftmax.intsoftplussoftplus_backwardsoftshrinksoftshrink_backwardsortsort.stablespar" +
-	"se_bsc_tensor.ccol_row_valuesparse_bsc_tensor.ccol_row_value_sizesparse_bsr_tensor.crow_col_valuespa" +
-	"rse_bsr_tensor.crow_col_value_sizesparse_compressed_tensor.comp_plain_valuesparse_compressed_tensor." +
-	"comp_plain_value_sizesparse_coo_tensor.indicessparse_coo_tensor.indices_sizesparse_coo_tensor.sizesp" +
-	"arse_csc_tensor.ccol_row_valuesparse_csc_tensor.ccol_row_value_sizesparse_csr_tensor.crow_col_values" +
-	"parse_csr_tensor.crow_col_value_sizesparse_dimsparse_masksparse_resize_sparse_resize_and_clear_spars" +
-	"e_sampled_addmmspecial_airy_aispecial_bessel_j0special_bessel_j1special_bessel_y0special_bessel_y1sp" +
-	"ecial_chebyshev_polynomial_tspecial_chebyshev_polynomial_t.n_scalarspecial_chebyshev_polynomial_t.x_" +
-	"scalarspecial_chebyshev_polynomial_uspecial_chebyshev_polynomial_u.n_scalarspecial_chebyshev_polynom" +
-	"ial_u.x_scalarspecial_chebyshev_polynomial_vspecial_chebyshev_polynomial_v.n_scalarspecial_chebyshev" +
-	"_polynomial_v.x_scalarspecial_chebyshev_polynomial_wspecial_chebyshev_polynomial_w.n_scalarspecial_c" +
-	"hebyshev_polynomial_w.x_scalarspecial_digammaspecial_entrspecial_erfspecial_erfcspecial_erfcxspecial" +
-	"_erfinvspecial_exp2special_expitspecial_expm1special_gammaincspecial_gammainccspecial_gammalnspecial" +
-	"_hermite_polynomial_hspecial_hermite_polynomial_h.n_scalarspecial_hermite_polynomial_h.x_scalarspeci" +
-	"al_hermite_polynomial_hespecial_hermite_polynomial_he.n_scalarspecial_hermite_polynomial_he.x_scalar" +
-	"special_i0special_i0especial_i1special_i1especial_laguerre_polynomial_lspecial_laguerre_polynomial_l" +
-	".n_scalarspecial_laguerre_polynomial_l.x_scalarspecial_legendre_polynomial_pspecial_legendre_polynom" +
-	"ial_p.n_scalarspecial_legendre_polynomial_p.x_scalarspecial_log1pspecial_log_ndtrspecial_log_softmax" +
-	"special_logitspecial_logsumexpspecial_modified_bessel_i0special_modified_bessel_i1special_modified_b" +
-	"essel_k0special_modified_bessel_k1special_multigammalnspecial_ndtrspecial_ndtrispecial_polygammaspec" +
-	"ial_psispecial_roundspecial_scaled_modified_bessel_k0special_scaled_modified_bessel_k1special_shifte" +
-	"d_chebyshev_polynomial_tspecial_shifted_chebyshev_polynomial_t.n_scalarspecial_shifted_chebyshev_pol" +
-	"ynomial_t.x_scalarspecial_shifted_chebyshev_polynomial_uspecial_shifted_chebyshev_polynomial_u.n_sca" +
-	"larspecial_shifted_chebyshev_polynomial_u.x_scalarspecial_shifted_chebyshev_polynomial_vspecial_shif" +
-	"ted_chebyshev_polynomial_v.n_scalarspecial_shifted_chebyshev_polynomial_v.x_scalarspecial_shifted_ch" +
-	"ebyshev_polynomial_wspecial_shifted_chebyshev_polynomial_w.n_scalarspecial_shifted_chebyshev_polynom" +
-	"ial_w.x_scalarspecial_sincspecial_softmaxspecial_spherical_bessel_j0special_xlog1pyspecial_xlog1py.o" +
-	"ther_scalarspecial_xlog1py.self_scalarspecial_xlogyspecial_xlogy.other_scalarspecial_xlogy.self_scal" +
-	"arspecial_zetaspecial_zeta.other_scalarspecial_zeta.self_scalarsplit.Tensorsplit.sizessplit_copy.Ten" +
-	"sorsplit_with_sizessplit_with_sizes_copysqrtsqrt_squaresquare_squeezesqueeze.dimsqueeze.dimssqueeze_" +
-	"squeeze_.dimsqueeze_.dimssqueeze_copysqueeze_copy.dimsqueeze_copy.dimssspaddmmstackstdstd.correction" +
-	"std.dimstd_meanstd_mean.correctionstd_mean.dimstftstft.centerstride.intsub.Scalarsub.Tensorsub_.Scal" +
-	"arsub_.Tensorsubtract.Scalarsubtract.Tensorsubtract_.Scalarsubtract_.Tensorsumsum.dim_IntListsum_to_" +
-	"sizesvdswapaxesswapaxes_swapdimsswapdims_tt_t_copytaketake_along_dimtantan_tanhtanh_tanh_backwardten" +
-	"sor_split.indicestensor_split.sectionstensor_split.tensor_indices_or_sectionstensordotthnn_conv2dthr" +
-	"esholdthreshold_threshold_backwardtileto.deviceto.dtypeto.dtype_layoutto.otherto_denseto_dense_backw" +
-	"ardto_mkldnnto_mkldnn_backwardto_padded_tensorto_sparseto_sparse.sparse_dimto_sparse_bscto_sparse_bs" +
-	"rto_sparse_cscto_sparse_csrtopktracetrace_backwardtranspose.inttranspose_transpose_copy.inttrapezoid" +
-	".dxtrapezoid.xtrapz.dxtrapz.xtriangular_solvetriltril_tril_indicestriplet_margin_losstriutriu_triu_i" +
-	"ndicestrue_divide.Scalartrue_divide.Tensortrue_divide_.Scalartrue_divide_.Tensortrunctrunc_type_asun" +
-	"bind.intunbind_copy.intunflatten.intunflatten_dense_tensorsunfoldunfold_backwardunfold_copyuniform_u" +
-	"nique_consecutiveunique_dimunique_dim_consecutiveunsafe_chunkunsafe_split.Tensorunsafe_split_with_si" +
-	"zesunsqueezeunsqueeze_unsqueeze_copyupsample_bicubic2dupsample_bicubic2d.vecupsample_bicubic2d_backw" +
-	"ardupsample_bilinear2dupsample_bilinear2d.vecupsample_bilinear2d_backwardupsample_linear1dupsample_l" +
-	"inear1d.vecupsample_linear1d_backwardupsample_nearest1dupsample_nearest1d.vecupsample_nearest1d_back" +
-	"wardupsample_nearest2dupsample_nearest2d.vecupsample_nearest2d_backwardupsample_nearest3dupsample_ne" +
-	"arest3d.vecupsample_nearest3d_backwardupsample_trilinear3dupsample_trilinear3d.vecupsample_trilinear" +
-	"3d_backwardvalue_selecting_reduction_backwardvaluesvalues_copyvandervarvar.correctionvar.dimvar_mean" +
-	"var_mean.correctionvar_mean.dimvdotviewview.dtypeview_asview_as_complexview_as_complex_copyview_as_r" +
-	"ealview_as_real_copyview_copyview_copy.dtypevsplit.arrayvsplit.intvstackwherewhere.Scalarwhere.Scala" +
-	"rOtherwhere.ScalarSelfwhere.selfxlogy.Scalar_Otherxlogy.Scalar_Selfxlogy.Tensorxlogy_.Scalar_Otherxl" +
-	"ogy_.Tensorzero_zeroszeros_like"
-
-var opEnds = [...]uint32{
-	4, 7, 12, 23, 34, 39, 44, 57, 74, 85, 96, 101, 111, 126, 140, 152,
-	165, 176, 186, 201, 213, 227, 235, 239, 248, 263, 275, 292, 303, 310, 318, 330,
-	335, 342, 350, 353, 366, 373, 380, 390, 398, 407, 411, 413, 421, 432, 443, 462,
-	481, 492, 505, 522, 536, 550, 565, 584, 600, 613, 624, 636, 647, 661, 675, 686,
-	697, 710, 715, 723, 742, 753, 767, 780, 797, 812, 823, 830, 845, 857, 870, 885,
-	903, 919, 936, 950, 960, 973, 984, 995, 1008, 1023, 1036, 1052, 1066, 1079, 1094, 1106,
-	1118, 1129, 1142, 1156, 1170, 1180, 1192, 1204, 1222, 1239, 1257, 1271, 1284, 1293, 1305, 1316,
-	1333, 1346, 1358, 1382, 1391, 1400, 1408, 1418, 1437, 1454, 1472, 1487, 1502, 1519, 1533, 1548,
-	1567, 1582, 1603, 1614, 1626, 1637, 1651, 1665, 1674, 1693, 1710, 1722, 1733, 1743, 1767, 1783,
-	1795, 1809, 1823, 1838, 1853, 1871, 1889, 1903, 1917, 1935, 1953, 1968, 1983, 2000, 2017, 2030,
-	2043, 2060, 2077, 2091, 2105, 2125, 2154, 2174, 2203, 2217, 2233, 2249, 2266, 2283, 2300, 2308,
-	2320, 2362, 2380, 2393, 2410, 2424, 2447, 2474, 2504, 2513, 2535, 2566, 2587, 2610, 2620, 2630,
-	2642, 2653, 2663, 2672, 2682, 2693, 2708, 2722, 2744, 2770, 2780, 2789, 2800, 2827, 2832, 2842,
-	2856, 2873, 2905, 2937, 2964, 2999, 3011, 3034, 3062, 3079, 3089, 3110, 3124, 3139, 3161, 3170,
-	3186, 3204, 3229, 3254, 3278, 3293, 3315, 3340, 3350, 3369, 3394, 3417, 3447, 3473, 3503, 3517,
-	3531, 3558, 3563, 3568, 3579, 3594, 3616, 3643, 3672, 3700, 3720, 3734, 3757, 3786, 3813, 3855,
-	3885, 3908, 3943, 3958, 4001, 4053, 4095, 4146, 4203, 4211, 4219, 4227, 4254, 4279, 4303, 4337,
-	4349, 4362, 4375, 4389, 4406, 4425, 4448, 4467, 4485, 4505, 4529, 4549, 4572, 4599, 4622, 4646,
-	4674, 4698, 4721, 4748, 4771, 4795, 4823, 4847, 4860, 4874, 4887, 4901, 4914, 4928, 4951, 4976,
-	5005, 5029, 5055, 5085, 5108, 5133, 5162, 5186, 5212, 5242, 5255, 5269, 5281, 5294, 5307, 5321,
-	5338, 5357, 5380, 5399, 5417, 5437, 5461, 5481, 5493, 5506, 5519, 5533, 5545, 5558, 5572, 5587,
-	5601, 5616, 5629, 5643, 5661, 5681, 5705, 5724, 5745, 5770, 5785, 5801, 5813, 5827, 5842, 5856,
-	5871, 5884, 5898, 5911, 5923, 5944, 5967, 5994, 6016, 6040, 6068, 6089, 6112, 6139, 6161, 6185,
-	6213, 6230, 6249, 6272, 6291, 6309, 6329, 6353, 6373, 6385, 6398, 6418, 6435, 6454, 6482, 6505,
-	6523, 6543, 6567, 6589, 6608, 6628, 6642, 6657, 6671, 6686, 6702, 6719, 6732, 6746, 6758, 6771,
-	6784, 6798, 6811, 6825, 6842, 6861, 6884, 6902, 6922, 6946, 6958, 6971, 6984, 6998, 7012, 7027,
-	7041, 7069, 7094, 7125, 7165, 7180, 7205, 7217, 7239, 7252, 7275, 7289, 7320, 7335, 7359, 7376,
-	7387, 7408, 7418, 7433, 7456, 7485, 7523, 7534, 7567, 7590, 7612, 7637, 7666, 7682, 7690, 7703,
-	7710, 7722, 7734, 7748, 7779, 7790, 7810, 7821, 7833, 7848, 7863, 7879, 7890, 7909, 7921, 7947,
-	7960, 7969, 7982, 7997, 8007, 8022, 8056, 8089, 8102, 8117, 8141, 8161, 8176, 8193, 8211, 8227,
-	8253, 8277, 8310, 8346, 8374, 8383, 8397, 8439, 8458, 8496, 8522, 8546, 8565, 8587, 8609, 8628,
-	8650, 8668, 8691, 8714, 8734, 8758, 8795, 8826, 8845, 8878, 8908, 8930, 8954, 8983, 9007, 9036,
-	9069, 9086, 9113, 9117, 9138, 9168, 9181, 9190, 9210, 9241, 9256, 9270, 9281, 9294, 9316, 9322,
-	9341, 9358, 9372, 9391, 9404, 9424, 9439, 9453, 9466, 9483, 9507, 9541, 9583, 9618, 9662, 9701,
-	9749, 9784, 9829, 9873, 9916, 9968, 10016, 10073, 10091, 10112, 10122, 10135, 10159, 10175, 10208, 10228,
-	10246, 10263, 10294, 10317, 10325, 10347, 10360, 10380, 10405, 10430, 10455, 10487, 10522, 10547, 10575, 10615,
-	10640, 10666, 10691, 10716, 10735, 10758, 10791, 10814, 10824, 10841, 10863, 10894, 10923, 10952, 10987, 11017,
-	11043, 11071, 11086, 11105, 11134, 11155, 11166, 11181, 11202, 11219, 11239, 11247, 11255, 11261, 11276, 11296,
-	11334, 11373, 11393, 11422, 11443, 11473, 11508, 11516, 11523, 11532, 11542, 11563, 11577, 11591, 11605, 11619,
-	11645, 11672, 11702, 11712, 11740, 11768, 11775, 11783, 11795, 11815, 11832, 11852, 11887, 11899, 11921, 11947,
-	11978, 12001, 12028, 12060, 12085, 12114, 12148, 12173, 12202, 12236, 12261, 12290, 12324, 12343, 12369, 12398,
-	12418, 12445, 12480, 12512, 12544, 12583, 12615, 12647, 12679, 12686, 12698, 12706, 12725, 12752, 12793, 12812,
-	12824, 12860, 12882, 12913, 12936, 12971, 12974, 12978, 12986, 12995, 12999, 13004, 13009, 13015, 13034, 13053,
-	13072, 13091, 13110, 13138, 13157, 13185, 13195, 13205, 13216, 13227, 13233, 13240, 13247, 13255, 13262, 13270,
-	13275, 13286, 13292, 13297, 13303, 13307, 13312, 13319, 13340, 13370, 13375, 13385, 13393, 13406, 13409, 13416,
-	13424, 13432, 13445, 13459, 13463, 13467, 13474, 13479, 13482, 13489, 13497, 13503, 13515, 13532, 13538, 13545,
-	13552, 13560, 13566, 13573, 13580, 13588, 13594, 13601, 13609, 13616, 13623, 13631, 13637, 13643, 13650, 13664,
-	13672, 13682, 13693, 13708, 13726, 13730, 13735, 13740, 13746, 13750, 13755, 13761, 13766, 13771, 13777, 13787,
-	13806, 13816, 13835, 13845, 13864, 13874, 13884, 13903, 13913, 13932, 13939, 13952, 13960, 13975, 13999, 14009,
-	14028, 14053, 14079, 14095, 14118, 14153, 14169, 14192, 14201, 14212, 14229, 14245, 14253, 14273, 14302, 14334,
-	14342, 14350, 14368, 14393, 14411, 14430, 14449, 14481, 14506, 14538, 14564, 14597, 14608, 14620, 14637, 14661,
-	14678, 14696, 14714, 14747, 14773, 14806, 14833, 14867, 14885, 14910, 14928, 14947, 14966, 14981, 15005, 15015,
-	15018, 15027, 15044, 15056, 15072, 15088, 15096, 15110, 15113, 15120, 15132, 15149, 15154, 15158, 15163, 15167,
-	15172, 15184, 15189, 15204, 15212, 15228, 15242, 15266, 15271, 15276, 15288, 15294, 15307, 15316, 15332, 15342,
-	15359, 15368, 15384, 15394, 15411, 15415, 15426, 15431, 15443, 15448, 15456, 15462, 15473, 15489, 15501, 15513,
-	15520, 15526, 15537, 15541, 15554, 15568, 15583, 15593, 15599, 15613, 15619, 15633, 15639, 15653, 15669, 15677,
-	15694, 15710, 15732, 15754, 15765, 15785, 15818, 15842, 15846, 15851, 15873, 15888, 15903, 15919, 15935, 15943,
-	15946, 15950, 15954, 15959, 15980, 15997, 16010, 16035, 16038, 16043, 16061, 16073, 16090, 16106, 16121, 16148,
-	16184, 16200, 16225, 16242, 16268, 16290, 16317, 16335, 16362, 16381, 16387, 16405, 16411, 16418, 16426, 16442,
-	16448, 16455, 16478, 16500, 16504, 16511, 16519, 16528, 16543, 16561, 16564, 16570, 16577, 16588, 16592, 16602,
-	16610, 16618, 16635, 16648, 16664, 16668, 16675, 16683, 16687, 16697, 16712, 16722, 16737, 16748, 16764, 16775,
-	16791, 16804, 16822, 16835, 16853, 16867, 16886, 16900, 16919, 16922, 16929, 16937, 16949, 16959, 16965, 16971,
-	16974, 16978, 16990, 16999, 17017, 17030, 17055, 17079, 17096, 17121, 17140, 17150, 17164, 17179, 17192, 17201,
-	17210, 17220, 17230, 17235, 17238, 17242, 17246, 17251, 17257, 17264, 17267, 17271, 17276, 17280, 17286, 17295,
-	17306, 17311, 17317, 17329, 17332, 17337, 17369, 17411, 17462, 17493, 17539, 17580, 17630, 17655, 17696, 17721,
-	17762, 17791, 17819, 17847, 17878, 17899, 17921, 17936, 17952, 17959, 17967, 17978, 17986, 17998, 18006, 18015,
-	18024, 18032, 18041, 18050, 18063, 18072, 18082, 18092, 18101, 18111, 18121, 18129, 18138, 18150, 18159, 18170,
-	18181, 18193, 18205, 18219, 18222, 18226, 18244, 18265, 18269, 18275, 18281, 18299, 18324, 18349, 18368, 18387,
-	18392, 18398, 18410, 18429, 18449, 18469, 18473, 18477, 18488, 18499, 18511, 18523, 18527, 18532, 18553, 18583,
-	18604, 18634, 18646, 18664, 18673, 18677, 18686, 18717, 18723, 18738, 18741, 18745, 18754, 18763, 18773, 18783,
-	18787, 18792, 18805, 18815, 18820, 18823, 18826, 18838, 18854, 18861, 18875, 18895, 18913, 18936, 18957, 18977,
-	19000, 19014, 19028, 19043, 19058, 19078, 19098, 19119, 19140, 19152, 19167, 19191, 19206, 19230, 19240, 19248,
-	19257, 19265, 19274, 19283, 19293, 19303, 19317, 19340, 19369, 19403, 19414, 19434, 19444, 19463, 19474, 19486,
-	19506, 19515, 19525, 19543, 19551, 19560, 19577, 19588, 19597, 19607, 19627, 19632, 19648, 19669, 19680, 19707,
-	19727, 19739, 19749, 19754, 19760, 19770, 19789, 19794, 19800, 19802, 19805, 19811, 19818, 19825, 19833, 19839,
-	19843, 19855, 19864, 19874, 19884, 19895, 19916, 19937, 19959, 19981, 19990, 20000, 20012, 20025, 20037, 20058,
-	20065, 20077, 20116, 20121, 20134, 20142, 20149, 20161, 20171, 20178, 20192, 20209, 20221, 20228, 20234, 20244,
-	20253, 20265, 20274, 20283, 20302, 20309, 20317, 20335, 20353, 20371, 20376, 20381, 20389, 20397, 20403, 20408,
-	20412, 20425, 20443, 20465, 20471, 20475, 20483, 20490, 20500, 20503, 20507, 20519, 20525, 20534, 20543, 20553,
-	20563, 20573, 20584, 20603, 20614, 20625, 20637, 20649, 20660, 20671, 20683, 20695, 20712, 20729, 20747, 20765,
-	20771, 20778, 20782, 20792, 20807, 20821, 20836, 20854, 20865, 20882, 20894, 20904, 20919, 20929, 20940, 20954,
-	20969, 20995, 21005, 21018, 21035, 21055, 21071, 21083, 21092, 21108, 21127, 21142, 21155, 21172, 21190, 21216,
-	21235, 21253, 21287, 21322, 21351, 21367, 21378, 21397, 21408, 21435, 21463, 21487, 21496, 21510, 21522, 21537,
-	21560, 21570, 21584, 21600, 21618, 21631, 21644, 21662, 21668, 21683, 21691, 21713, 21735, 21757, 21760, 21765,
-	21771, 21776, 21782, 21786, 21791, 21795, 21806, 21817, 21837, 21856, 21871, 21880, 21890, 21902, 21908, 21919,
-	21931, 21942, 21954, 21964, 21975, 21986, 21998, 22003, 22009, 22023, 22031, 22053, 22075, 22097, 22106, 22115,
-	22125, 22134, 22143, 22152, 22162, 22172, 22180, 22189, 22191, 22193, 22212, 22230, 22248, 22267, 22286, 22300,
-	22315, 22338, 22351, 22373, 22379, 22394, 22402, 22412, 22431, 22443, 22446, 22453, 22462, 22472, 22495, 22505,
-	22524, 22547, 22579, 22589, 22612, 22644, 22656, 22668, 22675, 22679, 22687, 22693, 22703, 22711, 22728, 22731,
-	22738, 22747, 22754, 22771, 22797, 22815, 22842, 22865, 22893, 22908, 22930, 22958, 22968, 22987, 22991, 22996,
-	23009, 23035, 23070, 23088, 23101, 23123, 23151, 23181, 23198, 23224, 23241, 23267, 23295, 23323, 23339, 23364,
-	23366, 23374, 23378, 23390, 23406, 23417, 23432, 23456, 23490, 23498, 23515, 23520, 23530, 23540, 23551, 23562,
-	23579, 23605, 23627, 23658, 23688, 23699, 23714, 23729, 23745, 23761, 23763, 23771, 23780, 23790, 23801, 23808,
-	23817, 23830, 23841, 23859, 23865, 23871, 23884, 23895, 23912, 23938, 23960, 23974, 23997, 24014, 24040, 24057,
-	24083, 24094, 24125, 24134, 24143, 24153, 24163, 24166, 24170, 24178, 24187, 24210, 24219, 24236, 24244, 24252,
-	24261, 24270, 24280, 24288, 24298, 24317, 24335, 24352, 24368, 24379, 24386, 24399, 24413, 24424, 24442, 24466,
-	24486, 24501, 24521, 24540, 24559, 24577, 24584, 24601, 24617, 24633, 24650, 24667, 24679, 24695, 24702, 24709,
-	24713, 24722, 24727, 24732, 24737, 24746, 24749, 24761, 24778, 24783, 24790, 24802, 24812, 24820, 24833, 24848,
-	24855, 24871, 24876, 24885, 24895, 24903, 24913, 24930, 24947, 24958, 24969, 24974, 24978, 24990, 25003, 25006,
-	25010, 25028, 25048, 25073, 25080, 25092, 25094, 25102, 25117, 25137, 25156, 25190, 25217, 25244, 25264, 25282,
-	25301, 25321, 25341, 25361, 25384, 25407, 25414, 25422, 25426, 25440, 25449, 25468, 25475, 25492, 25503, 25524,
-	25536, 25555, 25584, 25606, 25628, 25660, 25665, 25680, 25690, 25710, 25717, 25729, 25739, 25747, 25765, 25770,
-	25780, 25785, 25789, 25799, 25810, 25826, 25851, 25867, 25892, 25908, 25933, 25937, 25942, 25948, 25953, 25969,
-	25992, 26008, 26025, 26042, 26048, 26055, 26061, 26085, 26114, 26140, 26157, 26183, 26200, 26226, 26243, 26269,
-	26283, 26290, 26300, 26307, 26317, 26334, 26346, 26357, 26375, 26400, 26425, 26443, 26454, 26466, 26474, 26487,
-	26501, 26514, 26527, 26541, 26554, 26558, 26563, 26568, 26582, 26588, 26603, 26614, 26630, 26639, 26644, 26650,
-	26666, 26683, 26708, 26713, 26719, 26730, 26741, 26754, 26782, 26796, 26807, 26820, 26840, 26855, 26867, 26881,
-	26902, 26913, 26925, 26943, 26962, 26981, 27000, 27014, 27024, 27039, 27054, 27068, 27072, 27077, 27081, 27099,
-	27132, 27140, 27143, 27147, 27154, 27162, 27178, 27182, 27187, 27194, 27198, 27203, 27216, 27219, 27223, 27227,
-	27232, 27236, 27241, 27249, 27261, 27275, 27292, 27305, 27318, 27325, 27336, 27355, 27374, 27393, 27414, 27435,
-	27438, 27452, 27475, 27491, 27516, 27527, 27535, 27552, 27562, 27581, 27585, 27596, 27628, 27665, 27697, 27734,
-	27775, 27821, 27846, 27876, 27898, 27930, 27967, 27999, 28036, 28046, 28057, 28071, 28095, 28115, 28130, 28147,
-	28164, 28181, 28198, 28228, 28267, 28306, 28336, 28375, 28414, 28444, 28483, 28522, 28552, 28591, 28630, 28645,
-	28657, 28668, 28680, 28693, 28707, 28719, 28732, 28745, 28761, 28778, 28793, 28821, 28858, 28895, 28924, 28962,
-	29000, 29010, 29021, 29031, 29042, 29071, 29109, 29147, 29176, 29214, 29252, 29265, 29281, 29300, 29313, 29330,
-	29356, 29382, 29408, 29434, 29454, 29466, 29479, 29496, 29507, 29520, 29553, 29586, 29624, 29671, 29718, 29756,
-	29803, 29850, 29888, 29935, 29982, 30020, 30067, 30114, 30126, 30141, 30168, 30183, 30211, 30238, 30251, 30277,
-	30302, 30314, 30339, 30363, 30375, 30386, 30403, 30419, 30440, 30444, 30449, 30455, 30462, 30469, 30480, 30492,
-	30500, 30512, 30525, 30537, 30553, 30570, 30578, 30583, 30586, 30600, 30607, 30615, 30634, 30646, 30650, 30661,
-	30671, 30681, 30691, 30702, 30713, 30728, 30743, 30759, 30775, 30778, 30793, 30804, 30807, 30815, 30824, 30832,
-	30841, 30842, 30844, 30850, 30854, 30868, 30871, 30875, 30879, 30884, 30897, 30917, 30938, 30977, 30986, 30997,
-	31006, 31016, 31034, 31038, 31047, 31055, 31070, 31078, 31086, 31103, 31112, 31130, 31146, 31155, 31175, 31188,
-	31201, 31214, 31227, 31231, 31236, 31250, 31263, 31273, 31291, 31303, 31314, 31322, 31329, 31345, 31349, 31354,
-	31366, 31385, 31389, 31394, 31406, 31424, 31442, 31461, 31480, 31485, 31491, 31498, 31508, 31523, 31536, 31559,
-	31565, 31580, 31591, 31599, 31617, 31627, 31649, 31661, 31680, 31703, 31712, 31722, 31736, 31754, 31776, 31803,
-	31822, 31845, 31873, 31890, 31911, 31937, 31955, 31977, 32004, 32022, 32044, 32071, 32089, 32111, 32138, 32158,
-	32182, 32211, 32245, 32251, 32262, 32268, 32271, 32285, 32292, 32300, 32319, 32331, 32335, 32339, 32349, 32356,
-	32371, 32391, 32403, 32420, 32429, 32444, 32456, 32466, 32472, 32477, 32489, 32506, 32522, 32532, 32550, 32567,
-	32579, 32598, 32611, 32616, 32621, 32631,
->>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
+	164, 177, 188, 198, 213, 225, 239, 247, 251, 260, 275, 287, 304, 315, 322, 330,
+	342, 347, 354, 362, 365, 378, 385, 392, 402, 410, 419, 423, 425, 433, 444, 455,
+	474, 493, 504, 517, 534, 548, 562, 577, 596, 612, 625, 636, 648, 659, 673, 687,
+	698, 709, 722, 727, 735, 754, 765, 779, 792, 809, 824, 835, 842, 857, 869, 882,
+	897, 915, 931, 948, 962, 972, 985, 996, 1007, 1020, 1035, 1048, 1064, 1078, 1091, 1106,
+	1118, 1130, 1141, 1154, 1168, 1182, 1192, 1204, 1216, 1234, 1251, 1269, 1283, 1296, 1305, 1317,
+	1328, 1345, 1358, 1370, 1394, 1403, 1412, 1420, 1430, 1449, 1466, 1484, 1499, 1514, 1531, 1545,
+	1560, 1579, 1594, 1615, 1626, 1638, 1649, 1663, 1677, 1686, 1705, 1722, 1734, 1745, 1755, 1779,
+	1795, 1807, 1821, 1835, 1850, 1865, 1883, 1901, 1915, 1929, 1947, 1965, 1980, 1995, 2012, 2029,
+	2042, 2055, 2072, 2089, 2103, 2117, 2137, 2166, 2186, 2215, 2229, 2245, 2261, 2278, 2295, 2312,
+	2320, 2332, 2374, 2392, 2405, 2422, 2436, 2459, 2486, 2516, 2525, 2547, 2578, 2599, 2622, 2632,
+	2642, 2654, 2665, 2675, 2684, 2694, 2705, 2720, 2734, 2756, 2782, 2792, 2801, 2812, 2839, 2844,
+	2854, 2868, 2885, 2917, 2949, 2976, 3011, 3023, 3046, 3074, 3091, 3101, 3122, 3136, 3151, 3173,
+	3182, 3198, 3216, 3241, 3266, 3290, 3305, 3327, 3352, 3362, 3381, 3406, 3429, 3459, 3485, 3515,
+	3529, 3543, 3570, 3575, 3580, 3591, 3606, 3628, 3655, 3684, 3712, 3732, 3746, 3769, 3798, 3825,
+	3867, 3897, 3920, 3955, 3970, 4013, 4065, 4107, 4158, 4215, 4223, 4231, 4239, 4266, 4291, 4315,
+	4349, 4361, 4374, 4387, 4401, 4418, 4437, 4460, 4479, 4497, 4517, 4541, 4561, 4584, 4611, 4634,
+	4658, 4686, 4710, 4733, 4760, 4783, 4807, 4835, 4859, 4872, 4886, 4899, 4913, 4926, 4940, 4963,
+	4988, 5017, 5041, 5067, 5097, 5120, 5145, 5174, 5198, 5224, 5254, 5267, 5281, 5293, 5306, 5319,
+	5333, 5350, 5369, 5392, 5411, 5429, 5449, 5473, 5493, 5505, 5518, 5531, 5545, 5557, 5570, 5584,
+	5599, 5613, 5628, 5641, 5655, 5673, 5693, 5717, 5736, 5757, 5782, 5797, 5813, 5825, 5839, 5854,
+	5868, 5883, 5896, 5910, 5923, 5935, 5956, 5979, 6006, 6028, 6052, 6080, 6101, 6124, 6151, 6173,
+	6197, 6225, 6242, 6261, 6284, 6303, 6321, 6341, 6365, 6385, 6397, 6410, 6430, 6447, 6466, 6494,
+	6517, 6535, 6555, 6579, 6601, 6620, 6640, 6654, 6669, 6683, 6698, 6714, 6731, 6744, 6758, 6770,
+	6783, 6796, 6810, 6823, 6837, 6854, 6873, 6896, 6914, 6934, 6958, 6970, 6983, 6996, 7010, 7024,
+	7039, 7053, 7081, 7106, 7137, 7177, 7192, 7217, 7229, 7251, 7264, 7287, 7301, 7332, 7347, 7371,
+	7388, 7399, 7420, 7430, 7445, 7468, 7497, 7535, 7546, 7579, 7602, 7624, 7649, 7678, 7694, 7702,
+	7715, 7722, 7734, 7746, 7760, 7791, 7802, 7822, 7833, 7845, 7860, 7875, 7891, 7902, 7921, 7933,
+	7959, 7972, 7981, 7994, 8009, 8019, 8034, 8068, 8101, 8114, 8129, 8153, 8173, 8188, 8205, 8223,
+	8239, 8265, 8289, 8322, 8358, 8386, 8395, 8409, 8451, 8470, 8508, 8534, 8558, 8577, 8599, 8621,
+	8640, 8662, 8680, 8703, 8726, 8746, 8770, 8807, 8838, 8857, 8890, 8920, 8942, 8966, 8995, 9019,
+	9048, 9081, 9098, 9125, 9129, 9150, 9180, 9193, 9202, 9222, 9253, 9268, 9282, 9293, 9306, 9328,
+	9334, 9353, 9370, 9384, 9403, 9416, 9436, 9451, 9465, 9478, 9495, 9519, 9553, 9595, 9630, 9674,
+	9713, 9761, 9796, 9841, 9885, 9928, 9980, 10028, 10085, 10103, 10124, 10134, 10147, 10171, 10187, 10220,
+	10240, 10258, 10275, 10306, 10329, 10337, 10359, 10372, 10392, 10417, 10442, 10467, 10499, 10534, 10559, 10587,
+	10627, 10652, 10678, 10703, 10728, 10747, 10770, 10803, 10826, 10836, 10853, 10875, 10906, 10935, 10964, 10999,
+	11029, 11055, 11083, 11098, 11117, 11146, 11167, 11178, 11193, 11214, 11231, 11251, 11259, 11267, 11273, 11288,
+	11308, 11346, 11385, 11405, 11434, 11455, 11485, 11520, 11528, 11535, 11544, 11554, 11575, 11589, 11603, 11617,
+	11631, 11657, 11684, 11714, 11724, 11752, 11780, 11787, 11795, 11807, 11827, 11844, 11864, 11899, 11911, 11933,
+	11959, 11990, 12013, 12040, 12072, 12097, 12126, 12160, 12185, 12214, 12248, 12273, 12302, 12336, 12355, 12381,
+	12410, 12430, 12457, 12492, 12524, 12556, 12595, 12627, 12659, 12691, 12698, 12710, 12718, 12737, 12764, 12805,
+	12824, 12836, 12872, 12894, 12925, 12948, 12983, 12986, 12990, 12998, 13007, 13011, 13016, 13021, 13027, 13046,
+	13065, 13084, 13103, 13122, 13150, 13169, 13197, 13207, 13217, 13228, 13239, 13245, 13252, 13259, 13267, 13274,
+	13282, 13287, 13298, 13304, 13309, 13315, 13319, 13324, 13331, 13352, 13382, 13387, 13397, 13405, 13418, 13421,
+	13428, 13436, 13444, 13457, 13471, 13475, 13479, 13486, 13491, 13494, 13501, 13509, 13515, 13527, 13544, 13550,
+	13557, 13564, 13572, 13578, 13585, 13592, 13600, 13606, 13613, 13621, 13628, 13635, 13643, 13649, 13655, 13662,
+	13676, 13684, 13694, 13705, 13720, 13738, 13742, 13747, 13752, 13758, 13762, 13767, 13773, 13778, 13783, 13789,
+	13799, 13818, 13828, 13847, 13857, 13876, 13886, 13896, 13915, 13925, 13944, 13951, 13964, 13972, 13987, 14011,
+	14021, 14040, 14065, 14091, 14107, 14130, 14165, 14181, 14204, 14213, 14224, 14241, 14257, 14265, 14285, 14314,
+	14346, 14354, 14362, 14380, 14405, 14423, 14442, 14461, 14493, 14518, 14550, 14576, 14609, 14620, 14632, 14649,
+	14673, 14690, 14708, 14726, 14759, 14785, 14818, 14845, 14879, 14897, 14922, 14940, 14959, 14978, 14993, 15017,
+	15027, 15030, 15039, 15056, 15068, 15084, 15100, 15108, 15122, 15125, 15132, 15144, 15161, 15166, 15170, 15175,
+	15179, 15184, 15196, 15201, 15216, 15224, 15240, 15254, 15278, 15283, 15288, 15300, 15306, 15319, 15328, 15344,
+	15354, 15371, 15380, 15396, 15406, 15423, 15427, 15438, 15443, 15455, 15460, 15468, 15474, 15485, 15501, 15513,
+	15525, 15532, 15538, 15549, 15553, 15566, 15580, 15595, 15605, 15611, 15625, 15631, 15645, 15651, 15665, 15681,
+	15689, 15706, 15722, 15744, 15766, 15777, 15797, 15830, 15854, 15858, 15863, 15885, 15900, 15915, 15931, 15947,
+	15955, 15958, 15962, 15966, 15971, 15992, 16009, 16022, 16047, 16050, 16055, 16073, 16085, 16102, 16118, 16133,
+	16160, 16196, 16212, 16237, 16254, 16280, 16302, 16329, 16347, 16374, 16393, 16399, 16417, 16423, 16430, 16438,
+	16454, 16460, 16467, 16490, 16512, 16516, 16523, 16531, 16540, 16555, 16573, 16576, 16582, 16589, 16600, 16604,
+	16614, 16622, 16630, 16647, 16660, 16676, 16680, 16687, 16695, 16699, 16709, 16724, 16734, 16749, 16760, 16776,
+	16787, 16803, 16816, 16834, 16847, 16865, 16879, 16898, 16912, 16931, 16934, 16941, 16949, 16961, 16971, 16977,
+	16983, 16986, 16990, 17002, 17011, 17029, 17042, 17067, 17091, 17108, 17133, 17152, 17162, 17176, 17191, 17204,
+	17213, 17222, 17232, 17242, 17247, 17250, 17254, 17258, 17263, 17269, 17276, 17279, 17283, 17288, 17292, 17298,
+	17307, 17318, 17323, 17329, 17341, 17344, 17349, 17381, 17423, 17474, 17505, 17551, 17592, 17642, 17667, 17708,
+	17733, 17774, 17803, 17831, 17859, 17890, 17911, 17933, 17948, 17964, 17971, 17979, 17990, 17998, 18010, 18018,
+	18027, 18036, 18044, 18053, 18062, 18075, 18084, 18094, 18104, 18113, 18123, 18133, 18141, 18150, 18162, 18171,
+	18182, 18193, 18205, 18217, 18231, 18234, 18238, 18256, 18277, 18281, 18287, 18293, 18311, 18336, 18361, 18380,
+	18399, 18404, 18410, 18422, 18441, 18461, 18481, 18485, 18489, 18500, 18511, 18523, 18535, 18539, 18544, 18565,
+	18595, 18616, 18646, 18658, 18676, 18685, 18689, 18698, 18729, 18735, 18750, 18753, 18757, 18766, 18775, 18785,
+	18795, 18799, 18804, 18817, 18827, 18832, 18835, 18838, 18850, 18866, 18873, 18887, 18907, 18925, 18948, 18969,
+	18989, 19012, 19026, 19040, 19055, 19070, 19090, 19110, 19131, 19152, 19164, 19179, 19203, 19218, 19242, 19252,
+	19260, 19269, 19277, 19286, 19295, 19305, 19315, 19329, 19352, 19381, 19415, 19426, 19446, 19456, 19475, 19486,
+	19498, 19518, 19527, 19537, 19555, 19563, 19572, 19589, 19600, 19609, 19619, 19639, 19644, 19660, 19681, 19692,
+	19719, 19739, 19751, 19761, 19766, 19772, 19782, 19801, 19806, 19812, 19814, 19817, 19823, 19830, 19837, 19845,
+	19851, 19855, 19867, 19876, 19886, 19896, 19907, 19928, 19949, 19971, 19993, 20002, 20012, 20024, 20037, 20049,
+	20070, 20077, 20089, 20128, 20133, 20146, 20154, 20161, 20173, 20183, 20190, 20204, 20221, 20233, 20240, 20246,
+	20256, 20265, 20277, 20286, 20295, 20314, 20321, 20329, 20347, 20365, 20383, 20388, 20393, 20401, 20409, 20415,
+	20420, 20424, 20437, 20455, 20477, 20483, 20487, 20495, 20502, 20512, 20515, 20519, 20531, 20537, 20546, 20555,
+	20565, 20575, 20585, 20596, 20615, 20626, 20637, 20649, 20661, 20672, 20683, 20695, 20707, 20724, 20741, 20759,
+	20777, 20783, 20790, 20794, 20804, 20819, 20833, 20848, 20866, 20877, 20894, 20906, 20916, 20931, 20941, 20952,
+	20966, 20981, 21007, 21017, 21030, 21047, 21067, 21083, 21095, 21104, 21120, 21139, 21154, 21167, 21184, 21202,
+	21228, 21247, 21265, 21299, 21334, 21363, 21379, 21390, 21409, 21420, 21447, 21475, 21499, 21508, 21522, 21534,
+	21549, 21572, 21582, 21596, 21612, 21630, 21643, 21656, 21674, 21680, 21695, 21703, 21725, 21747, 21769, 21772,
+	21777, 21783, 21788, 21794, 21798, 21803, 21807, 21818, 21829, 21849, 21868, 21883, 21892, 21902, 21914, 21920,
+	21931, 21943, 21954, 21966, 21976, 21987, 21998, 22010, 22015, 22021, 22035, 22043, 22065, 22087, 22109, 22118,
+	22127, 22137, 22146, 22155, 22164, 22174, 22184, 22192, 22201, 22203, 22205, 22224, 22242, 22260, 22279, 22298,
+	22312, 22327, 22350, 22363, 22385, 22391, 22406, 22414, 22424, 22443, 22455, 22458, 22465, 22474, 22484, 22507,
+	22517, 22536, 22559, 22591, 22601, 22624, 22656, 22668, 22680, 22687, 22691, 22699, 22705, 22715, 22723, 22740,
+	22743, 22750, 22759, 22766, 22783, 22809, 22827, 22854, 22877, 22905, 22920, 22942, 22970, 22980, 22999, 23003,
+	23008, 23021, 23047, 23082, 23100, 23113, 23135, 23163, 23193, 23210, 23236, 23253, 23279, 23307, 23335, 23351,
+	23376, 23378, 23386, 23390, 23402, 23418, 23429, 23444, 23468, 23502, 23510, 23527, 23532, 23542, 23552, 23563,
+	23574, 23591, 23617, 23639, 23670, 23700, 23711, 23726, 23741, 23757, 23773, 23775, 23783, 23792, 23802, 23813,
+	23820, 23829, 23842, 23853, 23871, 23877, 23883, 23896, 23907, 23924, 23950, 23972, 23986, 24009, 24026, 24052,
+	24069, 24095, 24106, 24137, 24146, 24155, 24165, 24175, 24178, 24182, 24190, 24199, 24222, 24231, 24248, 24256,
+	24264, 24273, 24282, 24292, 24300, 24310, 24329, 24347, 24364, 24380, 24391, 24398, 24411, 24425, 24436, 24454,
+	24478, 24498, 24513, 24533, 24552, 24571, 24589, 24596, 24613, 24629, 24645, 24662, 24679, 24691, 24707, 24714,
+	24721, 24725, 24734, 24739, 24744, 24749, 24758, 24761, 24773, 24790, 24795, 24802, 24814, 24824, 24832, 24845,
+	24860, 24867, 24883, 24888, 24897, 24907, 24915, 24925, 24942, 24959, 24970, 24981, 24986, 24990, 25002, 25015,
+	25018, 25022, 25040, 25060, 25085, 25092, 25104, 25106, 25114, 25129, 25149, 25168, 25202, 25229, 25256, 25276,
+	25294, 25313, 25333, 25353, 25373, 25396, 25419, 25426, 25434, 25438, 25452, 25461, 25480, 25487, 25504, 25515,
+	25536, 25548, 25567, 25596, 25618, 25640, 25672, 25677, 25692, 25702, 25722, 25729, 25741, 25751, 25759, 25777,
+	25782, 25792, 25797, 25801, 25811, 25822, 25838, 25863, 25879, 25904, 25920, 25945, 25949, 25954, 25960, 25965,
+	25981, 26004, 26020, 26037, 26054, 26060, 26067, 26073, 26097, 26126, 26152, 26169, 26195, 26212, 26238, 26255,
+	26281, 26295, 26302, 26312, 26319, 26329, 26346, 26358, 26369, 26387, 26412, 26437, 26455, 26466, 26478, 26486,
+	26499, 26513, 26526, 26539, 26553, 26566, 26570, 26575, 26580, 26594, 26600, 26615, 26626, 26642, 26651, 26656,
+	26662, 26678, 26695, 26720, 26725, 26731, 26742, 26753, 26766, 26794, 26808, 26819, 26832, 26852, 26867, 26879,
+	26893, 26914, 26925, 26937, 26955, 26974, 26993, 27012, 27026, 27036, 27051, 27066, 27080, 27084, 27089, 27093,
+	27111, 27144, 27152, 27155, 27159, 27166, 27174, 27190, 27194, 27199, 27206, 27210, 27215, 27228, 27231, 27235,
+	27239, 27244, 27248, 27253, 27261, 27273, 27287, 27304, 27317, 27330, 27337, 27348, 27367, 27386, 27405, 27426,
+	27447, 27450, 27464, 27487, 27503, 27528, 27539, 27547, 27564, 27574, 27593, 27597, 27608, 27640, 27677, 27709,
+	27746, 27787, 27833, 27858, 27888, 27910, 27942, 27979, 28011, 28048, 28058, 28069, 28083, 28107, 28127, 28142,
+	28159, 28176, 28193, 28210, 28240, 28279, 28318, 28348, 28387, 28426, 28456, 28495, 28534, 28564, 28603, 28642,
+	28657, 28669, 28680, 28692, 28705, 28719, 28731, 28744, 28757, 28773, 28790, 28805, 28833, 28870, 28907, 28936,
+	28974, 29012, 29022, 29033, 29043, 29054, 29083, 29121, 29159, 29188, 29226, 29264, 29277, 29293, 29312, 29325,
+	29342, 29368, 29394, 29420, 29446, 29466, 29478, 29491, 29508, 29519, 29532, 29565, 29598, 29636, 29683, 29730,
+	29768, 29815, 29862, 29900, 29947, 29994, 30032, 30079, 30126, 30138, 30153, 30180, 30195, 30223, 30250, 30263,
+	30289, 30314, 30326, 30351, 30375, 30387, 30398, 30415, 30431, 30452, 30456, 30461, 30467, 30474, 30481, 30492,
+	30504, 30512, 30524, 30537, 30549, 30565, 30582, 30590, 30595, 30598, 30612, 30619, 30627, 30646, 30658, 30662,
+	30673, 30683, 30693, 30703, 30714, 30725, 30740, 30755, 30771, 30787, 30790, 30805, 30816, 30819, 30827, 30836,
+	30844, 30853, 30854, 30856, 30862, 30866, 30880, 30883, 30887, 30891, 30896, 30909, 30929, 30950, 30989, 30998,
+	31009, 31018, 31028, 31046, 31050, 31059, 31067, 31082, 31090, 31098, 31115, 31124, 31142, 31158, 31167, 31187,
+	31200, 31213, 31226, 31239, 31243, 31248, 31262, 31275, 31285, 31303, 31315, 31326, 31334, 31341, 31357, 31361,
+	31366, 31378, 31397, 31401, 31406, 31418, 31436, 31454, 31473, 31492, 31497, 31503, 31510, 31520, 31535, 31548,
+	31571, 31577, 31592, 31603, 31611, 31629, 31639, 31661, 31673, 31692, 31715, 31724, 31734, 31748, 31766, 31788,
+	31815, 31834, 31857, 31885, 31902, 31923, 31949, 31967, 31989, 32016, 32034, 32056, 32083, 32101, 32123, 32150,
+	32170, 32194, 32223, 32257, 32263, 32274, 32280, 32283, 32297, 32304, 32312, 32331, 32343, 32347, 32351, 32361,
+	32368, 32383, 32403, 32415, 32432, 32441, 32456, 32468, 32478, 32484, 32489, 32501, 32518, 32534, 32544, 32562,
+	32579, 32591, 32610, 32623, 32628, 32633, 32643,
 }
 
 // opFlags has a digit for each entry, the sum of its flags.
 const opFlags = "" +
 	"0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000" +
-	"0000000000000000000000000000000000000000000001100000000001111111111111110011100111111111101111111111" +
-	"1111011111111111111111111111111111111110011111111111111111111111111101111010111100001110001110001010" +
-	"1011100011100010101011110000101010101010111000101101010011110001110001111000010111110001101010101010" +
-	"1010111000101010011110000001011100111111111110111111111111111111111111111111110110111111111111111111" +
-	"1111111111111111111111111111111111011111111111111111111111111000111111111111111111111111111111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111010101011111111110032" +
-	"1010312321011111111111101111111111101010101100101111110111010110010111111111113121111111111111003111" +
-	"1111100111001011100111001110011131111111101131010311111111100110011001100111111111111011333333131333" +
-	"3111100110011010111111111111111111111111110110111101111101111111111011111000011110000110111310111331" +
-	"0111111110011010101100111100111111111111111111010331311113331111333331311000101111111100101100111100" +
-	"1011111111101110110010101111111111111110011001111113311100111111111011011011101111111111111101010101" +
-	"1110101100101011111111111111111111111111111111131111111111010110010111001100110010111131111113333131" +
-	"1113311133111111131133333131133111113111111101010001111111110101010101111113311100111111100101113111" +
-	"1111111111111111111111111111111111111110111111111111111131111111111111001111111100310101111111111111" +
-	"1111111110010101111111011111111111111111110111001111111111111111111111110111100111110111111111111111" +
-	"1111111011111111111111111100011111110111111110011100101111111111011000111111011331331111100111100011" +
-	"0111311110000101011111111000001010110110110101011111111111111111111111331111111111111110011111111111" +
-	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111010111000111111111" +
-	"1133111001100111110101011110101111311011111111111111111111101111111011101110010111111110111111101111" +
-	"111111111111111111111111111111111111111111111111100011"
+	"0000000000000000000000000000000000000000000000110000000000111111111111111001110011111111110111111111" +
+	"1111101111111111111111111111111111111111001111111111111111111111111110111101011110000111000111000101" +
+	"0101110001110001010101111000010101010101011100010110101001111000111000111100001011111000110101010101" +
+	"0101011100010101001111000000101110011111111111011111111111111111111111111111111011011111111111111111" +
+	"1111111111111111111111111111111111101111111111111111111111111100011111111111111111111111111111111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111101010101111111111003" +
+	"2101031232101111111111110111111111110101010110010111111011101011001011111111111312111111111111100311" +
+	"1111110011100101110011100111001113111111110113101031111111110011001100110011111111111101133333313133" +
+	"3311110011001101011111111111111111111111111011011110111110111111111101111100001111000011011131011133" +
+	"1011111111001101010110011110011111111111111111101033131111333111133333131100010111111110010110011110" +
+	"0101111111110111011001010111111111111111001100111111331110011111111101101101110111111111111110101010" +
+	"1111010110010101111111111111111111111111111111113111111111101011001011100110011001011113111111333313" +
+	"1111331113311111113113333313113311111311111110101000111111111010101010111111331110011111110010111311" +
+	"1111111111111111111111111111111111111111011111111111111113111111111111100111111110031010111111111111" +
+	"1111111111001010111111101111111111111111111011100111111111111111111111111011110011111011111111111111" +
+	"1111111101111111111111111110001111111011111111001110010111111111101100011111101133133111110011110001" +
+	"1011131111000010101111111100000101011011011010101111111111111111111111133111111111111111001111111111" +
+	"1111111111111111111111111111111111111111111111111111111111111111111111111111111111101011100011111111" +
+	"1113311100110011111010101111010111131101111111111111111111110111111101110111001011111111011111110111" +
+	"1111111111111111111111111111111111111111111111111100011"
 
 // String is the operator's name as PyTorch writes it: add.Tensor.
 func (op Op) String() string {

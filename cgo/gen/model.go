@@ -25,7 +25,6 @@ type Op struct {
 	Method bool   // the yaml lists the variant `method`
 	Module string // python_module: nn, linalg, fft, special, …
 
-<<<<<<< HEAD
 	Number int    // its place in the table
 	Place  Place  // where its Go form goes
 	Why    string // why it was left out, or what stands in its stead
@@ -36,18 +35,6 @@ type Op struct {
 	Fold   *Op    // the same operator without its Generator, whose Go form serves this one too
 	Seeded *Op    // the reverse of Fold
 	Guard  Guard  // what stands before it
-=======
-	Number int      // its place in the table
-	Place  Place    // where its Go form goes
-	Why    string   // why it was left out, or what stands in its stead
-	Flat   []string // lists whose tensors it takes as runs of memory
-	Gone   string   // first supported libtorch that lacks it, "" when all have it
-	Const  string   // Go constant, OpAddTensor
-	Go     *Func    // its Go form; nil for Left, Hand and folded operators
-	Also   *Func    // a second Go form
-	Fold   *Op      // the same operator without its Generator, whose Go form serves this one too
-	Seeded *Op      // the reverse of Fold
->>>>>>> 070dea8 (optim, cgo: fused kernels get only what lies in memory alike; state dicts are read all or not at all)
 }
 
 // Inplace reports an operator that writes to its first argument by name (add_).
@@ -173,7 +160,7 @@ func arrange(ops []*Op, hand []string, t *Tables) (door, left []*Op, err error) 
 		default:
 			o.Place = Aten
 		}
-		o.Gone, o.Flat = t.Gone[o.Name()], lookup(t.Flat, o)
+		o.Gone = t.Gone[o.Name()]
 		door = append(door, o)
 	}
 	slices.SortFunc(door, func(a, b *Op) int { return cmp.Compare(a.Name(), b.Name()) })

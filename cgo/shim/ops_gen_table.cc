@@ -1951,6 +1951,7 @@ const Entry ops_table[] = {
 	entry::set_requires_grad,
 	entry::retain_grad,
 	entry::grad_fn,
+	entry::likeness,
 	entry::replace_data,
 	entry::sizes,
 	entry::strides,
@@ -3975,7 +3976,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2054;
-const uint64_t ops_hash = 0xe7731c0dc5b7b6bcu;
+const uint32_t ops_count = 2055;
+const uint64_t ops_hash = 0xc12a9dfd9bd224d9u;
 
 }  // namespace tg
