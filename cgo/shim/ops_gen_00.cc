@@ -152,15 +152,11 @@
 #include <ATen/ops/_functional_assert_scalar_ops.h>
 #include <ATen/ops/_functional_sym_constrain_range_ops.h>
 #include <ATen/ops/_functional_sym_constrain_range_for_size_ops.h>
-#include <ATen/ops/_fused_adagrad_ops.h>
-#include <ATen/ops/_fused_adam_ops.h>
-#include <ATen/ops/_fused_adamw_ops.h>
 #include <ATen/ops/_fused_dropout_ops.h>
 #include <ATen/ops/_fused_moving_avg_obs_fq_helper_ops.h>
 #include <ATen/ops/_fused_rms_norm_ops.h>
 #include <ATen/ops/_fused_rms_norm_backward_ops.h>
 #include <ATen/ops/_fused_sdp_choice_ops.h>
-#include <ATen/ops/_fused_sgd_ops.h>
 #include <ATen/ops/_fw_primal_ops.h>
 #include <ATen/ops/_fw_primal_copy_ops.h>
 #include <ATen/ops/_gather_sparse_backward_ops.h>
@@ -303,6 +299,12 @@
 #include <ATen/ops/_sparse_mm_ops.h>
 #include <ATen/ops/_sparse_mm_reduce_impl_ops.h>
 #include <ATen/ops/_sparse_mm_reduce_impl_backward_ops.h>
+#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
+#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
+#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
 
 namespace tg::op {
 
@@ -2302,124 +2304,6 @@ void _functional_sym_constrain_range_for_size(Args& a, Results& r) {
 	r.tensor(at::_ops::_functional_sym_constrain_range_for_size::call(size, min, max, dep_token));
 }
 
-void _fused_adagrad_(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto state_sums = a.tensors();
-	auto state_steps = a.tensors();
-	auto lr = a.number();
-	auto lr_decay = a.number();
-	auto weight_decay = a.number();
-	auto eps = a.number();
-	auto maximize = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, state_sums});
-	want_numbers(state_steps, self.size());
-	at::_ops::_fused_adagrad_::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
-}
-
-void _fused_adagrad__tensor_lr(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto state_sums = a.tensors();
-	auto state_steps = a.tensors();
-	const auto& lr = a.needed("lr");
-	auto lr_decay = a.number();
-	auto weight_decay = a.number();
-	auto eps = a.number();
-	auto maximize = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, state_sums});
-	want_numbers(state_steps, self.size());
-	at::_ops::_fused_adagrad__tensor_lr::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
-}
-
-void _fused_adam_(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto exp_avgs = a.tensors();
-	auto exp_avg_sqs = a.tensors();
-	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
-	auto lr = a.number();
-	auto beta1 = a.number();
-	auto beta2 = a.number();
-	auto weight_decay = a.number();
-	auto eps = a.number();
-	auto amsgrad = a.boolean();
-	auto maximize = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
-	at::_ops::_fused_adam_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
-}
-
-void _fused_adam__tensor_lr(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto exp_avgs = a.tensors();
-	auto exp_avg_sqs = a.tensors();
-	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
-	const auto& lr = a.needed("lr");
-	auto beta1 = a.number();
-	auto beta2 = a.number();
-	auto weight_decay = a.number();
-	auto eps = a.number();
-	auto amsgrad = a.boolean();
-	auto maximize = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
-	at::_ops::_fused_adam__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
-}
-
-void _fused_adamw_(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto exp_avgs = a.tensors();
-	auto exp_avg_sqs = a.tensors();
-	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
-	auto lr = a.number();
-	auto beta1 = a.number();
-	auto beta2 = a.number();
-	auto weight_decay = a.number();
-	auto eps = a.number();
-	auto amsgrad = a.boolean();
-	auto maximize = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
-	at::_ops::_fused_adamw_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
-}
-
-void _fused_adamw__tensor_lr(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto exp_avgs = a.tensors();
-	auto exp_avg_sqs = a.tensors();
-	auto max_exp_avg_sqs = a.tensors();
-	auto state_steps = a.tensors();
-	const auto& lr = a.needed("lr");
-	auto beta1 = a.number();
-	auto beta2 = a.number();
-	auto weight_decay = a.number();
-	auto eps = a.number();
-	auto amsgrad = a.boolean();
-	auto maximize = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
-	at::_ops::_fused_adamw__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
-}
-
 void _fused_dropout(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto p = a.number();
@@ -2480,40 +2364,6 @@ void _fused_sdp_choice(Args& a, Results& r) {
 	auto scale = a.opt_number();
 	auto enable_gqa = a.boolean();
 	r.integer(at::_ops::_fused_sdp_choice::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
-}
-
-void _fused_sgd_(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto momentum_buffer_list = a.tensors();
-	auto weight_decay = a.number();
-	auto momentum = a.number();
-	auto lr = a.number();
-	auto dampening = a.number();
-	auto nesterov = a.boolean();
-	auto maximize = a.boolean();
-	auto is_first_step = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, momentum_buffer_list});
-	at::_ops::_fused_sgd_::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
-}
-
-void _fused_sgd__tensor_lr(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto grads = a.tensors();
-	auto momentum_buffer_list = a.tensors();
-	auto weight_decay = a.number();
-	auto momentum = a.number();
-	const auto& lr = a.needed("lr");
-	auto dampening = a.number();
-	auto nesterov = a.boolean();
-	auto maximize = a.boolean();
-	auto is_first_step = a.boolean();
-	auto grad_scale = a.opt_tensor();
-	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, momentum_buffer_list});
-	at::_ops::_fused_sgd__tensor_lr::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
 }
 
 void _fw_primal(Args& a, Results& r) {
@@ -3844,6 +3694,61 @@ void _sparse_mm_reduce_impl_backward(Args& a, Results& r) {
 	auto out = at::_ops::_sparse_mm_reduce_impl_backward::call(self, grad_out, weight, reduce, arg_out, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_semi_structured_addmm(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat1_meta = a.needed("mat1_meta");
+	const auto& mat2 = a.needed("mat2");
+	auto alpha = a.scalar();
+	auto beta = a.scalar();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
+}
+
+void _sparse_semi_structured_apply(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& thread_masks = a.needed("thread_masks");
+	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& thread_masks = a.needed("thread_masks");
+	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
+}
+
+void _sparse_semi_structured_linear(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& meta = a.needed("meta");
+	auto bias = a.opt_tensor();
+	auto activation = a.opt_string();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
+}
+
+void _sparse_semi_structured_mm(Args& a, Results& r) {
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat1_meta = a.needed("mat1_meta");
+	const auto& mat2 = a.needed("mat2");
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
+}
+
+void _sparse_semi_structured_tile(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto algorithm = a.string();
+	auto use_cutlass = a.boolean();
+	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
 }
 
 }  // namespace tg::op

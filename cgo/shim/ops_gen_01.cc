@@ -3,12 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
-#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
-#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
 #include <ATen/ops/_sparse_softmax_ops.h>
 #include <ATen/ops/_sparse_softmax_backward_data_ops.h>
 #include <ATen/ops/_sparse_sparse_matmul_ops.h>
@@ -305,63 +299,12 @@
 #include <ATen/ops/fft_ihfft2_ops.h>
 #include <ATen/ops/fft_ihfftn_ops.h>
 #include <ATen/ops/fft_irfft_ops.h>
+#include <ATen/ops/fft_irfft2_ops.h>
+#include <ATen/ops/fft_irfftn_ops.h>
+#include <ATen/ops/fft_rfft_ops.h>
+#include <ATen/ops/fft_rfft2_ops.h>
 
 namespace tg::op {
-
-void _sparse_semi_structured_addmm(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& mat1 = a.needed("mat1");
-	const auto& mat1_meta = a.needed("mat1_meta");
-	const auto& mat2 = a.needed("mat2");
-	auto alpha = a.scalar();
-	auto beta = a.scalar();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
-}
-
-void _sparse_semi_structured_apply(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& thread_masks = a.needed("thread_masks");
-	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& thread_masks = a.needed("thread_masks");
-	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
-}
-
-void _sparse_semi_structured_linear(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& meta = a.needed("meta");
-	auto bias = a.opt_tensor();
-	auto activation = a.opt_string();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
-}
-
-void _sparse_semi_structured_mm(Args& a, Results& r) {
-	const auto& mat1 = a.needed("mat1");
-	const auto& mat1_meta = a.needed("mat1_meta");
-	const auto& mat2 = a.needed("mat2");
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
-}
-
-void _sparse_semi_structured_tile(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto algorithm = a.string();
-	auto use_cutlass = a.boolean();
-	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
 
 void _sparse_softmax(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -3427,6 +3370,38 @@ void fft_irfft(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto norm = a.opt_string();
 	r.tensor(at::_ops::fft_irfft::call(self, n, dim, norm));
+}
+
+void fft_irfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_irfft2::call(self, s, dim, norm));
+}
+
+void fft_irfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_irfftn::call(self, s, dim, norm));
+}
+
+void fft_rfft(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto n = a.opt_symint();
+	auto dim = a.integer();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfft::call(self, n, dim, norm));
+}
+
+void fft_rfft2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfft2::call(self, s, dim, norm));
 }
 
 }  // namespace tg::op

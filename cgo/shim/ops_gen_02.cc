@@ -3,10 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/fft_irfft2_ops.h>
-#include <ATen/ops/fft_irfftn_ops.h>
-#include <ATen/ops/fft_rfft_ops.h>
-#include <ATen/ops/fft_rfft2_ops.h>
 #include <ATen/ops/fft_rfftfreq_ops.h>
 #include <ATen/ops/fft_rfftn_ops.h>
 #include <ATen/ops/fill_ops.h>
@@ -292,38 +288,6 @@
 #include <ATen/ops/normal_ops.h>
 
 namespace tg::op {
-
-void fft_irfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_irfft2::call(self, s, dim, norm));
-}
-
-void fft_irfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_irfftn::call(self, s, dim, norm));
-}
-
-void fft_rfft(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto n = a.opt_symint();
-	auto dim = a.integer();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfft::call(self, n, dim, norm));
-}
-
-void fft_rfft2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfft2::call(self, s, dim, norm));
-}
 
 void fft_rfftfreq(Args& a, Results& r) {
 	auto n = a.integer();
@@ -3481,6 +3445,20 @@ void normal_Tensor_Tensor(Args& a, Results& r) {
 	const auto& std = a.tensor();
 	auto generator = a.opt_generator();
 	r.tensor(at::_ops::normal_Tensor_Tensor::call(mean, std, generator));
+}
+
+void normal_Tensor_float(Args& a, Results& r) {
+	const auto& mean = a.tensor();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_Tensor_float::call(mean, std, generator));
+}
+
+void normal_float_Tensor(Args& a, Results& r) {
+	auto mean = a.number();
+	const auto& std = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_float_Tensor::call(mean, std, generator));
 }
 
 }  // namespace tg::op

@@ -291,20 +291,6 @@
 
 namespace tg::op {
 
-void normal_Tensor_float(Args& a, Results& r) {
-	const auto& mean = a.tensor();
-	auto std = a.number();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::normal_Tensor_float::call(mean, std, generator));
-}
-
-void normal_float_Tensor(Args& a, Results& r) {
-	auto mean = a.number();
-	const auto& std = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::normal_float_Tensor::call(mean, std, generator));
-}
-
 void normal_float_float(Args& a, Results& r) {
 	auto mean = a.number();
 	auto std = a.number();

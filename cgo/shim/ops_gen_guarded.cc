@@ -12,6 +12,10 @@
 #include <ATen/ops/_ctc_loss_ops.h>
 #include <ATen/ops/_embedding_bag_ops.h>
 #include <ATen/ops/_embedding_bag_forward_only_ops.h>
+#include <ATen/ops/_fused_adagrad_ops.h>
+#include <ATen/ops/_fused_adam_ops.h>
+#include <ATen/ops/_fused_adamw_ops.h>
+#include <ATen/ops/_fused_sgd_ops.h>
 #include <ATen/ops/_linalg_eigh_ops.h>
 #include <ATen/ops/_linalg_eigvals_ops.h>
 #include <ATen/ops/_mps_convolution_ops.h>
@@ -325,6 +329,166 @@ void _embedding_bag_forward_only(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
 	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _fused_adagrad_(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto state_sums = a.tensors();
+	auto state_steps = a.tensors();
+	auto lr = a.number();
+	auto lr_decay = a.number();
+	auto weight_decay = a.number();
+	auto eps = a.number();
+	auto maximize = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, state_sums});
+	want_numbers(state_steps, self.size());
+	rule::fused_adagrad(rule::of(self), rule::of(grads), rule::of(state_sums), rule::of(state_steps));
+	at::_ops::_fused_adagrad_::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
+}
+
+void _fused_adagrad__tensor_lr(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto state_sums = a.tensors();
+	auto state_steps = a.tensors();
+	const auto& lr = a.needed("lr");
+	auto lr_decay = a.number();
+	auto weight_decay = a.number();
+	auto eps = a.number();
+	auto maximize = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, state_sums});
+	want_numbers(state_steps, self.size());
+	rule::fused_adagrad(rule::of(self), rule::of(grads), rule::of(state_sums), rule::of(state_steps));
+	at::_ops::_fused_adagrad__tensor_lr::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
+}
+
+void _fused_adam_(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto exp_avgs = a.tensors();
+	auto exp_avg_sqs = a.tensors();
+	auto max_exp_avg_sqs = a.tensors();
+	auto state_steps = a.tensors();
+	auto lr = a.number();
+	auto beta1 = a.number();
+	auto beta2 = a.number();
+	auto weight_decay = a.number();
+	auto eps = a.number();
+	auto amsgrad = a.boolean();
+	auto maximize = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
+	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
+	at::_ops::_fused_adam_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+}
+
+void _fused_adam__tensor_lr(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto exp_avgs = a.tensors();
+	auto exp_avg_sqs = a.tensors();
+	auto max_exp_avg_sqs = a.tensors();
+	auto state_steps = a.tensors();
+	const auto& lr = a.needed("lr");
+	auto beta1 = a.number();
+	auto beta2 = a.number();
+	auto weight_decay = a.number();
+	auto eps = a.number();
+	auto amsgrad = a.boolean();
+	auto maximize = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
+	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
+	at::_ops::_fused_adam__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+}
+
+void _fused_adamw_(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto exp_avgs = a.tensors();
+	auto exp_avg_sqs = a.tensors();
+	auto max_exp_avg_sqs = a.tensors();
+	auto state_steps = a.tensors();
+	auto lr = a.number();
+	auto beta1 = a.number();
+	auto beta2 = a.number();
+	auto weight_decay = a.number();
+	auto eps = a.number();
+	auto amsgrad = a.boolean();
+	auto maximize = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
+	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
+	at::_ops::_fused_adamw_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+}
+
+void _fused_adamw__tensor_lr(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto exp_avgs = a.tensors();
+	auto exp_avg_sqs = a.tensors();
+	auto max_exp_avg_sqs = a.tensors();
+	auto state_steps = a.tensors();
+	const auto& lr = a.needed("lr");
+	auto beta1 = a.number();
+	auto beta2 = a.number();
+	auto weight_decay = a.number();
+	auto eps = a.number();
+	auto amsgrad = a.boolean();
+	auto maximize = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
+	want_numbers(state_steps, self.size());
+	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
+	at::_ops::_fused_adamw__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
+}
+
+void _fused_sgd_(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto momentum_buffer_list = a.tensors();
+	auto weight_decay = a.number();
+	auto momentum = a.number();
+	auto lr = a.number();
+	auto dampening = a.number();
+	auto nesterov = a.boolean();
+	auto maximize = a.boolean();
+	auto is_first_step = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, momentum_buffer_list});
+	rule::fused_sgd(rule::of(self), rule::of(grads), rule::of(momentum_buffer_list));
+	at::_ops::_fused_sgd_::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
+}
+
+void _fused_sgd__tensor_lr(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto grads = a.tensors();
+	auto momentum_buffer_list = a.tensors();
+	auto weight_decay = a.number();
+	auto momentum = a.number();
+	const auto& lr = a.needed("lr");
+	auto dampening = a.number();
+	auto nesterov = a.boolean();
+	auto maximize = a.boolean();
+	auto is_first_step = a.boolean();
+	auto grad_scale = a.opt_tensor();
+	auto found_inf = a.opt_tensor();
+	want_flat({self, grads, momentum_buffer_list});
+	rule::fused_sgd(rule::of(self), rule::of(grads), rule::of(momentum_buffer_list));
+	at::_ops::_fused_sgd__tensor_lr::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
 }
 
 void _linalg_eigh(Args& a, Results& r) {

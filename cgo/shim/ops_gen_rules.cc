@@ -37,235 +37,244 @@ void f6(const c10::IValue* s) {
 	rule::bag(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::integer(s[4]), boxed::tensor(s[6]), boxed::boolean(s[7]));
 }
 void f7(const c10::IValue* s) {
-	rule::finite(boxed::tensor(s[0]));
+	rule::fused_adagrad(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]));
 }
 void f8(const c10::IValue* s) {
+	rule::fused_adam(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::tensors(s[4]), boxed::tensors(s[5]));
+}
+void f9(const c10::IValue* s) {
+	rule::fused_sgd(boxed::tensors(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]));
+}
+void f10(const c10::IValue* s) {
+	rule::finite(boxed::tensor(s[0]));
+}
+void f11(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f9(const c10::IValue* s) {
+void f12(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("output_padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f10(const c10::IValue* s) {
+void f13(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f11(const c10::IValue* s) {
+void f14(const c10::IValue* s) {
 	rule::lengths("pad", boxed::ints(s[1]));
 }
-void f12(const c10::IValue* s) {
+void f15(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f13(const c10::IValue* s) {
+void f16(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 }
-void f14(const c10::IValue* s) {
+void f17(const c10::IValue* s) {
 	rule::some(boxed::tensors(s[0]));
 }
-void f15(const c10::IValue* s) {
+void f18(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 }
-void f16(const c10::IValue* s) {
+void f19(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f17(const c10::IValue* s) {
+void f20(const c10::IValue* s) {
 	rule::trials(boxed::tensor(s[0]));
 }
-void f18(const c10::IValue* s) {
+void f21(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[1]));
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 }
-void f19(const c10::IValue* s) {
+void f22(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f20(const c10::IValue* s) {
+void f23(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("output_padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f21(const c10::IValue* s) {
+void f24(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 	rule::lengths("output_padding", boxed::ints(s[8]));
 }
-void f22(const c10::IValue* s) {
+void f25(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f23(const c10::IValue* s) {
+void f26(const c10::IValue* s) {
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f24(const c10::IValue* s) {
+void f27(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::scalar(s[1]), boxed::opt_string(s[2]));
 }
-void f25(const c10::IValue* s) {
+void f28(const c10::IValue* s) {
 	rule::quotient(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::opt_string(s[2]));
 }
-void f26(const c10::IValue* s) {
+void f29(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("output_size", boxed::ints(s[2]));
 }
-void f27(const c10::IValue* s) {
+void f30(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("output_size", boxed::ints(s[3]));
 }
-void f28(const c10::IValue* s) {
+void f31(const c10::IValue* s) {
 	rule::packed_gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f29(const c10::IValue* s) {
+void f32(const c10::IValue* s) {
 	rule::gru(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f30(const c10::IValue* s) {
+void f33(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("dilation", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 }
-void f31(const c10::IValue* s) {
+void f34(const c10::IValue* s) {
 	rule::pivots(boxed::tensor(s[1]));
 }
-void f32(const c10::IValue* s) {
+void f35(const c10::IValue* s) {
 	rule::exponent(boxed::integer(s[1]));
 }
-void f33(const c10::IValue* s) {
+void f36(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[2]));
 }
-void f34(const c10::IValue* s) {
+void f37(const c10::IValue* s) {
 	rule::hermitian(boxed::tensor(s[0]), boxed::boolean(s[3]));
 }
-void f35(const c10::IValue* s) {
+void f38(const c10::IValue* s) {
 	rule::packed_lstm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f36(const c10::IValue* s) {
+void f39(const c10::IValue* s) {
 	rule::lstm(boxed::tensor(s[0]), boxed::tensors(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f37(const c10::IValue* s) {
+void f40(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("dilation", boxed::ints(s[4]));
 }
-void f38(const c10::IValue* s) {
+void f41(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 	rule::lengths("dilation", boxed::ints(s[5]));
 }
-void f39(const c10::IValue* s) {
+void f42(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 }
-void f40(const c10::IValue* s) {
+void f43(const c10::IValue* s) {
 	rule::lengths("output_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[3]));
 	rule::lengths("padding", boxed::ints(s[4]));
 }
-void f41(const c10::IValue* s) {
+void f44(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[3]));
 	rule::lengths("output_padding", boxed::ints(s[4]));
 	rule::lengths("stride", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f42(const c10::IValue* s) {
+void f45(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[3]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("dilation", boxed::ints(s[6]));
 }
-void f43(const c10::IValue* s) {
+void f46(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 	rule::lengths("stride", boxed::ints(s[2]));
 	rule::lengths("dilation", boxed::ints(s[3]));
 }
-void f44(const c10::IValue* s) {
+void f47(const c10::IValue* s) {
 	rule::batch_norm(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensor(s[3]), boxed::tensor(s[4]), boxed::boolean(s[5]));
 }
-void f45(const c10::IValue* s) {
+void f48(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[1]));
 }
-void f46(const c10::IValue* s) {
+void f49(const c10::IValue* s) {
 	rule::lengths("padding", boxed::ints(s[2]));
 }
-void f47(const c10::IValue* s) {
+void f50(const c10::IValue* s) {
 	rule::packed_rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::tensors(s[3]), boxed::boolean(s[4]), boxed::integer(s[5]), boxed::boolean(s[8]));
 }
-void f48(const c10::IValue* s) {
+void f51(const c10::IValue* s) {
 	rule::rnn(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensors(s[2]), boxed::boolean(s[3]), boxed::integer(s[4]), boxed::boolean(s[7]), boxed::boolean(s[8]));
 }
-void f49(const c10::IValue* s) {
+void f52(const c10::IValue* s) {
 	rule::heads(boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::boolean(s[7]));
 }
-void f50(const c10::IValue* s) {
+void f53(const c10::IValue* s) {
 	rule::segments(boxed::tensor(s[0]), boxed::tensor(s[2]), boxed::tensor(s[4]), boxed::integer(s[5]));
 }
-void f51(const c10::IValue* s) {
+void f54(const c10::IValue* s) {
 	rule::lengths("kernel_size", boxed::ints(s[2]));
 	rule::lengths("stride", boxed::ints(s[4]));
 	rule::lengths("padding", boxed::ints(s[5]));
 	rule::lengths("output_padding", boxed::ints(s[6]));
 	rule::lengths("dilation", boxed::ints(s[7]));
 }
-void f52(const c10::IValue* s) {
+void f55(const c10::IValue* s) {
 	rule::bsc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f53(const c10::IValue* s) {
+void f56(const c10::IValue* s) {
 	rule::bsc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f54(const c10::IValue* s) {
+void f57(const c10::IValue* s) {
 	rule::bsr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f55(const c10::IValue* s) {
+void f58(const c10::IValue* s) {
 	rule::bsr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f56(const c10::IValue* s) {
+void f59(const c10::IValue* s) {
 	rule::compressed_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::opt_layout(s[4]));
 }
-void f57(const c10::IValue* s) {
+void f60(const c10::IValue* s) {
 	rule::compressed(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]), boxed::opt_layout(s[5]));
 }
-void f58(const c10::IValue* s) {
+void f61(const c10::IValue* s) {
 	rule::coo(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::ints(s[2]));
 }
-void f59(const c10::IValue* s) {
+void f62(const c10::IValue* s) {
 	rule::csc_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f60(const c10::IValue* s) {
+void f63(const c10::IValue* s) {
 	rule::csc(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f61(const c10::IValue* s) {
+void f64(const c10::IValue* s) {
 	rule::csr_alone(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]));
 }
-void f62(const c10::IValue* s) {
+void f65(const c10::IValue* s) {
 	rule::csr(boxed::tensor(s[0]), boxed::tensor(s[1]), boxed::tensor(s[2]), boxed::ints(s[3]));
 }
-void f63(const c10::IValue* s) {
+void f66(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::tensor(s[1]));
 }
-void f64(const c10::IValue* s) {
+void f67(const c10::IValue* s) {
 	rule::degree(boxed::tensor(s[0]), boxed::scalar(s[1]));
 }
-void f65(const c10::IValue* s) {
+void f68(const c10::IValue* s) {
 	rule::degree(boxed::scalar(s[0]), boxed::tensor(s[1]));
 }
 
@@ -282,15 +291,23 @@ const GuardRow guard_rows[] = {
 	{"aten::_ctc_loss", "Tensor", f5, nullptr},
 	{"aten::_embedding_bag", "", f6, nullptr},
 	{"aten::_embedding_bag_forward_only", "", f6, nullptr},
-	{"aten::_linalg_eigh", "", f7, nullptr},
-	{"aten::_linalg_eigvals", "", f7, nullptr},
-	{"aten::_mps_convolution", "", f8, nullptr},
-	{"aten::_mps_convolution_transpose", "", f9, nullptr},
-	{"aten::_nnpack_spatial_convolution", "", f10, nullptr},
-	{"aten::_pad_circular", "", f11, nullptr},
-	{"aten::_pad_enum", "", f11, nullptr},
-	{"aten::_slow_conv2d_backward", "output_mask", f12, nullptr},
-	{"aten::_slow_conv2d_forward", "", f13, nullptr},
+	{"aten::_fused_adagrad_", "", f7, nullptr},
+	{"aten::_fused_adagrad_", "tensor_lr", f7, nullptr},
+	{"aten::_fused_adam_", "", f8, nullptr},
+	{"aten::_fused_adam_", "tensor_lr", f8, nullptr},
+	{"aten::_fused_adamw_", "", f8, nullptr},
+	{"aten::_fused_adamw_", "tensor_lr", f8, nullptr},
+	{"aten::_fused_sgd_", "", f9, nullptr},
+	{"aten::_fused_sgd_", "tensor_lr", f9, nullptr},
+	{"aten::_linalg_eigh", "", f10, nullptr},
+	{"aten::_linalg_eigvals", "", f10, nullptr},
+	{"aten::_mps_convolution", "", f11, nullptr},
+	{"aten::_mps_convolution_transpose", "", f12, nullptr},
+	{"aten::_nnpack_spatial_convolution", "", f13, nullptr},
+	{"aten::_pad_circular", "", f14, nullptr},
+	{"aten::_pad_enum", "", f14, nullptr},
+	{"aten::_slow_conv2d_backward", "output_mask", f15, nullptr},
+	{"aten::_slow_conv2d_forward", "", f16, nullptr},
 	{"aten::_upsample_bicubic2d_aa", "", f0, nullptr},
 	{"aten::_upsample_bicubic2d_aa_backward", "", f0, nullptr},
 	{"aten::_upsample_bilinear2d_aa", "", f0, nullptr},
@@ -307,168 +324,168 @@ const GuardRow guard_rows[] = {
 	{"aten::adaptive_max_pool1d", "", f0, nullptr},
 	{"aten::adaptive_max_pool2d", "", f0, nullptr},
 	{"aten::adaptive_max_pool3d", "", f0, nullptr},
-	{"aten::align_tensors", "", f14, nullptr},
-	{"aten::avg_pool1d", "", f15, nullptr},
-	{"aten::avg_pool2d", "", f15, nullptr},
-	{"aten::avg_pool2d_backward", "", f16, nullptr},
-	{"aten::avg_pool3d", "", f15, nullptr},
-	{"aten::avg_pool3d_backward", "", f16, nullptr},
-	{"aten::binomial", "", f17, nullptr},
-	{"aten::col2im", "", f18, nullptr},
-	{"aten::constant_pad_nd", "", f11, nullptr},
-	{"aten::conv1d", "", f19, nullptr},
-	{"aten::conv2d", "", f19, nullptr},
-	{"aten::conv3d", "", f19, nullptr},
+	{"aten::align_tensors", "", f17, nullptr},
+	{"aten::avg_pool1d", "", f18, nullptr},
+	{"aten::avg_pool2d", "", f18, nullptr},
+	{"aten::avg_pool2d_backward", "", f19, nullptr},
+	{"aten::avg_pool3d", "", f18, nullptr},
+	{"aten::avg_pool3d_backward", "", f19, nullptr},
+	{"aten::binomial", "", f20, nullptr},
+	{"aten::col2im", "", f21, nullptr},
+	{"aten::constant_pad_nd", "", f14, nullptr},
+	{"aten::conv1d", "", f22, nullptr},
+	{"aten::conv2d", "", f22, nullptr},
+	{"aten::conv3d", "", f22, nullptr},
 	{"aten::conv_depthwise3d", "", f1, nullptr},
-	{"aten::conv_transpose1d", "", f20, nullptr},
-	{"aten::conv_transpose2d", "input", f20, nullptr},
-	{"aten::conv_transpose3d", "input", f20, nullptr},
+	{"aten::conv_transpose1d", "", f23, nullptr},
+	{"aten::conv_transpose2d", "input", f23, nullptr},
+	{"aten::conv_transpose3d", "input", f23, nullptr},
 	{"aten::convolution", "", f2, nullptr},
-	{"aten::convolution_backward", "", f21, nullptr},
+	{"aten::convolution_backward", "", f24, nullptr},
 	{"aten::convolution_backward_overrideable", "", f2, nullptr},
 	{"aten::convolution_overrideable", "", f2, nullptr},
 	{"aten::ctc_loss", "IntList", f4, nullptr},
 	{"aten::ctc_loss", "Tensor", f5, nullptr},
-	{"aten::cudnn_convolution", "", f22, nullptr},
-	{"aten::cudnn_convolution_add_relu", "", f23, nullptr},
-	{"aten::cudnn_convolution_relu", "", f19, nullptr},
-	{"aten::cudnn_convolution_transpose", "", f9, nullptr},
-	{"aten::div", "Scalar_mode", f24, nullptr},
-	{"aten::div", "Tensor_mode", f25, nullptr},
-	{"aten::div_", "Scalar_mode", f24, nullptr},
-	{"aten::div_", "Tensor_mode", f25, nullptr},
-	{"aten::divide", "Scalar_mode", f24, nullptr},
-	{"aten::divide", "Tensor_mode", f25, nullptr},
-	{"aten::divide_", "Scalar_mode", f24, nullptr},
-	{"aten::divide_", "Tensor_mode", f25, nullptr},
+	{"aten::cudnn_convolution", "", f25, nullptr},
+	{"aten::cudnn_convolution_add_relu", "", f26, nullptr},
+	{"aten::cudnn_convolution_relu", "", f22, nullptr},
+	{"aten::cudnn_convolution_transpose", "", f12, nullptr},
+	{"aten::div", "Scalar_mode", f27, nullptr},
+	{"aten::div", "Tensor_mode", f28, nullptr},
+	{"aten::div_", "Scalar_mode", f27, nullptr},
+	{"aten::div_", "Tensor_mode", f28, nullptr},
+	{"aten::divide", "Scalar_mode", f27, nullptr},
+	{"aten::divide", "Tensor_mode", f28, nullptr},
+	{"aten::divide_", "Scalar_mode", f27, nullptr},
+	{"aten::divide_", "Tensor_mode", f28, nullptr},
 	{"aten::embedding_bag", "", f6, nullptr},
 	{"aten::embedding_bag", "padding_idx", f6, nullptr},
-	{"aten::fractional_max_pool2d", "", f26, nullptr},
-	{"aten::fractional_max_pool2d_backward", "", f27, nullptr},
-	{"aten::fractional_max_pool3d", "", f26, nullptr},
-	{"aten::fractional_max_pool3d_backward", "", f27, nullptr},
-	{"aten::gru", "data", f28, nullptr},
-	{"aten::gru", "input", f29, nullptr},
-	{"aten::im2col", "", f30, nullptr},
-	{"aten::linalg_eigh", "", f7, nullptr},
-	{"aten::linalg_eigvals", "", f7, nullptr},
-	{"aten::linalg_eigvalsh", "", f7, nullptr},
-	{"aten::linalg_ldl_solve", "", f31, nullptr},
-	{"aten::linalg_matrix_power", "", f32, nullptr},
-	{"aten::linalg_matrix_rank", "", f33, nullptr},
-	{"aten::linalg_matrix_rank", "atol_rtol_float", f34, nullptr},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f34, nullptr},
-	{"aten::linalg_matrix_rank", "tol_tensor", f33, nullptr},
-	{"aten::linalg_pinv", "", f33, nullptr},
-	{"aten::linalg_pinv", "atol_rtol_float", f34, nullptr},
-	{"aten::linalg_pinv", "atol_rtol_tensor", f34, nullptr},
-	{"aten::linalg_pinv", "rcond_tensor", f33, nullptr},
-	{"aten::lstm", "data", f35, nullptr},
-	{"aten::lstm", "input", f36, nullptr},
-	{"aten::matrix_power", "", f32, nullptr},
-	{"aten::max_pool1d", "", f37, nullptr},
-	{"aten::max_pool1d_with_indices", "", f37, nullptr},
-	{"aten::max_pool2d", "", f37, nullptr},
-	{"aten::max_pool2d_backward", "", f38, nullptr},
-	{"aten::max_pool2d_with_indices", "", f37, nullptr},
-	{"aten::max_pool2d_with_indices_backward", "", f38, nullptr},
-	{"aten::max_pool3d", "", f37, nullptr},
-	{"aten::max_pool3d_with_indices", "", f37, nullptr},
-	{"aten::max_pool3d_with_indices_backward", "", f38, nullptr},
-	{"aten::max_unpool2d", "", f39, nullptr},
-	{"aten::max_unpool3d", "", f40, nullptr},
-	{"aten::miopen_convolution", "", f8, nullptr},
-	{"aten::miopen_convolution_add_relu", "", f23, nullptr},
-	{"aten::miopen_convolution_relu", "", f19, nullptr},
-	{"aten::miopen_convolution_transpose", "", f41, nullptr},
-	{"aten::miopen_depthwise_convolution", "", f8, nullptr},
+	{"aten::fractional_max_pool2d", "", f29, nullptr},
+	{"aten::fractional_max_pool2d_backward", "", f30, nullptr},
+	{"aten::fractional_max_pool3d", "", f29, nullptr},
+	{"aten::fractional_max_pool3d_backward", "", f30, nullptr},
+	{"aten::gru", "data", f31, nullptr},
+	{"aten::gru", "input", f32, nullptr},
+	{"aten::im2col", "", f33, nullptr},
+	{"aten::linalg_eigh", "", f10, nullptr},
+	{"aten::linalg_eigvals", "", f10, nullptr},
+	{"aten::linalg_eigvalsh", "", f10, nullptr},
+	{"aten::linalg_ldl_solve", "", f34, nullptr},
+	{"aten::linalg_matrix_power", "", f35, nullptr},
+	{"aten::linalg_matrix_rank", "", f36, nullptr},
+	{"aten::linalg_matrix_rank", "atol_rtol_float", f37, nullptr},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor", f37, nullptr},
+	{"aten::linalg_matrix_rank", "tol_tensor", f36, nullptr},
+	{"aten::linalg_pinv", "", f36, nullptr},
+	{"aten::linalg_pinv", "atol_rtol_float", f37, nullptr},
+	{"aten::linalg_pinv", "atol_rtol_tensor", f37, nullptr},
+	{"aten::linalg_pinv", "rcond_tensor", f36, nullptr},
+	{"aten::lstm", "data", f38, nullptr},
+	{"aten::lstm", "input", f39, nullptr},
+	{"aten::matrix_power", "", f35, nullptr},
+	{"aten::max_pool1d", "", f40, nullptr},
+	{"aten::max_pool1d_with_indices", "", f40, nullptr},
+	{"aten::max_pool2d", "", f40, nullptr},
+	{"aten::max_pool2d_backward", "", f41, nullptr},
+	{"aten::max_pool2d_with_indices", "", f40, nullptr},
+	{"aten::max_pool2d_with_indices_backward", "", f41, nullptr},
+	{"aten::max_pool3d", "", f40, nullptr},
+	{"aten::max_pool3d_with_indices", "", f40, nullptr},
+	{"aten::max_pool3d_with_indices_backward", "", f41, nullptr},
+	{"aten::max_unpool2d", "", f42, nullptr},
+	{"aten::max_unpool3d", "", f43, nullptr},
+	{"aten::miopen_convolution", "", f11, nullptr},
+	{"aten::miopen_convolution_add_relu", "", f26, nullptr},
+	{"aten::miopen_convolution_relu", "", f22, nullptr},
+	{"aten::miopen_convolution_transpose", "", f44, nullptr},
+	{"aten::miopen_depthwise_convolution", "", f11, nullptr},
 	{"aten::mkldnn_adaptive_avg_pool2d", "", f0, nullptr},
-	{"aten::mkldnn_convolution", "", f8, nullptr},
-	{"aten::mkldnn_max_pool2d", "", f37, nullptr},
-	{"aten::mkldnn_max_pool2d_backward", "", f42, nullptr},
-	{"aten::mkldnn_max_pool3d", "", f37, nullptr},
-	{"aten::mkldnn_max_pool3d_backward", "", f42, nullptr},
-	{"aten::mkldnn_reorder_conv2d_weight", "", f43, nullptr},
-	{"aten::mkldnn_reorder_conv3d_weight", "", f43, nullptr},
-	{"aten::mps_convolution_backward", "", f8, nullptr},
-	{"aten::mps_convolution_transpose_backward", "", f41, nullptr},
-	{"aten::native_batch_norm", "", f44, nullptr},
-	{"aten::pad", "", f11, nullptr},
-	{"aten::quantized_max_pool1d", "", f37, nullptr},
-	{"aten::quantized_max_pool2d", "", f37, nullptr},
-	{"aten::quantized_max_pool3d", "", f37, nullptr},
-	{"aten::reflection_pad1d", "", f45, nullptr},
-	{"aten::reflection_pad1d_backward", "", f46, nullptr},
-	{"aten::reflection_pad2d", "", f45, nullptr},
-	{"aten::reflection_pad2d_backward", "", f46, nullptr},
-	{"aten::reflection_pad3d", "", f45, nullptr},
-	{"aten::reflection_pad3d_backward", "", f46, nullptr},
-	{"aten::replication_pad1d", "", f45, nullptr},
-	{"aten::replication_pad1d_backward", "", f46, nullptr},
-	{"aten::replication_pad2d", "", f45, nullptr},
-	{"aten::replication_pad2d_backward", "", f46, nullptr},
-	{"aten::replication_pad3d", "", f45, nullptr},
-	{"aten::replication_pad3d_backward", "", f46, nullptr},
-	{"aten::rnn_relu", "data", f47, nullptr},
-	{"aten::rnn_relu", "input", f48, nullptr},
-	{"aten::rnn_tanh", "data", f47, nullptr},
-	{"aten::rnn_tanh", "input", f48, nullptr},
-	{"aten::scaled_dot_product_attention", "", f49, nullptr},
-	{"aten::segment_reduce", "", f50, nullptr},
-	{"aten::slow_conv3d", "", f13, nullptr},
-	{"aten::slow_conv3d_forward", "", f13, nullptr},
+	{"aten::mkldnn_convolution", "", f11, nullptr},
+	{"aten::mkldnn_max_pool2d", "", f40, nullptr},
+	{"aten::mkldnn_max_pool2d_backward", "", f45, nullptr},
+	{"aten::mkldnn_max_pool3d", "", f40, nullptr},
+	{"aten::mkldnn_max_pool3d_backward", "", f45, nullptr},
+	{"aten::mkldnn_reorder_conv2d_weight", "", f46, nullptr},
+	{"aten::mkldnn_reorder_conv3d_weight", "", f46, nullptr},
+	{"aten::mps_convolution_backward", "", f11, nullptr},
+	{"aten::mps_convolution_transpose_backward", "", f44, nullptr},
+	{"aten::native_batch_norm", "", f47, nullptr},
+	{"aten::pad", "", f14, nullptr},
+	{"aten::quantized_max_pool1d", "", f40, nullptr},
+	{"aten::quantized_max_pool2d", "", f40, nullptr},
+	{"aten::quantized_max_pool3d", "", f40, nullptr},
+	{"aten::reflection_pad1d", "", f48, nullptr},
+	{"aten::reflection_pad1d_backward", "", f49, nullptr},
+	{"aten::reflection_pad2d", "", f48, nullptr},
+	{"aten::reflection_pad2d_backward", "", f49, nullptr},
+	{"aten::reflection_pad3d", "", f48, nullptr},
+	{"aten::reflection_pad3d_backward", "", f49, nullptr},
+	{"aten::replication_pad1d", "", f48, nullptr},
+	{"aten::replication_pad1d_backward", "", f49, nullptr},
+	{"aten::replication_pad2d", "", f48, nullptr},
+	{"aten::replication_pad2d_backward", "", f49, nullptr},
+	{"aten::replication_pad3d", "", f48, nullptr},
+	{"aten::replication_pad3d_backward", "", f49, nullptr},
+	{"aten::rnn_relu", "data", f50, nullptr},
+	{"aten::rnn_relu", "input", f51, nullptr},
+	{"aten::rnn_tanh", "data", f50, nullptr},
+	{"aten::rnn_tanh", "input", f51, nullptr},
+	{"aten::scaled_dot_product_attention", "", f52, nullptr},
+	{"aten::segment_reduce", "", f53, nullptr},
+	{"aten::slow_conv3d", "", f16, nullptr},
+	{"aten::slow_conv3d_forward", "", f16, nullptr},
 	{"aten::slow_conv_dilated2d", "", f1, nullptr},
 	{"aten::slow_conv_dilated3d", "", f1, nullptr},
-	{"aten::slow_conv_transpose2d", "", f51, nullptr},
-	{"aten::slow_conv_transpose3d", "", f51, nullptr},
-	{"aten::sparse_bsc_tensor", "ccol_row_value", f52, nullptr},
-	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f53, nullptr},
-	{"aten::sparse_bsr_tensor", "crow_col_value", f54, nullptr},
-	{"aten::sparse_bsr_tensor", "crow_col_value_size", f55, nullptr},
-	{"aten::sparse_compressed_tensor", "comp_plain_value", f56, nullptr},
-	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f57, nullptr},
-	{"aten::sparse_coo_tensor", "indices_size", f58, nullptr},
-	{"aten::sparse_csc_tensor", "ccol_row_value", f59, nullptr},
-	{"aten::sparse_csc_tensor", "ccol_row_value_size", f60, nullptr},
-	{"aten::sparse_csr_tensor", "crow_col_value", f61, nullptr},
-	{"aten::sparse_csr_tensor", "crow_col_value_size", f62, nullptr},
-	{"aten::special_chebyshev_polynomial_t", "", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar", f64, nullptr},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar", f65, nullptr},
-	{"aten::special_chebyshev_polynomial_u", "", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar", f64, nullptr},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar", f65, nullptr},
-	{"aten::special_chebyshev_polynomial_v", "", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar", f64, nullptr},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar", f65, nullptr},
-	{"aten::special_chebyshev_polynomial_w", "", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar", f64, nullptr},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar", f65, nullptr},
-	{"aten::special_hermite_polynomial_h", "", f63, nullptr},
-	{"aten::special_hermite_polynomial_h", "n_scalar", f64, nullptr},
-	{"aten::special_hermite_polynomial_h", "x_scalar", f65, nullptr},
-	{"aten::special_hermite_polynomial_he", "", f63, nullptr},
-	{"aten::special_hermite_polynomial_he", "n_scalar", f64, nullptr},
-	{"aten::special_hermite_polynomial_he", "x_scalar", f65, nullptr},
-	{"aten::special_laguerre_polynomial_l", "", f63, nullptr},
-	{"aten::special_laguerre_polynomial_l", "n_scalar", f64, nullptr},
-	{"aten::special_laguerre_polynomial_l", "x_scalar", f65, nullptr},
-	{"aten::special_legendre_polynomial_p", "", f63, nullptr},
-	{"aten::special_legendre_polynomial_p", "n_scalar", f64, nullptr},
-	{"aten::special_legendre_polynomial_p", "x_scalar", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_t", "", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_u", "", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_v", "", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_w", "", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f65, nullptr},
-	{"aten::thnn_conv2d", "", f13, nullptr},
+	{"aten::slow_conv_transpose2d", "", f54, nullptr},
+	{"aten::slow_conv_transpose3d", "", f54, nullptr},
+	{"aten::sparse_bsc_tensor", "ccol_row_value", f55, nullptr},
+	{"aten::sparse_bsc_tensor", "ccol_row_value_size", f56, nullptr},
+	{"aten::sparse_bsr_tensor", "crow_col_value", f57, nullptr},
+	{"aten::sparse_bsr_tensor", "crow_col_value_size", f58, nullptr},
+	{"aten::sparse_compressed_tensor", "comp_plain_value", f59, nullptr},
+	{"aten::sparse_compressed_tensor", "comp_plain_value_size", f60, nullptr},
+	{"aten::sparse_coo_tensor", "indices_size", f61, nullptr},
+	{"aten::sparse_csc_tensor", "ccol_row_value", f62, nullptr},
+	{"aten::sparse_csc_tensor", "ccol_row_value_size", f63, nullptr},
+	{"aten::sparse_csr_tensor", "crow_col_value", f64, nullptr},
+	{"aten::sparse_csr_tensor", "crow_col_value_size", f65, nullptr},
+	{"aten::special_chebyshev_polynomial_t", "", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar", f67, nullptr},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar", f68, nullptr},
+	{"aten::special_chebyshev_polynomial_u", "", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar", f67, nullptr},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar", f68, nullptr},
+	{"aten::special_chebyshev_polynomial_v", "", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar", f67, nullptr},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar", f68, nullptr},
+	{"aten::special_chebyshev_polynomial_w", "", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar", f67, nullptr},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar", f68, nullptr},
+	{"aten::special_hermite_polynomial_h", "", f66, nullptr},
+	{"aten::special_hermite_polynomial_h", "n_scalar", f67, nullptr},
+	{"aten::special_hermite_polynomial_h", "x_scalar", f68, nullptr},
+	{"aten::special_hermite_polynomial_he", "", f66, nullptr},
+	{"aten::special_hermite_polynomial_he", "n_scalar", f67, nullptr},
+	{"aten::special_hermite_polynomial_he", "x_scalar", f68, nullptr},
+	{"aten::special_laguerre_polynomial_l", "", f66, nullptr},
+	{"aten::special_laguerre_polynomial_l", "n_scalar", f67, nullptr},
+	{"aten::special_laguerre_polynomial_l", "x_scalar", f68, nullptr},
+	{"aten::special_legendre_polynomial_p", "", f66, nullptr},
+	{"aten::special_legendre_polynomial_p", "n_scalar", f67, nullptr},
+	{"aten::special_legendre_polynomial_p", "x_scalar", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_t", "", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_u", "", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_v", "", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_w", "", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar", f68, nullptr},
+	{"aten::thnn_conv2d", "", f16, nullptr},
 	{"aten::upsample_bicubic2d", "", f0, nullptr},
 	{"aten::upsample_bicubic2d_backward", "", f0, nullptr},
 	{"aten::upsample_bilinear2d", "", f0, nullptr},
@@ -483,42 +500,42 @@ const GuardRow guard_rows[] = {
 	{"aten::upsample_nearest3d_backward", "", f0, nullptr},
 	{"aten::upsample_trilinear3d", "", f0, nullptr},
 	{"aten::upsample_trilinear3d_backward", "", f0, nullptr},
-	{"aten::cudnn_convolution", "out", f22, nullptr},
-	{"aten::div", "out_mode", f25, nullptr},
-	{"aten::divide", "out_mode", f25, nullptr},
-	{"aten::matrix_power", "out", f32, nullptr},
-	{"aten::native_batch_norm", "out", f44, nullptr},
+	{"aten::cudnn_convolution", "out", f25, nullptr},
+	{"aten::div", "out_mode", f28, nullptr},
+	{"aten::divide", "out_mode", f28, nullptr},
+	{"aten::matrix_power", "out", f35, nullptr},
+	{"aten::native_batch_norm", "out", f47, nullptr},
 	{"aten::adaptive_avg_pool2d", "out", f0, nullptr},
 	{"aten::mkldnn_adaptive_avg_pool2d", "out", f0, nullptr},
 	{"aten::adaptive_avg_pool3d", "out", f0, nullptr},
 	{"aten::adaptive_max_pool2d", "out", f0, nullptr},
 	{"aten::adaptive_max_pool3d", "out", f0, nullptr},
-	{"aten::avg_pool2d", "out", f15, nullptr},
-	{"aten::avg_pool2d_backward", "grad_input", f16, nullptr},
-	{"aten::avg_pool3d", "out", f15, nullptr},
-	{"aten::avg_pool3d_backward", "grad_input", f16, nullptr},
-	{"aten::fractional_max_pool2d", "output", f26, nullptr},
-	{"aten::fractional_max_pool2d_backward", "grad_input", f27, nullptr},
-	{"aten::fractional_max_pool3d", "output", f26, nullptr},
-	{"aten::fractional_max_pool3d_backward", "grad_input", f27, nullptr},
-	{"aten::max_pool2d_with_indices", "out", f37, nullptr},
-	{"aten::max_pool2d_with_indices_backward", "grad_input", f38, nullptr},
-	{"aten::max_pool3d_with_indices", "out", f37, nullptr},
-	{"aten::max_pool3d_with_indices_backward", "grad_input", f38, nullptr},
-	{"aten::max_unpool2d", "out", f39, nullptr},
-	{"aten::max_unpool3d", "out", f40, nullptr},
-	{"aten::reflection_pad1d", "out", f45, nullptr},
-	{"aten::reflection_pad1d_backward", "grad_input", f46, nullptr},
-	{"aten::reflection_pad2d", "out", f45, nullptr},
-	{"aten::reflection_pad2d_backward", "grad_input", f46, nullptr},
-	{"aten::reflection_pad3d", "out", f45, nullptr},
-	{"aten::reflection_pad3d_backward", "grad_input", f46, nullptr},
-	{"aten::replication_pad1d", "out", f45, nullptr},
-	{"aten::replication_pad1d_backward", "grad_input", f46, nullptr},
-	{"aten::replication_pad2d", "out", f45, nullptr},
-	{"aten::replication_pad2d_backward", "grad_input", f46, nullptr},
-	{"aten::replication_pad3d", "out", f45, nullptr},
-	{"aten::replication_pad3d_backward", "grad_input", f46, nullptr},
+	{"aten::avg_pool2d", "out", f18, nullptr},
+	{"aten::avg_pool2d_backward", "grad_input", f19, nullptr},
+	{"aten::avg_pool3d", "out", f18, nullptr},
+	{"aten::avg_pool3d_backward", "grad_input", f19, nullptr},
+	{"aten::fractional_max_pool2d", "output", f29, nullptr},
+	{"aten::fractional_max_pool2d_backward", "grad_input", f30, nullptr},
+	{"aten::fractional_max_pool3d", "output", f29, nullptr},
+	{"aten::fractional_max_pool3d_backward", "grad_input", f30, nullptr},
+	{"aten::max_pool2d_with_indices", "out", f40, nullptr},
+	{"aten::max_pool2d_with_indices_backward", "grad_input", f41, nullptr},
+	{"aten::max_pool3d_with_indices", "out", f40, nullptr},
+	{"aten::max_pool3d_with_indices_backward", "grad_input", f41, nullptr},
+	{"aten::max_unpool2d", "out", f42, nullptr},
+	{"aten::max_unpool3d", "out", f43, nullptr},
+	{"aten::reflection_pad1d", "out", f48, nullptr},
+	{"aten::reflection_pad1d_backward", "grad_input", f49, nullptr},
+	{"aten::reflection_pad2d", "out", f48, nullptr},
+	{"aten::reflection_pad2d_backward", "grad_input", f49, nullptr},
+	{"aten::reflection_pad3d", "out", f48, nullptr},
+	{"aten::reflection_pad3d_backward", "grad_input", f49, nullptr},
+	{"aten::replication_pad1d", "out", f48, nullptr},
+	{"aten::replication_pad1d_backward", "grad_input", f49, nullptr},
+	{"aten::replication_pad2d", "out", f48, nullptr},
+	{"aten::replication_pad2d_backward", "grad_input", f49, nullptr},
+	{"aten::replication_pad3d", "out", f48, nullptr},
+	{"aten::replication_pad3d_backward", "grad_input", f49, nullptr},
 	{"aten::upsample_linear1d", "out", f0, nullptr},
 	{"aten::upsample_linear1d_backward", "grad_input", f0, nullptr},
 	{"aten::upsample_bilinear2d", "out", f0, nullptr},
@@ -543,66 +560,66 @@ const GuardRow guard_rows[] = {
 	{"aten::_upsample_nearest_exact3d", "out", f0, nullptr},
 	{"aten::upsample_nearest3d_backward", "grad_input", f0, nullptr},
 	{"aten::_upsample_nearest_exact3d_backward", "grad_input", f0, nullptr},
-	{"aten::slow_conv_transpose2d", "out", f51, nullptr},
-	{"aten::slow_conv_transpose3d", "out", f51, nullptr},
-	{"aten::thnn_conv2d", "out", f13, nullptr},
-	{"aten::_slow_conv2d_forward", "output", f13, nullptr},
-	{"aten::_slow_conv2d_backward", "grad_input", f12, nullptr},
+	{"aten::slow_conv_transpose2d", "out", f54, nullptr},
+	{"aten::slow_conv_transpose3d", "out", f54, nullptr},
+	{"aten::thnn_conv2d", "out", f16, nullptr},
+	{"aten::_slow_conv2d_forward", "output", f16, nullptr},
+	{"aten::_slow_conv2d_backward", "grad_input", f15, nullptr},
 	{"aten::_conv_depthwise2d", "out", f1, nullptr},
-	{"aten::slow_conv3d", "out", f13, nullptr},
-	{"aten::slow_conv3d_forward", "output", f13, nullptr},
-	{"aten::col2im", "out", f18, nullptr},
-	{"aten::im2col", "out", f30, nullptr},
-	{"aten::linalg_ldl_solve", "out", f31, nullptr},
-	{"aten::linalg_eigvals", "out", f7, nullptr},
-	{"aten::_linalg_eigh", "eigenvalues", f7, nullptr},
-	{"aten::linalg_eigh", "eigvals", f7, nullptr},
-	{"aten::linalg_eigvalsh", "out", f7, nullptr},
-	{"aten::linalg_pinv", "atol_rtol_tensor_out", f34, nullptr},
-	{"aten::linalg_pinv", "atol_rtol_float_out", f34, nullptr},
-	{"aten::linalg_pinv", "out", f33, nullptr},
-	{"aten::linalg_pinv", "out_rcond_tensor", f33, nullptr},
-	{"aten::linalg_matrix_power", "out", f32, nullptr},
-	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f34, nullptr},
-	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f34, nullptr},
-	{"aten::linalg_matrix_rank", "out", f33, nullptr},
-	{"aten::linalg_matrix_rank", "out_tol_tensor", f33, nullptr},
-	{"aten::special_chebyshev_polynomial_t", "out", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f65, nullptr},
-	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f64, nullptr},
-	{"aten::special_chebyshev_polynomial_u", "out", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f65, nullptr},
-	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f64, nullptr},
-	{"aten::special_chebyshev_polynomial_v", "out", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f65, nullptr},
-	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f64, nullptr},
-	{"aten::special_chebyshev_polynomial_w", "out", f63, nullptr},
-	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f65, nullptr},
-	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f64, nullptr},
-	{"aten::special_hermite_polynomial_h", "out", f63, nullptr},
-	{"aten::special_hermite_polynomial_h", "x_scalar_out", f65, nullptr},
-	{"aten::special_hermite_polynomial_h", "n_scalar_out", f64, nullptr},
-	{"aten::special_hermite_polynomial_he", "out", f63, nullptr},
-	{"aten::special_hermite_polynomial_he", "x_scalar_out", f65, nullptr},
-	{"aten::special_hermite_polynomial_he", "n_scalar_out", f64, nullptr},
-	{"aten::special_laguerre_polynomial_l", "out", f63, nullptr},
-	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f65, nullptr},
-	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f64, nullptr},
-	{"aten::special_legendre_polynomial_p", "out", f63, nullptr},
-	{"aten::special_legendre_polynomial_p", "x_scalar_out", f65, nullptr},
-	{"aten::special_legendre_polynomial_p", "n_scalar_out", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_t", "out", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_u", "out", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_v", "out", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f64, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_w", "out", f63, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f65, nullptr},
-	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f64, nullptr},
+	{"aten::slow_conv3d", "out", f16, nullptr},
+	{"aten::slow_conv3d_forward", "output", f16, nullptr},
+	{"aten::col2im", "out", f21, nullptr},
+	{"aten::im2col", "out", f33, nullptr},
+	{"aten::linalg_ldl_solve", "out", f34, nullptr},
+	{"aten::linalg_eigvals", "out", f10, nullptr},
+	{"aten::_linalg_eigh", "eigenvalues", f10, nullptr},
+	{"aten::linalg_eigh", "eigvals", f10, nullptr},
+	{"aten::linalg_eigvalsh", "out", f10, nullptr},
+	{"aten::linalg_pinv", "atol_rtol_tensor_out", f37, nullptr},
+	{"aten::linalg_pinv", "atol_rtol_float_out", f37, nullptr},
+	{"aten::linalg_pinv", "out", f36, nullptr},
+	{"aten::linalg_pinv", "out_rcond_tensor", f36, nullptr},
+	{"aten::linalg_matrix_power", "out", f35, nullptr},
+	{"aten::linalg_matrix_rank", "atol_rtol_tensor_out", f37, nullptr},
+	{"aten::linalg_matrix_rank", "atol_rtol_float_out", f37, nullptr},
+	{"aten::linalg_matrix_rank", "out", f36, nullptr},
+	{"aten::linalg_matrix_rank", "out_tol_tensor", f36, nullptr},
+	{"aten::special_chebyshev_polynomial_t", "out", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_t", "x_scalar_out", f68, nullptr},
+	{"aten::special_chebyshev_polynomial_t", "n_scalar_out", f67, nullptr},
+	{"aten::special_chebyshev_polynomial_u", "out", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_u", "x_scalar_out", f68, nullptr},
+	{"aten::special_chebyshev_polynomial_u", "n_scalar_out", f67, nullptr},
+	{"aten::special_chebyshev_polynomial_v", "out", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_v", "x_scalar_out", f68, nullptr},
+	{"aten::special_chebyshev_polynomial_v", "n_scalar_out", f67, nullptr},
+	{"aten::special_chebyshev_polynomial_w", "out", f66, nullptr},
+	{"aten::special_chebyshev_polynomial_w", "x_scalar_out", f68, nullptr},
+	{"aten::special_chebyshev_polynomial_w", "n_scalar_out", f67, nullptr},
+	{"aten::special_hermite_polynomial_h", "out", f66, nullptr},
+	{"aten::special_hermite_polynomial_h", "x_scalar_out", f68, nullptr},
+	{"aten::special_hermite_polynomial_h", "n_scalar_out", f67, nullptr},
+	{"aten::special_hermite_polynomial_he", "out", f66, nullptr},
+	{"aten::special_hermite_polynomial_he", "x_scalar_out", f68, nullptr},
+	{"aten::special_hermite_polynomial_he", "n_scalar_out", f67, nullptr},
+	{"aten::special_laguerre_polynomial_l", "out", f66, nullptr},
+	{"aten::special_laguerre_polynomial_l", "x_scalar_out", f68, nullptr},
+	{"aten::special_laguerre_polynomial_l", "n_scalar_out", f67, nullptr},
+	{"aten::special_legendre_polynomial_p", "out", f66, nullptr},
+	{"aten::special_legendre_polynomial_p", "x_scalar_out", f68, nullptr},
+	{"aten::special_legendre_polynomial_p", "n_scalar_out", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_t", "out", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_u", "out", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_v", "out", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out", f67, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_w", "out", f66, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out", f68, nullptr},
+	{"aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out", f67, nullptr},
 };
 const size_t guard_count = std::size(guard_rows);
 

@@ -44,6 +44,11 @@ void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, 
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
 void heads(const Tensor& key, const Tensor& value, bool grouped);
 
+// fused.cc
+void fused_sgd(TensorList params, TensorList grads, TensorList momentum);
+void fused_adam(TensorList params, TensorList grads, TensorList mean, TensorList square, TensorList largest, TensorList steps);
+void fused_adagrad(TensorList params, TensorList grads, TensorList sums, TensorList steps);
+
 // recurrent.cc
 void lstm(const Tensor& input, TensorList hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
 void gru(const Tensor& input, const Tensor& hidden, TensorList params, bool biases, int64_t layers, bool bidirectional, bool batch_first);
