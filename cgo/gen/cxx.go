@@ -13,7 +13,6 @@ func cxxHeader() string {
 	return banner("//") + `// The table of all entries: hand-written ones first, then the operators by name.
 #pragma once
 
-#include "flat.h"
 #include "wire.h"
 
 namespace tg {
@@ -154,7 +153,6 @@ func cxxBody(o *Op) (string, error) {
 		}
 		b.WriteString(line)
 	}
-	b.WriteString(cxxFlat(o))
 	call := fmt.Sprintf("at::_ops::%s::call(%s)", cxxName(o), strings.Join(names, ", "))
 	if o.Guard.Instead != "" {
 		call = fmt.Sprintf("instead::%s(rule::of(%s))", o.Guard.Instead, strings.Join(names, "), rule::of("))
@@ -165,20 +163,6 @@ func cxxBody(o *Op) (string, error) {
 	}
 	send, err := cxxSend(o, call)
 	return unsafeGuard(o) + b.String() + send, err
-}
-
-// cxxFlat refuses lists that do not lie in memory as the operator takes them to.
-func cxxFlat(o *Op) string {
-	if len(o.Flat) == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("\twant_flat({%s});\n", strings.Join(o.Flat, ", "))
-	for _, arg := range o.Args {
-		if arg.Type.Base == "Tensor" && arg.Type.List && !slices.Contains(o.Flat, arg.Name) {
-			text += fmt.Sprintf("\twant_numbers(%s, %s.size());\n", arg.Name, o.Flat[0])
-		}
-	}
-	return text
 }
 
 // cxxSend runs the call and sends the results that are not arguments handed back.

@@ -204,19 +204,6 @@ func TestRules(t *testing.T) {
 	require.ErrorContains(t, tables(t).nameLine("rule r f"), "want function(argument,argument)")
 }
 
-// TestFlat holds that lists taken as runs of memory are looked at before the call.
-func TestFlat(t *testing.T) {
-	tab := tables(t)
-	require.NoError(t, tab.nameLine("flat _f.* self grads"))
-	files, _, err := render(parse(t, "_f_.tensor(Tensor(a!)[] self, Tensor[] grads, Tensor[] counts, float lr) -> ()"), nil, tab)
-	require.NoError(t, err)
-	var all strings.Builder
-	for _, text := range files {
-		all.Write(text)
-	}
-	require.Contains(t, all.String(), "\twant_flat({self, grads});\n\twant_numbers(counts, self.size());\n\tat::_ops::_f__tensor::call(")
-}
-
 // TestTables checks that lines without effect, doubled lines and unknown ones are errors.
 func TestTables(t *testing.T) {
 	tab := tables(t)

@@ -25,17 +25,16 @@ type Op struct {
 	Method bool   // the yaml lists the variant `method`
 	Module string // python_module: nn, linalg, fft, special, …
 
-	Number int      // its place in the table
-	Place  Place    // where its Go form goes
-	Why    string   // why it was left out, or what replaces it
-	Gone   string   // first supported libtorch that lacks it, "" when all have it
-	Const  string   // Go constant, OpAddTensor
-	Go     *Func    // its Go form; nil for Left, Hand and folded operators
-	Also   *Func    // a second Go form
-	Fold   *Op      // the same operator without its Generator, whose Go form serves this one too
-	Seeded *Op      // the reverse of Fold
-	Guard  Guard    // what stands before it
-	Flat   []string // lists whose tensors it takes as runs of memory
+	Number int    // its place in the table
+	Place  Place  // where its Go form goes
+	Why    string // why it was left out, or what replaces it
+	Gone   string // first supported libtorch that lacks it, "" when all have it
+	Const  string // Go constant, OpAddTensor
+	Go     *Func  // its Go form; nil for Left, Hand and folded operators
+	Also   *Func  // a second Go form
+	Fold   *Op    // the same operator without its Generator, whose Go form serves this one too
+	Seeded *Op    // the reverse of Fold
+	Guard  Guard  // what stands before it
 }
 
 // Inplace reports an operator that writes to its first argument by name (add_).
@@ -169,7 +168,7 @@ func arrange(ops []*Op, hand []string, t *Tables) (door, left []*Op, err error) 
 		default:
 			o.Place = Aten
 		}
-		o.Gone, o.Flat = t.Gone[o.Name()], lookup(t.Flat, o)
+		o.Gone = t.Gone[o.Name()]
 		door = append(door, o)
 	}
 	slices.SortFunc(door, func(a, b *Op) int { return cmp.Compare(a.Name(), b.Name()) })

@@ -33,7 +33,6 @@ type Tables struct {
 	Require  map[string][]string          // operator → arguments with defaults that Go always asks for
 	Keyword  map[string][]string          // operator → arguments that need their name to be understood
 	Results  map[string][]string          // operator → names of its results
-	Flat     map[string][]string          // operator → lists whose tensors it takes as runs of memory
 	Tails    map[string]string            // operator → the name of its variadic ints
 	Fixed    map[string]map[string]string // operator → argument → the value it always has
 	Also     map[string]*alsoForm         // operator → a second Go form
@@ -55,7 +54,7 @@ func readTables(dir string) (*Tables, error) {
 		Words: map[string]string{}, Stems: map[string]string{}, Suffixes: map[string]string{},
 		Symbols: map[string]string{}, Params: map[string]string{}, Inverted: map[string]string{},
 		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{}, Heavy: map[string]bool{},
-		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{}, Flat: map[string][]string{},
+		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
 		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{},
 		Hand: map[string]*handForm{}, Instead: map[string]string{}, Docs: map[string]string{}, Gone: map[string]string{},
 	}
@@ -105,7 +104,7 @@ func (t *Tables) nameLine(line string) error {
 	sets := map[string]map[string]bool{
 		"function": t.AsFunc, "method": t.AsMethod, "private": t.Private, "public": t.Public, "heavy": t.Heavy,
 	}
-	lists := map[string]map[string][]string{"require": t.Require, "keyword": t.Keyword, "results": t.Results, "flat": t.Flat}
+	lists := map[string]map[string][]string{"require": t.Require, "keyword": t.Keyword, "results": t.Results}
 	switch {
 	case pairs[kind] != nil && len(f) == 2:
 		return enter(pairs[kind], f[0], f[1])
@@ -181,7 +180,7 @@ func (t *Tables) unused(ops []*Op) error {
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
 		maps.Keys(t.Public), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
-		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Instead), maps.Keys(t.Flat),
+		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Instead),
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {
 		for name := range keys {

@@ -3,7 +3,6 @@
 // The table of all entries: hand-written ones first, then the operators by name.
 #pragma once
 
-#include "flat.h"
 #include "wire.h"
 
 namespace tg {

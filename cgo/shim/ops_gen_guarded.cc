@@ -343,8 +343,6 @@ void _fused_adagrad_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, state_sums});
-	want_numbers(state_steps, self.size());
 	rule::fused_adagrad(rule::of(self), rule::of(grads), rule::of(state_sums), rule::of(state_steps));
 	at::_ops::_fused_adagrad_::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
 }
@@ -361,8 +359,6 @@ void _fused_adagrad__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, state_sums});
-	want_numbers(state_steps, self.size());
 	rule::fused_adagrad(rule::of(self), rule::of(grads), rule::of(state_sums), rule::of(state_steps));
 	at::_ops::_fused_adagrad__tensor_lr::call(self, grads, state_sums, state_steps, lr, lr_decay, weight_decay, eps, maximize, grad_scale, found_inf);
 }
@@ -383,8 +379,6 @@ void _fused_adam_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
 	at::_ops::_fused_adam_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
@@ -405,8 +399,6 @@ void _fused_adam__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
 	at::_ops::_fused_adam__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
@@ -427,8 +419,6 @@ void _fused_adamw_(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
 	at::_ops::_fused_adamw_::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
@@ -449,8 +439,6 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 	auto maximize = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs});
-	want_numbers(state_steps, self.size());
 	rule::fused_adam(rule::of(self), rule::of(grads), rule::of(exp_avgs), rule::of(exp_avg_sqs), rule::of(max_exp_avg_sqs), rule::of(state_steps));
 	at::_ops::_fused_adamw__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
@@ -468,7 +456,6 @@ void _fused_sgd_(Args& a, Results& r) {
 	auto is_first_step = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, momentum_buffer_list});
 	rule::fused_sgd(rule::of(self), rule::of(grads), rule::of(momentum_buffer_list));
 	at::_ops::_fused_sgd_::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
 }
@@ -486,7 +473,6 @@ void _fused_sgd__tensor_lr(Args& a, Results& r) {
 	auto is_first_step = a.boolean();
 	auto grad_scale = a.opt_tensor();
 	auto found_inf = a.opt_tensor();
-	want_flat({self, grads, momentum_buffer_list});
 	rule::fused_sgd(rule::of(self), rule::of(grads), rule::of(momentum_buffer_list));
 	at::_ops::_fused_sgd__tensor_lr::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
 }
