@@ -29,7 +29,7 @@ func TestAutocast(t *testing.T) {
 		product := func() torch.DType { return x.MatMul(x).DType() }
 		require.Equal(t, torch.Float32, product())
 		for asked, want := range map[torch.DType]torch.DType{
-			0: torch.BFloat16, torch.BFloat16: torch.BFloat16, torch.Float16: torch.Float16, torch.Float32: torch.Float32,
+			torch.DType{}: torch.BFloat16, torch.BFloat16: torch.BFloat16, torch.Float16: torch.Float16, torch.Float32: torch.Float32,
 		} {
 			amp.Autocast(torch.CPU, asked, func() {
 				require.Equal(t, want, product(), asked)
@@ -43,7 +43,7 @@ func TestAutocast(t *testing.T) {
 			})
 			require.Equal(t, torch.Float32, product())
 		}
-		require.Panics(t, func() { amp.Autocast(torch.CPU, 0, func() { panic("out") }) })
+		require.Panics(t, func() { amp.Autocast(torch.CPU, torch.DType{}, func() { panic("out") }) })
 		require.Equal(t, torch.Float32, product(), "a panic ends the mode")
 	})
 }
@@ -56,15 +56,15 @@ func TestAutocastCache(t *testing.T) {
 		x, w := torch.Ones(1, 1), torch.Ones(1, 1).SetRequiresGrad(true)
 		product := func() float64 { return x.MM(w).Float64() }
 		set := func(v int) { torch.NoGrad(func() { w.FillInPlace(v) }) }
-		amp.Autocast(torch.CPU, 0, func() {
+		amp.Autocast(torch.CPU, torch.DType{}, func() {
 			require.Equal(t, 1.0, product())
 			set(2)
 			require.Equal(t, 1.0, product(), "the cast weight of before")
-			amp.Autocast(torch.CPU, 0, func() { require.Equal(t, 1.0, product()) })
+			amp.Autocast(torch.CPU, torch.DType{}, func() { require.Equal(t, 1.0, product()) })
 			amp.Disabled(torch.CPU, func() { require.Equal(t, 2.0, product()) })
 			require.Equal(t, 1.0, product(), "the end of an inner region forgets nothing")
 		})
-		amp.Autocast(torch.CPU, 0, func() { require.Equal(t, 2.0, product(), "that of the outermost does") })
+		amp.Autocast(torch.CPU, torch.DType{}, func() { require.Equal(t, 2.0, product(), "that of the outermost does") })
 		torch.WithAutocast(torch.AutocastMode{Device: torch.CPU, Enabled: true, NoCache: true}, func() {
 			require.Equal(t, torch.BFloat16, x.MM(w).DType())
 			set(3)
@@ -86,10 +86,10 @@ const steps = 1000
 func newGrads() torch.Tensor {
 	torch.ManualSeed(2)
 	grads := torch.RandN(steps, 2, 5)
-	for i, step := range torch.Values[int](torch.RandInt(1, steps, steps/10)) {
-		grads.SetIndex([]float64{math.Inf(1), math.Inf(-1), math.NaN()}[i%3], step, i%2, i%5)
+	for i, step := range torch.Values[int](torch.RandInt(1, steps, []int{steps / 10})) {
+		grads.At(step, i%2, i%5).Set([]float64{math.Inf(1), math.Inf(-1), math.NaN()}[i%3])
 	}
-	grads.SetIndex(math.Inf(-1), 31)
+	grads.At(31).Set(math.Inf(-1))
 	return grads
 }
 
@@ -173,14 +173,14 @@ type run struct {
 }
 
 func newRun(mode string) *run {
-	r := &run{mode: mode, scaler: amp.NewGradScaler(torch.CPU, &scalerOptions)}
+	r := &run{mode: mode, scaler: amp.NewGradScaler(torch.CPU, scalerOptions)}
 	r.params = []torch.Tensor{torch.Ones(5).SetRequiresGrad(true), torch.Ones(5).SetRequiresGrad(true)}
 	groups := [][]torch.Tensor{r.params}
 	if mode == "two" {
 		groups = [][]torch.Tensor{r.params[:1], r.params[1:]}
 	}
 	for _, g := range groups {
-		var opt optim.Optimizer = optim.NewSGD(g, 0.1, &optim.SGDOptions{Momentum: 0.9})
+		var opt optim.Optimizer = optim.NewSGD(g, 0.1, optim.SGDOptions{Momentum: 0.9})
 		if mode == "plain" {
 			opt = plain{opt}
 		}
@@ -221,15 +221,15 @@ func clip(grads []torch.Tensor) {
 func TestWhoScales(t *testing.T) {
 	for _, c := range []struct {
 		dev     torch.Device
-		options *amp.GradScalerOptions
+		options amp.GradScalerOptions
 		want    bool
 	}{
-		{torch.CPU, nil, false}, // the CPU's default is bfloat16
-		{torch.CUDA(0), nil, true},
-		{torch.CPU, &amp.GradScalerOptions{DType: torch.Float16}, true},
-		{torch.CUDA(0), &amp.GradScalerOptions{DType: torch.BFloat16}, false},
-		{torch.CUDA(0), &amp.GradScalerOptions{DType: torch.Float32}, false},
-		{torch.CUDA(0), &amp.GradScalerOptions{Disabled: true}, false},
+		{torch.CPU, amp.GradScalerOptions{}, false}, // the CPU's default is bfloat16
+		{torch.CUDA(0), amp.GradScalerOptions{}, true},
+		{torch.CPU, amp.GradScalerOptions{DType: torch.Float16}, true},
+		{torch.CUDA(0), amp.GradScalerOptions{DType: torch.BFloat16}, false},
+		{torch.CUDA(0), amp.GradScalerOptions{DType: torch.Float32}, false},
+		{torch.CUDA(0), amp.GradScalerOptions{Disabled: true}, false},
 	} {
 		require.Equal(t, c.want, amp.NewGradScaler(c.dev, c.options).Enabled(), "%v %+v", c.dev, c.options)
 	}
@@ -238,9 +238,9 @@ func TestWhoScales(t *testing.T) {
 func TestScalerThatDoesNothing(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		s := amp.NewGradScaler(torch.CPU, nil)
+		s := amp.NewGradScaler(torch.CPU)
 		p := torch.Ones(1).SetRequiresGrad(true)
-		opt := optim.NewSGD([]torch.Tensor{p}, 0.5, nil)
+		opt := optim.NewSGD([]torch.Tensor{p}, 0.5)
 		loss := p.Sum()
 		require.True(t, s.Scale(loss).Is(loss))
 		loss.Backward()
@@ -258,7 +258,7 @@ func TestMisuse(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		p := torch.Ones(1).SetRequiresGrad(true)
-		opt := optim.NewSGD([]torch.Tensor{p}, 0.5, nil)
+		opt := optim.NewSGD([]torch.Tensor{p}, 0.5)
 		const first = "no loss was scaled since the last step: call Scale(loss).Backward() first, and step optimizers that share a scaler in one call"
 		for _, c := range []struct {
 			name string
@@ -272,16 +272,16 @@ func TestMisuse(t *testing.T) {
 			{"unscale twice", func(s *amp.GradScaler) { s.Scale(p.Sum()).Backward(); s.Unscale(opt); s.Unscale(opt) },
 				"torch: unscale: the gradients of this optimizer were unscaled already since the last step"},
 			{"factors the wrong way round", func(*amp.GradScaler) {
-				amp.NewGradScaler(torch.CPU, &amp.GradScalerOptions{DType: torch.Float16, GrowthFactor: 0.5, BackoffFactor: 2})
+				amp.NewGradScaler(torch.CPU, amp.GradScalerOptions{DType: torch.Float16, GrowthFactor: 0.5, BackoffFactor: 2})
 			}, "torch: grad_scaler: the growth factor must be > 1 and the backoff factor < 1, got 0.5 and 2"},
 			{"float16 gradients", func(s *amp.GradScaler) {
 				half := torch.TensorOptions{DType: torch.Float16}.Ones(1).SetRequiresGrad(true)
 				s.Scale(half.Sum()).Backward()
-				s.Unscale(optim.NewSGD([]torch.Tensor{half}, 1, nil))
+				s.Unscale(optim.NewSGD([]torch.Tensor{half}, 1))
 			}, "torch: unscale: the gradients are float16; keep the parameters in float32 and let Autocast cast them"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				s := amp.NewGradScaler(torch.CPU, &scalerOptions)
+				s := amp.NewGradScaler(torch.CPU, scalerOptions)
 				require.EqualError(t, torch.Try(func() { torch.Scope(func() { c.do(s) }) }), c.want)
 			})
 		}
@@ -323,8 +323,8 @@ func TestScalerOutlivesScopes(t *testing.T) {
 	torchtest.NoLeaks(t)
 	p := torch.Ones(2).SetRequiresGrad(true)
 	defer p.Close()
-	opt := optim.NewSGD([]torch.Tensor{p}, 0.1, nil)
-	s := amp.NewGradScaler(torch.CPU, &scalerOptions)
+	opt := optim.NewSGD([]torch.Tensor{p}, 0.1)
+	s := amp.NewGradScaler(torch.CPU, scalerOptions)
 	var outcome amp.Outcome
 	for range 4 {
 		torch.Scope(func() {
@@ -342,16 +342,16 @@ func TestScalerOutlivesScopes(t *testing.T) {
 
 func Example() {
 	torch.ManualSeed(0)
-	net := nn.Sequential{nn.NewLinear(8, 16, nil), nn.ReLU{}, nn.NewLinear(16, 2, nil)}
-	opt := optim.NewSGD(nn.Parameters(net), 0.5, nil)
-	scaler := amp.NewGradScaler(torch.CPU, &amp.GradScalerOptions{DType: torch.Float16})
+	net := nn.Sequential{nn.NewLinear(8, 16), nn.ReLU{}, nn.NewLinear(16, 2)}
+	opt := optim.NewSGD(nn.Parameters(net), 0.5)
+	scaler := amp.NewGradScaler(torch.CPU, amp.GradScalerOptions{DType: torch.Float16})
 	var first, last float64
 	for step := range 20 {
 		torch.Scope(func() {
 			x := torch.Eye(8)
 			y := torch.FromSlice([]int{0, 1, 0, 1, 0, 1, 0, 1})
 			var loss torch.Tensor
-			amp.Autocast(torch.CPU, torch.Float16, func() { loss = F.CrossEntropy(net.Forward(x), y, nil) })
+			amp.Autocast(torch.CPU, torch.Float16, func() { loss = F.CrossEntropy(net.Forward(x), y) })
 			scaler.Scale(loss).Backward()
 			scaler.Step(opt)
 			opt.ZeroGrad()

@@ -24,7 +24,7 @@ func Disabled(dev torch.Device, fn func()) {
 // lowPrecision leaves the mode's dtype alone where there is nothing to cast to.
 func lowPrecision(dtype torch.DType) torch.DType {
 	if dtype == torch.Float32 {
-		return 0
+		return torch.DType{}
 	}
 	return dtype
 }

@@ -1,11 +1,11 @@
 // Package amp computes in mixed precision: matrix products and convolutions in half the
 // bits, sums and norms in float32, as PyTorch's torch.amp decides for every operation.
 //
-//	scaler := amp.NewGradScaler(dev, nil)
+//	scaler := amp.NewGradScaler(dev)
 //	for … {
 //		var loss torch.Tensor
 //		amp.Autocast(dev, 0, func() {
-//			loss = F.CrossEntropy(model.Forward(x), y, nil)
+//			loss = F.CrossEntropy(model.Forward(x), y)
 //		})
 //		scaler.Scale(loss).Backward()
 //		scaler.Step(opt)

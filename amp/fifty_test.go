@@ -52,17 +52,17 @@ func newFifty(t *testing.T, c fifty, start peer.Tensors) *trainer {
 	dtype, err := torch.ParseDType(c.DType)
 	require.NoError(t, err)
 	r := &trainer{dtype: dtype}
-	r.model = nn.Sequential{nn.NewLinear(12, 32, nil), nn.ReLU{}, nn.NewDropout(0.3), nn.NewLinear(32, 5, nil)}
+	r.model = nn.Sequential{nn.NewLinear(12, 32), nn.ReLU{}, nn.NewDropout(0.3), nn.NewLinear(32, 5)}
 	params, lr, unfused := nn.Parameters(r.model), c.Options["lr"].(float64), c.Options["fused"] == false
 	switch c.Kind {
 	case "SGD":
-		r.opt = optim.NewSGD(params, lr, &optim.SGDOptions{Momentum: 0.9, Unfused: unfused})
+		r.opt = optim.NewSGD(params, lr, optim.SGDOptions{Momentum: 0.9, Unfused: unfused})
 	case "Adam":
-		r.opt = optim.NewAdam(params, lr, &optim.AdamOptions{Unfused: unfused})
+		r.opt = optim.NewAdam(params, lr, optim.AdamOptions{Unfused: unfused})
 	default:
-		r.opt = optim.NewAdamW(params, lr, &optim.AdamOptions{Unfused: unfused})
+		r.opt = optim.NewAdamW(params, lr, optim.AdamOptions{Unfused: unfused})
 	}
-	r.scaler = amp.NewGradScaler(torch.CPU, &amp.GradScalerOptions{DType: dtype, GrowthInterval: 8})
+	r.scaler = amp.NewGradScaler(torch.CPU, amp.GradScalerOptions{DType: dtype, GrowthInterval: 8})
 	r.load(t, start)
 	return r
 }
@@ -82,7 +82,7 @@ func (r *trainer) load(t *testing.T, start peer.Tensors) {
 			state[i][slot] = value
 		}
 	}
-	require.NoError(t, nn.LoadStateDict(r.model, weights, nil))
+	require.NoError(t, nn.LoadStateDict(r.model, weights))
 	dict := r.opt.StateDict()
 	dict["state"] = state
 	require.NoError(t, r.opt.LoadStateDict(dict))
@@ -114,9 +114,9 @@ func (r *trainer) state() peer.Tensors {
 func (r *trainer) run(steps int) {
 	for range steps {
 		torch.Scope(func() {
-			x, y := torch.RandN(16, 12), torch.RandInt(0, 5, 16)
+			x, y := torch.RandN(16, 12), torch.RandInt(0, 5, []int{16})
 			var loss torch.Tensor
-			amp.Autocast(torch.CPU, r.dtype, func() { loss = F.CrossEntropy(r.model.Forward(x), y, nil) })
+			amp.Autocast(torch.CPU, r.dtype, func() { loss = F.CrossEntropy(r.model.Forward(x), y) })
 			r.scaler.Scale(loss).Backward()
 			r.scaler.Step(r.opt)
 			r.opt.ZeroGrad()
@@ -134,7 +134,7 @@ func TestFiftyAndFifty(t *testing.T) {
 	torch.Scope(func() {
 		torch.ManualSeed(3)
 		inputs := peer.Tensors{}
-		for name, value := range nn.StateDict(nn.Sequential{nn.NewLinear(12, 32, nil), nn.ReLU{}, nn.NewDropout(0.3), nn.NewLinear(32, 5, nil)}) {
+		for name, value := range nn.StateDict(nn.Sequential{nn.NewLinear(12, 32), nn.ReLU{}, nn.NewDropout(0.3), nn.NewLinear(32, 5)}) {
 			inputs["model."+name] = value
 		}
 		inputs["rng"] = torch.DefaultGenerator(torch.CPU).State()

@@ -1,6 +1,7 @@
 package amp
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/optim"
@@ -38,13 +39,10 @@ type GradScaler struct {
 
 // NewGradScaler makes a scaler for training on the device. It panics with a *torch.Error
 // where the factors would not raise and lower the scale, as PyTorch does.
-func NewGradScaler(dev torch.Device, o *GradScalerOptions) *GradScaler {
-	v := GradScalerOptions{}
-	if o != nil {
-		v = *o
-	}
+func NewGradScaler(dev torch.Device, opts ...GradScalerOptions) *GradScaler {
+	v := option.One(opts)
 	s := &GradScaler{
-		enabled:        !v.Disabled && (v.DType == torch.Float16 || v.DType == 0 && !dev.IsCPU() && dev != 0),
+		enabled:        !v.Disabled && (v.DType == torch.Float16 || v.DType.IsZero() && !dev.IsCPU() && !dev.IsZero()),
 		growthFactor:   or(v.GrowthFactor, 2),
 		backoffFactor:  or(v.BackoffFactor, 0.5),
 		growthInterval: or(v.GrowthInterval, 2000),

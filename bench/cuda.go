@@ -81,8 +81,8 @@ func newCardTraining(d torch.Device, graph bool) (*card, error) {
 	c, model := &card{device: d}, newModel()
 	fill(model)
 	nn.To(model, d, torch.ChannelsLast)
-	opt := optim.NewSGD(nn.Parameters(model), 0.01, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
-	scaler := amp.NewGradScaler(d, &amp.GradScalerOptions{DType: torch.Float16})
+	opt := optim.NewSGD(nn.Parameters(model), 0.01, optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
+	scaler := amp.NewGradScaler(d, amp.GradScalerOptions{DType: torch.Float16})
 	var images, labels torch.Tensor
 	torch.Unscoped(func() {
 		images = shaped(batch, 3, 32, 32).To(d, torch.ChannelsLast)
@@ -94,7 +94,7 @@ func newCardTraining(d torch.Device, graph bool) (*card, error) {
 	}
 	step := func(in []torch.Tensor) []torch.Tensor {
 		var loss torch.Tensor
-		amp.Autocast(d, dtype, func() { loss = F.CrossEntropy(model.Forward(in[0]), in[1], nil) })
+		amp.Autocast(d, dtype, func() { loss = F.CrossEntropy(model.Forward(in[0]), in[1]) })
 		scaler.Scale(loss).Backward()
 		scaler.Step(opt)
 		opt.ZeroGrad()
@@ -107,7 +107,7 @@ func newCardTraining(d torch.Device, graph bool) (*card, error) {
 
 // newCardInference is the answer to one image.
 func newCardInference(d torch.Device) (*card, error) {
-	c, model := &card{device: d}, models.ResNet50(1000, nil)
+	c, model := &card{device: d}, models.ResNet50(1000)
 	fill(model)
 	nn.To(model, d, torch.Float16, torch.ChannelsLast)
 	nn.Eval(model)
@@ -126,7 +126,7 @@ func (c *card) record(wanted bool, step func([]torch.Tensor) []torch.Tensor, inp
 	if !wanted || !c.device.IsCUDA() {
 		return nil
 	}
-	graphed := cuda.Graphed(step, &cuda.GraphedOptions{Device: c.device.Index()})
+	graphed := cuda.Graphed(step, cuda.GraphedOptions{Device: c.device.Index()})
 	c.graph = func() {
 		if _, err := graphed.Run(inputs...); err != nil {
 			panic(fmt.Sprint("bench: ", err))

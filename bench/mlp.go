@@ -22,7 +22,7 @@ func pattern(n, step, period int) torch.Tensor {
 }
 
 func newMLP(of func([]torch.Tensor) optim.Optimizer) *mlp {
-	m := &mlp{model: nn.Sequential{nn.NewLinear(784, 256, nil), nn.ReLU{}, nn.NewLinear(256, 128, nil), nn.ReLU{}, nn.NewLinear(128, 10, nil)}}
+	m := &mlp{model: nn.Sequential{nn.NewLinear(784, 256), nn.ReLU{}, nn.NewLinear(256, 128), nn.ReLU{}, nn.NewLinear(128, 10)}}
 	torch.Scope(func() {
 		torch.NoGrad(func() {
 			for _, p := range nn.Parameters(m.model) {
@@ -39,7 +39,7 @@ func newMLP(of func([]torch.Tensor) optim.Optimizer) *mlp {
 func (m *mlp) run(n int) {
 	for range n {
 		torch.Scope(func() {
-			loss := F.CrossEntropy(m.model.Forward(m.images), m.labels, nil)
+			loss := F.CrossEntropy(m.model.Forward(m.images), m.labels)
 			m.optimizer.ZeroGrad()
 			loss.Backward()
 			m.optimizer.Step()
@@ -58,8 +58,8 @@ func mlpCases() (list []benchmark) {
 		name string
 		of   func([]torch.Tensor) optim.Optimizer
 	}{
-		{"MLP, SGD", func(p []torch.Tensor) optim.Optimizer { return optim.NewSGD(p, 0.01, &optim.SGDOptions{Momentum: 0.9}) }},
-		{"MLP, AdamW", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdamW(p, 0.001, nil) }},
+		{"MLP, SGD", func(p []torch.Tensor) optim.Optimizer { return optim.NewSGD(p, 0.01, optim.SGDOptions{Momentum: 0.9}) }},
+		{"MLP, AdamW", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdamW(p, 0.001) }},
 	} {
 		list = append(list, benchmark{name: c.name, group: smallGroup, n: 20, make: func(string) (workload, error) { return newMLP(c.of), nil }})
 	}

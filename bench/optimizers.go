@@ -48,11 +48,11 @@ func optimizerCases() (list []benchmark) {
 		of   func([]torch.Tensor) optim.Optimizer
 	}{
 		{"SGD", func(p []torch.Tensor) optim.Optimizer {
-			return optim.NewSGD(p, 0.01, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
+			return optim.NewSGD(p, 0.01, optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
 		}},
-		{"Adam", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdam(p, 0.01, nil) }},
-		{"AdamW", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdamW(p, 0.01, nil) }},
-		{"Adagrad", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdagrad(p, 0.01, nil) }},
+		{"Adam", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdam(p, 0.01) }},
+		{"AdamW", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdamW(p, 0.01) }},
+		{"Adagrad", func(p []torch.Tensor) optim.Optimizer { return optim.NewAdagrad(p, 0.01) }},
 	} {
 		for _, size := range []int{16, 1024, 16384} {
 			list = append(list, benchmark{

@@ -32,7 +32,7 @@ type training struct {
 }
 
 func newModel() *models.ResNet {
-	return models.ResNet18(classes, &models.ResNetOptions{Stem: models.CIFARStem})
+	return models.ResNet18(classes, models.ResNetOptions{Stem: models.CIFARStem})
 }
 
 // newTraining makes a training from images, labels and weights; they remain the caller's.
@@ -45,11 +45,11 @@ func newTraining(name string, inputs map[string]torch.Tensor, batch int) (*train
 	weights := maps.Clone(inputs)
 	delete(weights, "images")
 	delete(weights, "labels")
-	if err := nn.LoadStateDict(t.model, weights, nil); err != nil {
+	if err := nn.LoadStateDict(t.model, weights); err != nil {
 		return nil, err
 	}
 	nn.To(t.model, torch.ChannelsLast)
-	t.optimizer = optim.NewSGD(nn.Parameters(t.model), 0.01, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
+	t.optimizer = optim.NewSGD(nn.Parameters(t.model), 0.01, optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
 	return t, nil
 }
 
@@ -59,7 +59,7 @@ func (t *training) step() (value float32) {
 		images, labels := t.images.Narrow(0, t.at, t.batch), t.labels.Narrow(0, t.at, t.batch)
 		t.at = (t.at + t.batch) % t.labels.Size(0)
 		var loss torch.Tensor
-		amp.Autocast(torch.CPU, t.precision, func() { loss = F.CrossEntropy(t.model.Forward(images), labels, nil) })
+		amp.Autocast(torch.CPU, t.precision, func() { loss = F.CrossEntropy(t.model.Forward(images), labels) })
 		loss.Backward()
 		t.optimizer.Step()
 		t.optimizer.ZeroGrad()
@@ -112,6 +112,6 @@ func writeTraining(file string, n int) error {
 	torch.ManualSeed(1)
 	weights := maps.Collect(nn.StateDict(newModel()))
 	weights["images"] = torch.RandN(n, 3, 32, 32)
-	weights["labels"] = torch.RandInt(0, classes, n)
+	weights["labels"] = torch.RandInt(0, classes, []int{n})
 	return safetensors.Save(file, maps.All(weights), nil)
 }

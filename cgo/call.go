@@ -363,7 +363,7 @@ func (c *Call) refuse() *Error {
 //
 //go:noinline
 func (c *Call) attend(words *uint64, data unsafe.Pointer) *Error {
-	if c.frame.kind == uint32(KindOutOfMemory) {
+	if c.frame.kind == uint32(KindOutOfMemory.n) {
 		Collect() // the call cannot be repeated here, but the program may try again
 		pressure.exhausted.Add(1)
 		if c.op.functional() {

@@ -6,26 +6,26 @@ import (
 )
 
 // Kind says what sort of failure an [Error] is.
-type Kind int
+type Kind struct{ n uint8 }
 
 // The first thirteen are tg_kind in shim/torchgo.h; the rest arise on the Go side.
-const (
-	KindNone Kind = iota
-	KindGeneric
-	KindOutOfMemory
-	KindAccelerator
-	KindIndex
-	KindValue
-	KindType
-	KindNotImplemented
-	KindLinAlg
-	KindDist
-	kindStd
-	kindUnknown
-	KindCallback
-	KindClosed
-	KindLibrary
-	KindNoCUDA
+var (
+	KindNone           = Kind{0}
+	KindGeneric        = Kind{1}
+	KindOutOfMemory    = Kind{2}
+	KindAccelerator    = Kind{3}
+	KindIndex          = Kind{4}
+	KindValue          = Kind{5}
+	KindType           = Kind{6}
+	KindNotImplemented = Kind{7}
+	KindLinAlg         = Kind{8}
+	KindDist           = Kind{9}
+	kindStd            = Kind{10}
+	kindUnknown        = Kind{11}
+	KindCallback       = Kind{12}
+	KindClosed         = Kind{13}
+	KindLibrary        = Kind{14}
+	KindNoCUDA         = Kind{15}
 )
 
 // Error is a failure of one call.
@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 func (c *Call) error() *Error {
 	e := &Error{
 		Op:   c.op.String(),
-		Kind: Kind(c.frame.kind),
+		Kind: Kind{uint8(c.frame.kind)},
 		Code: int(c.frame.code),
 		Msg:  takeString(c.frame.msg, -1),
 		Args: c.describe(),

@@ -27,7 +27,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		"View":              func() { x.View(rows, -1) },
 		"Select":            func() { x.Select(0, rows) },
 		"Sum":               func() { x.Sum() },
-		"SumDim":            func() { x.SumDim([]int{rows - 1}, torch.SumDimOptions{KeepDim: true}) },
+		"SumDim":            func() { x.SumDim([]int{rows - 1}, torch.SumOptions{KeepDim: true}) },
 		"MaxDim":            func() { x.MaxDim(1) },
 		"Empty":             func() { torch.Empty(rows, 3) },
 		"Zeros":             func() { torch.TensorOptions{DType: torch.Float64}.Zeros(rows, 3) },

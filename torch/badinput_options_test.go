@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/fft"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
 var badOptions = []badInput{
@@ -41,10 +43,10 @@ var badOptions = []badInput{
 	{"the largest of nothing", func() { torch.Zeros(0).Max() }, broken, "Expected reduction dim to be specified for input.numel() == 0"},
 	{"the largest along nothing", func() { torch.Zeros(2, 0).MaxDim(1) }, outside, "Expected reduction dim 1 to have non-zero size"},
 	{"the place of the largest of nothing", func() { torch.Zeros(0).ArgMax() }, outside, "Expected reduction dim to be specified for input.numel() == 0"},
-	{"the infinity norm of nothing", func() { torch.LinalgVectorNorm(torch.Zeros(0), torch.LinalgVectorNormOptions{Ord: math.Inf(1)}) }, broken, "does not have an identity"},
-	{"a norm of that name", func() { torch.LinalgNormStr(torch.Ones(2, 2), "magic") }, broken, "Order magic not supported"},
-	{"a norm of order text", func() { torch.LinalgVectorNorm(torch.Ones(2), torch.LinalgVectorNormOptions{Ord: "two"}) }, mixedUp, "got string"},
-	{"a matrix norm of order 7", func() { torch.LinalgMatrixNorm(torch.Ones(2, 2), 7) }, broken, "Order 7 not supported"},
+	{"the infinity norm of nothing", func() { linalg.VectorNorm(torch.Zeros(0), linalg.VectorNormOptions{Ord: math.Inf(1)}) }, broken, "does not have an identity"},
+	{"a norm of that name", func() { linalg.NormStr(torch.Ones(2, 2), "magic") }, broken, "Order magic not supported"},
+	{"a norm of order text", func() { linalg.VectorNorm(torch.Ones(2), linalg.VectorNormOptions{Ord: "two"}) }, mixedUp, "got string"},
+	{"a matrix norm of order 7", func() { linalg.MatrixNorm(torch.Ones(2, 2), 7) }, broken, "Order 7 not supported"},
 	{"a norm of integers", func() { long(1).Norm() }, broken, "input dtype should be either floating point or complex"},
 	{"negative distances", func() { torch.CDist(torch.Ones(2, 2), torch.Ones(2, 2), torch.CDistOptions{P: new(-1.0)}) }, broken, "cdist only supports non-negative p values"},
 	{"a negative tolerance", func() { torch.Ones(2).AllClose(torch.Ones(2), torch.AllCloseOptions{ATol: new(-1.0)}) }, broken, "atol must be greater than or equal to zero"},
@@ -58,9 +60,9 @@ var badOptions = []badInput{
 	{"a deviation of NaN", func() { torch.Ones(3).NormalInPlace(0, math.NaN()) }, broken, "found std nan"},
 	{"a uniform range backwards", func() { torch.Ones(3).UniformInPlace(2, 1) }, broken, "found from=2 > to=1"},
 	{"a negative rate", func() { torch.Poisson(filled(-1, 2)) }, broken, "expected rate to be non-negative"},
-	{"a Fourier transform of 0 points", func() { torch.FFT(torch.Ones(4), torch.FFTOptions{N: new(0)}) }, broken, "Invalid number of data points (0) specified"},
-	{"a Fourier transform of that norm", func() { torch.FFT(torch.Ones(4), torch.FFTOptions{Norm: "unitary"}) }, broken, "Invalid normalization mode"},
-	{"a Fourier transform along a dimension twice", func() { torch.FFTN(torch.Ones(4, 4), torch.FFTNOptions{Dim: []int{0, 0}}) }, broken, "FFT dims must be unique"},
+	{"a Fourier transform of 0 points", func() { fft.FFT(torch.Ones(4), fft.FFTOptions{N: new(0)}) }, broken, "Invalid number of data points (0) specified"},
+	{"a Fourier transform of that norm", func() { fft.FFT(torch.Ones(4), fft.FFTOptions{Norm: "unitary"}) }, broken, "Invalid normalization mode"},
+	{"a Fourier transform along a dimension twice", func() { fft.FFTN(torch.Ones(4, 4), fft.FFTNOptions{Dim: []int{0, 0}}) }, broken, "FFT dims must be unique"},
 	{"a spectrogram without frequencies", func() { torch.Ones(16).STFT(0, torch.STFTOptions{Window: torch.Ones(4), ReturnComplex: new(true)}) }, broken, "n_fft"},
 	{"a spectrogram in hops of 0", func() {
 		torch.Ones(16).STFT(4, torch.STFTOptions{HopLength: new(0), Window: torch.Ones(4), ReturnComplex: new(true)})
@@ -77,26 +79,26 @@ var badOptions = []badInput{
 }
 
 var badMatrices = []badInput{
-	{"the inverse of a singular matrix", func() { torch.LinalgInv(torch.Ones(2, 2)) }, linAlg, "singular"},
-	{"the inverse of a tall matrix", func() { torch.LinalgInv(torch.Ones(3, 2)) }, broken, "must be batches of square matrices, but they are 3 by 2"},
-	{"the inverse of a vector", func() { torch.LinalgInv(torch.Ones(3)) }, broken, "must have at least 2 dimensions"},
-	{"the inverse of integers", func() { torch.LinalgInv(of(torch.Int64, 2, 2)) }, broken, "Expected a floating point or complex tensor as input. Got Long"},
-	{"the determinant of a tall matrix", func() { torch.LinalgDet(torch.Ones(3, 2)) }, broken, "must be batches of square matrices"},
-	{"a solution of singular equations", func() { torch.LinalgSolve(torch.Ones(2, 2), torch.Ones(2)) }, linAlg, "singular"},
-	{"a solution of other sizes", func() { torch.LinalgSolve(torch.Eye(3), torch.Ones(4, 1)) }, broken, "Incompatible shapes of A and B"},
-	{"the root of a matrix that is not positive", func() { torch.LinalgCholesky(torch.Eye(2).Neg()) }, linAlg, "not positive-definite"},
-	{"the root of NaN", func() { torch.LinalgCholesky(filled(math.NaN(), 2, 2)) }, linAlg, "could not be completed"},
-	{"eigenvalues of NaN", func() { torch.LinalgEig(filled(math.NaN(), 2, 2)) }, broken, "should not contain infs or NaNs"},
-	{"symmetric eigenvalues of NaN", func() { torch.LinalgEigh(filled(math.NaN(), 3, 3)) }, linAlg, "should not contain infs or NaNs"},
-	{"the eigenvalues of another triangle", func() { torch.LinalgEigh(torch.Eye(2), "X") }, broken, "Expected UPLO argument to be 'L' or 'U'"},
-	{"singular values of NaN", func() { torch.LinalgSVD(filled(math.NaN(), 2, 2)) }, linAlg, "non-finite values"},
-	{"the rank of NaN", func() { torch.LinalgMatrixRank(filled(math.NaN(), 2, 2)) }, linAlg, "non-finite values"},
-	{"factors of another mode", func() { torch.LinalgQR(torch.Eye(2), "full") }, broken, "unrecognized mode 'full'"},
-	{"least squares by another driver", func() { torch.LinalgLstsq(torch.Eye(2), torch.Ones(2, 1), torch.LinalgLstsqOptions{Driver: "magic"}) }, broken, "should be one of (gels, gelsy, gelsd, gelss)"},
-	{"negative powers of a singular matrix", func() { torch.LinalgMatrixPower(torch.Ones(2, 2), -1) }, linAlg, "singular"},
-	{"a cross product in four dimensions", func() { torch.LinalgCross(torch.Ones(4), torch.Ones(4)) }, broken, "must have length 3"},
-	{"a product of one matrix", func() { torch.LinalgMultiDot(torch.Ones(2, 2)) }, broken, "expected at least 2 tensors but got 1"},
-	{"pivots past the matrix", func() { torch.LinalgLUSolve(torch.Eye(2), long(1, 9).To(torch.Int32), torch.Ones(2, 1)) }, broken, "must all be smaller or equal to LU.size(-2)"},
+	{"the inverse of a singular matrix", func() { linalg.Inv(torch.Ones(2, 2)) }, linAlg, "singular"},
+	{"the inverse of a tall matrix", func() { linalg.Inv(torch.Ones(3, 2)) }, broken, "must be batches of square matrices, but they are 3 by 2"},
+	{"the inverse of a vector", func() { linalg.Inv(torch.Ones(3)) }, broken, "must have at least 2 dimensions"},
+	{"the inverse of integers", func() { linalg.Inv(of(torch.Int64, 2, 2)) }, broken, "Expected a floating point or complex tensor as input. Got Long"},
+	{"the determinant of a tall matrix", func() { linalg.Det(torch.Ones(3, 2)) }, broken, "must be batches of square matrices"},
+	{"a solution of singular equations", func() { linalg.Solve(torch.Ones(2, 2), torch.Ones(2)) }, linAlg, "singular"},
+	{"a solution of other sizes", func() { linalg.Solve(torch.Eye(3), torch.Ones(4, 1)) }, broken, "Incompatible shapes of A and B"},
+	{"the root of a matrix that is not positive", func() { linalg.Cholesky(torch.Eye(2).Neg()) }, linAlg, "not positive-definite"},
+	{"the root of NaN", func() { linalg.Cholesky(filled(math.NaN(), 2, 2)) }, linAlg, "could not be completed"},
+	{"eigenvalues of NaN", func() { linalg.Eig(filled(math.NaN(), 2, 2)) }, broken, "should not contain infs or NaNs"},
+	{"symmetric eigenvalues of NaN", func() { linalg.Eigh(filled(math.NaN(), 3, 3)) }, linAlg, "should not contain infs or NaNs"},
+	{"the eigenvalues of another triangle", func() { linalg.Eigh(torch.Eye(2), linalg.EighOptions{UPLO: "X"}) }, broken, "Expected UPLO argument to be 'L' or 'U'"},
+	{"singular values of NaN", func() { linalg.SVD(filled(math.NaN(), 2, 2)) }, linAlg, "non-finite values"},
+	{"the rank of NaN", func() { linalg.MatrixRank(filled(math.NaN(), 2, 2)) }, linAlg, "non-finite values"},
+	{"factors of another mode", func() { linalg.QR(torch.Eye(2), linalg.QROptions{Mode: "full"}) }, broken, "unrecognized mode 'full'"},
+	{"least squares by another driver", func() { linalg.Lstsq(torch.Eye(2), torch.Ones(2, 1), linalg.LstsqOptions{Driver: "magic"}) }, broken, "should be one of (gels, gelsy, gelsd, gelss)"},
+	{"negative powers of a singular matrix", func() { linalg.MatrixPower(torch.Ones(2, 2), -1) }, linAlg, "singular"},
+	{"a cross product in four dimensions", func() { linalg.Cross(torch.Ones(4), torch.Ones(4)) }, broken, "must have length 3"},
+	{"a product of one matrix", func() { linalg.MultiDot(torch.Ones(2, 2)) }, broken, "expected at least 2 tensors but got 1"},
+	{"pivots past the matrix", func() { linalg.LUSolve(torch.Eye(2), long(1, 9).To(torch.Int32), torch.Ones(2, 1)) }, broken, "must all be smaller or equal to LU.size(-2)"},
 	{"pivots of another dtype", func() { torch.LUUnpack(torch.Eye(2), long(1, 2)) }, broken, "torch.int32"},
 	{"the trace of a vector", func() { torch.Ones(3).Trace() }, broken, "expected a matrix"},
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/versions"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -22,7 +23,7 @@ type badInput struct {
 	text string // part of the message
 }
 
-const (
+var (
 	broken  = torch.KindGeneric
 	misused = torch.KindValue
 	outside = torch.KindIndex
@@ -112,8 +113,8 @@ var badShapes = []badInput{
 	{"dot of matrices", func() { torch.Ones(2, 3).Dot(torch.Ones(2, 3)) }, broken, "1D tensors expected"},
 	{"outer product of matrices", func() { torch.Ones(2, 3).Outer(torch.Ones(2)) }, broken, "Expected 1-D argument"},
 	{"addmm with another bias", func() { torch.Ones(5).AddMM(torch.Ones(2, 3), torch.Ones(3, 4)) }, broken, "must match the existing size"},
-	{"linear of another width", func() { torch.Linear(torch.Ones(2, 3), torch.Ones(5, 4)) }, broken, "cannot be multiplied (2x3 and 4x5)"},
-	{"linear with another bias", func() { torch.Linear(torch.Ones(2, 3), torch.Ones(5, 3), torch.Ones(4)) }, broken, "must match"},
+	{"linear of another width", func() { aten.Linear(torch.Ones(2, 3), torch.Ones(5, 4)) }, broken, "cannot be multiplied (2x3 and 4x5)"},
+	{"linear with another bias", func() { aten.Linear(torch.Ones(2, 3), torch.Ones(5, 3), torch.Ones(4)) }, broken, "must match"},
 	{"add of shapes that do not broadcast", func() { torch.Ones(2, 3).Add(torch.Ones(2)) }, broken, "The size of tensor a (3) must match the size of tensor b (2)"},
 	{"addition into a smaller tensor", func() { torch.Ones(3).AddInPlace(torch.Ones(2, 3)) }, broken, "output with shape [3] doesn't match the broadcast shape [2, 3]"},
 	{"copy of a larger tensor", func() { torch.Ones(3).CopyInPlace(torch.Ones(4)) }, broken, "must match"},

@@ -51,20 +51,6 @@ func Call(name string, args ...any) []any {
 	return unboxAll(c.Boxed())
 }
 
-// RawBox adds a value to a call as [Call] does. It is for package library.
-func RawBox(c *cgo.Call, v any) { box(c, v, 0) }
-
-// RawBoxed runs a call that may enter Go and returns its boxed results. It is for package
-// library.
-func RawBoxed(c *cgo.Call) []any {
-	doneBack(c)
-	return unboxAll(c.Boxed())
-}
-
-// RawLending runs a call that lends the value of that number. It is for package
-// library.
-func RawLending(c *cgo.Call, id uint64) { lendingDone(c, id) }
-
 func split(args []any) (positional []any, named []Named) {
 	for _, v := range args {
 		if n, ok := v.(Named); ok {
@@ -156,7 +142,7 @@ func unbox(v any) any {
 	case *cgo.Handle:
 		return Tensor{v}
 	case cgo.DeviceCode:
-		return Device(v + 1)
+		return deviceOf(uint64(v))
 	case cgo.Tuple:
 		return unboxAll(v)
 	case []any:

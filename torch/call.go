@@ -40,52 +40,8 @@ func putGenerator(c *cgo.Call, g *Generator) {
 
 // putScalar adds a number; it panics for anything else.
 func putScalar(c *cgo.Call, v Scalar) {
-	switch v := v.(type) {
-	case int:
-		c.ScalarInt(int64(v))
-	case float64:
-		c.ScalarFloat(v)
-	case float32:
-		c.ScalarFloat(float64(v))
-	case int64:
-		c.ScalarInt(v)
-	case bool:
-		c.ScalarBool(v)
-	default:
-		putRareScalar(c, v)
-	}
-}
-
-//go:noinline
-func putRareScalar(c *cgo.Call, v Scalar) {
-	switch v := v.(type) {
-	case int32:
-		c.ScalarInt(int64(v))
-	case int16:
-		c.ScalarInt(int64(v))
-	case int8:
-		c.ScalarInt(int64(v))
-	case uint8:
-		c.ScalarInt(int64(v))
-	case uint16:
-		c.ScalarInt(int64(v))
-	case uint32:
-		c.ScalarInt(int64(v))
-	case uint:
-		c.ScalarUint(uint64(v))
-	case uint64:
-		c.ScalarUint(v)
-	case complex128:
-		c.ScalarComplex(v)
-	case complex64:
-		c.ScalarComplex(complex128(v))
-	case F16:
-		c.ScalarFloat(float64(v.Float32()))
-	case BF16:
-		c.ScalarFloat(float64(v.Float32()))
-	default:
-		c.Abandon()
-		throw("scalar", KindType, "expected a number or a bool, got %T", v)
+	if kind, ok := c.Scalar(v); !ok {
+		throw("scalar", KindType, "expected a number or a bool, got %s", kind)
 	}
 }
 

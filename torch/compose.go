@@ -75,3 +75,6 @@ func UnravelIndex(indices Tensor, shape ...int) []Tensor {
 	})
 	return coordinates
 }
+
+// Where is x where condition holds and other elsewhere; the three are broadcast to each other.
+func (x Tensor) Where(condition, other Tensor) Tensor { return Where(condition, x, other) }

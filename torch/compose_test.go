@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -83,7 +84,7 @@ var arithmetic = []composition{
 	{"-x", func(v in) []torch.Tensor { return single(v["x"].Neg()) }},
 	{"~(k == 3)", func(v in) []torch.Tensor { return single(v["k"].EqScalar(3).BitwiseNot()) }},
 	{"x @ w", func(v in) []torch.Tensor { return single(v["x"].MatMul(v["w"])) }},
-	{"torch.chain_matmul(x, w, x)", func(v in) []torch.Tensor { return single(torch.LinalgMultiDot(v["x"], v["w"], v["x"])) }},
+	{"torch.chain_matmul(x, w, x)", func(v in) []torch.Tensor { return single(linalg.MultiDot(v["x"], v["w"], v["x"])) }},
 	{"torch.einsum('ij,jk->ki', x, w)", func(v in) []torch.Tensor { return single(torch.Einsum("ij,jk->ki", v["x"], v["w"])) }},
 	{"torch.einsum('...j,...j->...', x, x)", func(v in) []torch.Tensor { return single(torch.Einsum("...j,...j->...", v["x"], v["x"])) }},
 	{"torch.tensordot(x, w, 0)", func(v in) []torch.Tensor { return single(torch.TensorDotN(v["x"], v["w"], 0)) }},
@@ -201,14 +202,14 @@ var layouts = []composition{
 }
 
 var reductions = []composition{
-	{"torch.norm(x)", func(v in) []torch.Tensor { return single(torch.LinalgVectorNorm(v["x"])) }},
+	{"torch.norm(x)", func(v in) []torch.Tensor { return single(linalg.VectorNorm(v["x"])) }},
 	{"torch.norm(x, p=1, dim=1)", func(v in) []torch.Tensor {
-		return single(torch.LinalgVectorNorm(v["x"], torch.LinalgVectorNormOptions{Ord: 1, Dim: []int{1}}))
+		return single(linalg.VectorNorm(v["x"], linalg.VectorNormOptions{Ord: 1, Dim: []int{1}}))
 	}},
 	{"torch.norm(x, p='nuc')", func(v in) []torch.Tensor {
-		return single(torch.LinalgMatrixNormStr(v["x"], torch.LinalgMatrixNormStrOptions{Ord: "nuc"}))
+		return single(linalg.MatrixNormStr(v["x"], linalg.MatrixNormStrOptions{Ord: "nuc"}))
 	}},
-	{"torch.linalg.lu_factor(x[:, :4])", func(v in) []torch.Tensor { return two(torch.LinalgLUFactor(v["x"].Index(all, span(4)))) }},
+	{"torch.linalg.lu_factor(x[:, :4])", func(v in) []torch.Tensor { return two(linalg.LUFactor(v["x"].Index(all, span(4)))) }},
 	{"[x.sum(), x.mean(), x.std(), x.var(), x.prod()]", func(v in) []torch.Tensor {
 		x := v["x"]
 		return []torch.Tensor{x.Sum(), x.Mean(), x.Std(), x.Var(), x.Prod()}

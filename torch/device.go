@@ -10,28 +10,33 @@ import (
 
 // Device is where a tensor lives. Devices compare with ==; the zero Device means "not
 // given": the CPU, or the device of the input.
-type Device uint32
+type Device struct{ n uint32 } // the type, a byte for the index, and one more
 
 // DeviceType is a kind of device, numbered as in libtorch.
-type DeviceType uint8
+type DeviceType struct{ n uint8 }
 
 // The device types that this module speaks of by name.
-const (
-	DeviceCPU  DeviceType = 0
-	DeviceCUDA DeviceType = 1
-	DeviceXPU  DeviceType = 12
-	DeviceMPS  DeviceType = 13
-	DeviceMeta DeviceType = 14
+var (
+	DeviceCPU  = DeviceType{0}
+	DeviceCUDA = DeviceType{1}
+	DeviceXPU  = DeviceType{12}
+	DeviceMPS  = DeviceType{13}
+	DeviceMeta = DeviceType{14}
 )
 
 const noIndex = 0xff
 
-const (
+var (
 	// CPU is the host.
-	CPU Device = 1 + Device(DeviceCPU)<<8 + noIndex
+	CPU = DeviceCPU.at(noIndex)
 	// Meta holds no data: operations compute only shapes and dtypes.
-	Meta Device = 1 + Device(DeviceMeta)<<8 + noIndex
+	Meta = DeviceMeta.at(noIndex)
 )
+
+func (t DeviceType) at(index uint8) Device { return Device{1 + uint32(t.n)<<8 + uint32(index)} }
+
+// String is PyTorch's name: "cuda".
+func (t DeviceType) String() string { return t.at(noIndex).String() }
 
 // CUDA is the i-th CUDA device, counted from 0. It need not exist to be named.
 func CUDA(i int) Device { return NewDevice(DeviceCUDA, i) }
@@ -45,32 +50,35 @@ func NewDevice(t DeviceType, i int) Device {
 	if i < -1 || i > maxIndex {
 		throw("device", KindValue, "the number of a device lies between 0 and %d, or is -1 for the current one; got %d", maxIndex, i)
 	}
-	return 1 + Device(t)<<8 + Device(uint8(int8(i)))
+	return t.at(uint8(int8(i)))
 }
 
 // The word of the wire is one less, so that "none" is all ones.
-func (d Device) code() int64 { return int64(d) - 1 }
+func (d Device) code() int64 { return int64(d.n) - 1 }
 
-func deviceOf(word uint64) Device { return Device(word + 1) }
+func deviceOf(word uint64) Device { return Device{uint32(word + 1)} }
+
+// IsZero tells whether d is the zero Device, which stands for "not given".
+func (d Device) IsZero() bool { return d.n == 0 }
 
 // Type is the kind of device.
-func (d Device) Type() DeviceType { return DeviceType((d - 1) >> 8) }
+func (d Device) Type() DeviceType { return DeviceType{uint8((d.n - 1) >> 8)} }
 
 // Index is the device's number among those of its type, or -1 where none is said.
-func (d Device) Index() int { return int(int8(d - 1)) }
+func (d Device) Index() int { return int(int8(d.n - 1)) }
 
 // IsCPU tells whether d is the host.
-func (d Device) IsCPU() bool { return d != 0 && d.Type() == DeviceCPU }
+func (d Device) IsCPU() bool { return !d.IsZero() && d.Type() == DeviceCPU }
 
 // IsCUDA tells whether d is a CUDA device.
-func (d Device) IsCUDA() bool { return d != 0 && d.Type() == DeviceCUDA }
+func (d Device) IsCUDA() bool { return !d.IsZero() && d.Type() == DeviceCUDA }
 
 // String is PyTorch's name: "cpu", "cuda:0".
 func (d Device) String() string {
-	if d == 0 {
+	if d.IsZero() {
 		return "default device"
 	}
-	return cgo.DeviceName(uint64(d - 1))
+	return cgo.DeviceName(uint64(d.n - 1))
 }
 
 // ParseDevice reads PyTorch's name of a device: "cpu", "cuda", "cuda:1", "meta".
@@ -78,14 +86,14 @@ func ParseDevice(name string) (Device, error) {
 	kind, number, numbered := strings.Cut(name, ":")
 	t, ok := map[string]DeviceType{"cpu": DeviceCPU, "cuda": DeviceCUDA, "xpu": DeviceXPU, "mps": DeviceMPS, "meta": DeviceMeta}[kind]
 	if !ok {
-		return 0, fmt.Errorf("torch: %q is not a device; expected cpu, cuda or cuda:N", name)
+		return Device{}, fmt.Errorf("torch: %q is not a device; expected cpu, cuda or cuda:N", name)
 	}
 	if !numbered {
 		return NewDevice(t, -1), nil
 	}
 	i, err := strconv.Atoi(number)
 	if err != nil || i < 0 || i > maxIndex || t == DeviceCPU && i > 0 {
-		return 0, fmt.Errorf("torch: %q is not a device: %q is not a number of one", name, number)
+		return Device{}, fmt.Errorf("torch: %q is not a device: %q is not a number of one", name, number)
 	}
 	return NewDevice(t, i), nil
 }
@@ -124,7 +132,7 @@ func CheckDevice(d Device) error {
 	switch {
 	case d.IsCPU() && d.Index() > 0:
 		return fmt.Errorf("torch: the CPU is one device, there is none of number %d", d.Index())
-	case d.IsCPU() || d == Meta || d == 0:
+	case d.IsCPU() || d == Meta || d.IsZero():
 		return Load()
 	case d.IsCUDA():
 		if err := cgo.CUDAError(); err != nil {

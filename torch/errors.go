@@ -15,7 +15,7 @@ import (
 type Kind = cgo.Kind
 
 // The kinds of failure.
-const (
+var (
 	KindGeneric        = cgo.KindGeneric        // shapes that do not fit and other broken preconditions
 	KindOutOfMemory    = cgo.KindOutOfMemory    // host or device memory is exhausted
 	KindAccelerator    = cgo.KindAccelerator    // the device runtime failed; see Error.Code

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -36,7 +38,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 		{"index", func() { x.Select(0, 9) }, torch.KindIndex, torch.ErrIndex, "index 9 out of range", "float32[2, 3]"},
 		{"dimension", func() { x.Select(7, 0) }, torch.KindIndex, torch.ErrIndex, "Dimension out of range", "float32[2, 3]"},
 		{"size of", func() { x.Size(2) }, torch.KindIndex, torch.ErrIndex, "torch: size: dimension 2 is out of range", ""},
-		{"embedding", func() { torch.Embedding(x, torch.FromSlice([]int{5})) }, torch.KindIndex, torch.ErrIndex, "out of range", "float32[2, 3], int64[1]"},
+		{"embedding", func() { aten.Embedding(x, torch.FromSlice([]int{5})) }, torch.KindIndex, torch.ErrIndex, "out of range", "float32[2, 3], int64[1]"},
 		{"value", func() { torch.FromSlice([]int{1}, 2) }, torch.KindValue, torch.ErrValue, "1 values do not fill shape [2]", ""},
 		{"undefined", func() { torch.Tensor{}.Shape() }, torch.KindValue, torch.ErrValue, "undefined", ""},
 		{"undefined in a list", func() { torch.Cat([]torch.Tensor{x, {}}) }, torch.KindValue, torch.ErrValue, "element 1 of the tensor list is undefined", "float32[2, 3]"},
@@ -46,12 +48,12 @@ func TestErrorsHaveKinds(t *testing.T) {
 		{"no data", func() { meta.Bytes() }, torch.KindNotImplemented, torch.ErrNotImplemented, "meta", "float32[2, 3] on meta"},
 		{"no backend", func() { x.ToSparse().View(6) }, torch.KindNotImplemented, torch.ErrNotImplemented, "'SparseCPU' backend", "float32[2, 3]"},
 		{"no operator", func() { torch.Call("nonsense", x) }, torch.KindNotImplemented, torch.ErrNotImplemented, "no operator aten::nonsense", "float32[2, 3]"},
-		{"singular", func() { torch.LinalgInv(torch.Zeros(2, 2)) }, torch.KindLinAlg, torch.ErrLinAlg, "singular", "float32[2, 2]"},
-		{"generator", func() { torch.Zeros(3).NormalInPlace(0, -1, generator) }, torch.KindGeneric, nil, "std >= 0", "float32[3]"},
+		{"singular", func() { linalg.Inv(torch.Zeros(2, 2)) }, torch.KindLinAlg, torch.ErrLinAlg, "singular", "float32[2, 2]"},
+		{"generator", func() { torch.Zeros(3).NormalInPlace(0, -1, torch.NormalOptions{Generator: generator}) }, torch.KindGeneric, nil, "std >= 0", "float32[3]"},
 		{"closed generator", func() {
 			g := torch.NewGenerator(torch.CPU)
 			g.Close()
-			torch.Zeros(3).NormalInPlace(0, 1, g)
+			torch.Zeros(3).NormalInPlace(0, 1, torch.NormalOptions{Generator: g})
 		}, torch.KindClosed, torch.ErrClosed, "closed", "float32[3]"},
 	}
 	for _, c := range cases {
@@ -129,21 +131,10 @@ func TestTryTakesOnlyItsOwn(t *testing.T) {
 	assert.Zero(t, n)
 }
 
-// What is no enumerator is refused, or ignored, but never crashes.
-func TestWildEnumerators(t *testing.T) {
+// Numbers out of all bounds are refused, but never crash.
+func TestWildNumbers(t *testing.T) {
 	torchtest.NoLeaks(t)
 	x := torch.Ones(2, 2)
-	for i := range 256 {
-		_ = torch.Try(func() { x.To(torch.DType(i)) })
-		_ = torch.Try(func() { torch.TensorOptions{DType: torch.DType(i)}.Zeros(2) })
-		_ = torch.Try(func() { torch.FromBytes(make([]byte, 16), torch.DType(i)) })
-		_ = torch.Try(func() { torch.TensorOptions{Layout: torch.Layout(i)}.Zeros(2) })
-		_ = torch.Try(func() { x.Contiguous(torch.MemoryFormat(i)) })
-		_ = torch.Try(func() { x.To(torch.MemoryFormat(i)) })
-		_ = torch.Try(func() { x.To(torch.NewDevice(torch.DeviceType(i), 0)) })
-		_ = torch.Try(func() { torch.MSELoss(x, x, torch.Reduction(i)) })
-		_ = fmt.Sprint(torch.DType(i), torch.Layout(i), torch.MemoryFormat(i), torch.NewDevice(torch.DeviceType(i), i/2), torch.Reduction(i))
-	}
 	for _, i := range []int{-1, math.MinInt, math.MaxInt} {
 		_ = torch.Try(func() { x.Select(i, i) })
 		_ = torch.Try(func() { x.Narrow(0, i, i) })

@@ -72,7 +72,7 @@ func ExampleTensor_Index() {
 	fmt.Println(x.Index([]int{2, 0}, 1))
 	fmt.Println(x.Index(x.GtScalar(8)))
 
-	x.SetIndex(0, torch.Ellipsis, torch.Slice(0, torch.End, 2))
+	x.At(torch.Ellipsis, torch.Slice(0, torch.End, 2)).Set(0)
 	fmt.Println(x)
 	// Output:
 	// tensor([ 8,  9, 10, 11])
@@ -169,9 +169,9 @@ func ExampleTensor_Each() {
 	// 2 tensor([2, 5])
 }
 
-func ExampleTensor_AddIndex() {
+func ExampleTensor_At() {
 	counts := torch.TensorOptions{DType: torch.Int64}.Zeros(3)
-	counts.AddIndex(1, []int{2, 0, 2, 2}) // an element that is named several times gets it each time
+	counts.At([]int{2, 0, 2, 2}).Add(1) // an element that is named several times gets it each time
 	fmt.Println(counts)
 	// Output: tensor([1, 0, 3])
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -23,14 +24,14 @@ func TestFormsAllocateNothing(t *testing.T) {
 			"in place":         func() { x.CopyInPlace(y) },
 			"options":          func() { x.Add(y, torch.AddOptions{Alpha: 2}) },
 			"pointer option":   func() { x.TopK(2, torch.TopKOptions{Dim: new(0), Smallest: true}) },
-			"string option":    func() { torch.GELU(x, torch.GELUOptions{Approximate: "tanh"}) },
-			"list and options": func() { x.SumDim([]int{1}, torch.SumDimOptions{KeepDim: true}) },
+			"string option":    func() { aten.GELU(x, aten.GELUOptions{Approximate: "tanh"}) },
+			"list and options": func() { x.SumDim([]int{1}, torch.SumOptions{KeepDim: true}) },
 			"variadic list":    func() { x.View(2, 8) },
 			"optional int":     func() { x.Flatten(0) },
-			"optional number":  func() { x.Logit(1e-3) },
-			"optional dtype":   func() { x.Softmax(1, torch.Float64) },
-			"optional tensor":  func() { torch.Linear(x, y, v) },
-			"enumeration":      func() { torch.MSELoss(x, y, torch.ReductionSum) },
+			"optional number":  func() { x.Logit(torch.LogitOptions{Eps: new(1e-3)}) },
+			"optional dtype":   func() { x.Softmax(1, torch.SoftmaxOptions{DType: torch.Float64}) },
+			"optional tensor":  func() { aten.Linear(x, y, v) },
+			"enumeration":      func() { aten.MSELoss(x, y, aten.MSELossOptions{Reduction: torch.ReductionSum}) },
 			"nothing for nil":  func() { x.Clamp(nil, 1.5) },
 			"list of tensors":  func() { torch.Cat([]torch.Tensor{x, y}, 1) },
 			"several results":  func() { x.MaxDim(1) },
@@ -48,7 +49,7 @@ func TestTooManyOptions(t *testing.T) {
 		x := torch.Ones(2, 3)
 		for name, fn := range map[string]func(){
 			"two structs":       func() { x.Add(x, torch.AddOptions{}, torch.AddOptions{}) },
-			"two dtypes":        func() { x.Sum(torch.Float64, torch.Float32) },
+			"two dtypes":        func() { x.SumAll(torch.SumAllOptions{DType: torch.Float64}, torch.SumAllOptions{DType: torch.Float32}) },
 			"three of two":      func() { x.Flatten(0, 1, 2) },
 			"two of one":        func() { torch.Cat([]torch.Tensor{x}, 0, 1) },
 			"two TensorOptions": func() { torch.ZerosLike(x, torch.TensorOptions{}, torch.TensorOptions{}) },

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -372,9 +373,9 @@ func TestHooksInsideOtherCalls(t *testing.T) {
 		backward := func() *cgo.Error {
 			var c cgo.Call
 			c.Begin(cgo.OpAtenBackward)
-			c.Tensor(x.Exp().Sum().Raw())
+			c.Tensor(bridge.Handle(x.Exp().Sum()))
 			c.List(1)
-			c.Tensor(x.Raw())
+			c.Tensor(bridge.Handle(x))
 			c.Tensor(nil)
 			c.OptBool(nil)
 			c.Bool(false)

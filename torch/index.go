@@ -63,14 +63,25 @@ func (x Tensor) Index(indices ...any) Tensor {
 	return result1(&c)
 }
 
-// SetIndex overwrites the selected part of x with value, a tensor that broadcasts to it or
-// a number. As in Python, a view (of numbers and ranges) takes a tensor of any dtype, a selection
-// by tensors and lists only one of x's own.
-func (x Tensor) SetIndex(value any, indices ...any) { x.assign(value, false, indices) }
+// Place is a part of a tensor that can be written to: see [Tensor.At].
+type Place struct {
+	x       Tensor
+	indices []any
+}
 
-// AddIndex adds value to the selected part of x; an element that is selected several times
-// gets it each time.
-func (x Tensor) AddIndex(value any, indices ...any) { x.assign(value, true, indices) }
+// At is a part of x to write to, with the indices of [Tensor.Index]: what Python writes as
+// x[0, :2] = 5 is
+//
+//	x.At(0, torch.Slice(2)).Set(5)
+func (x Tensor) At(indices ...any) Place { return Place{x, indices} }
+
+// Set overwrites the part with value, a tensor that broadcasts to it or a number. As in Python,
+// a view (of numbers and ranges) takes a tensor of any dtype, a selection by tensors and lists
+// only one of x's own.
+func (p Place) Set(value any) { p.x.assign(value, false, p.indices) }
+
+// Add adds value to the part; an element that is selected several times gets it each time.
+func (p Place) Add(value any) { p.x.assign(value, true, p.indices) }
 
 func (x Tensor) assign(value any, accumulate bool, indices []any) {
 	var c cgo.Call

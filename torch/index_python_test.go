@@ -26,7 +26,7 @@ func get(indices ...any) func(torch.Tensor) torch.Tensor {
 
 func set(value any, indices ...any) func(torch.Tensor) torch.Tensor {
 	return func(x torch.Tensor) torch.Tensor {
-		x.SetIndex(value, indices...)
+		x.At(indices...).Set(value)
 		return x
 	}
 }

@@ -75,7 +75,7 @@ func TestIndexByAnyInteger(t *testing.T) {
 			torchtest.Equal(t, x.Index(1), x.Index(one))
 			torchtest.Equal(t, x.Index(1, []int{0, 1}), x.Index(one, []int{0, 1}))
 			y := x.Clone()
-			y.SetIndex(-1, 0, one)
+			y.At(0, one).Set(-1)
 			require.Equal(t, []int{0, -1, 2, 3, 4, 5}, torch.Values[int](y), "%T", one)
 		}
 		torchtest.Equal(t, x.Index(-1), x.Index(int64(-1)))
@@ -90,14 +90,14 @@ func TestSetIndexAsInPython(t *testing.T) {
 		a := ask(t, indexed+"a, b, v = x.clone(), x.clone(), -1 - torch.arange(x["+python+"].numel()).reshape(x["+python+"].shape)\n"+
 			"a["+python+"] = -7\nb["+python+"] = v\ny = [a, b]")
 		number, elements := torch.Arange(120).Reshape(2, 3, 4, 5), torch.Arange(120).Reshape(2, 3, 4, 5)
-		number.SetIndex(-7, indices...)
+		number.At(indices...).Set(-7)
 		torchtest.Equal(t, number, a.tensor(t, 0))
 		shape := elements.Index(indices...).Shape()
 		values := torch.Arange(torch.Zeros(shape...).NumEl()).Neg().SubScalar(1).Reshape(shape...)
 		if selected := torch.Values[int](elements.Index(indices...)); len(slices.Compact(slices.Sorted(slices.Values(selected)))) < len(selected) {
 			continue // which of two values for one element wins is not said
 		}
-		elements.SetIndex(values, indices...)
+		elements.At(indices...).Set(values)
 		torchtest.Equal(t, elements, a.tensor(t, 1))
 	}
 }
@@ -108,16 +108,16 @@ func TestAssignmentBroadcasts(t *testing.T) {
 		python string
 		set    func(x torch.Tensor)
 	}{
-		{"x[0] = torch.arange(5)", func(x torch.Tensor) { x.SetIndex(torch.Arange(5), 0) }},
-		{"x[0] = torch.arange(5).reshape(1, 1, 1, 1, 5)", func(x torch.Tensor) { x.SetIndex(torch.Arange(5).Reshape(1, 1, 1, 1, 5), 0) }},
-		{"x[[0, 1], 0] = torch.arange(5)", func(x torch.Tensor) { x.SetIndex(torch.Arange(5), []int{0, 1}, 0) }},
-		{"x[[0, 1], 0] = torch.arange(5).reshape(1, 1, 1, 1, 5)", func(x torch.Tensor) { x.SetIndex(torch.Arange(5).Reshape(1, 1, 1, 1, 5), []int{0, 1}, 0) }},
-		{"x[1, ..., 2] = 2.75", func(x torch.Tensor) { x.SetIndex(2.75, 1, dots, 2) }},
-		{"x[[1]] = 2.75", func(x torch.Tensor) { x.SetIndex(2.75, []int{1}) }},
-		{"x[0] = torch.tensor(1.5)", func(x torch.Tensor) { x.SetIndex(torch.FromValue(1.5), 0) }},
-		{"x[x > 100] = True", func(x torch.Tensor) { x.SetIndex(true, x.GtScalar(100)) }},
-		{"x[0, 0] += 5", func(x torch.Tensor) { x.AddIndex(5, 0, 0) }},
-		{"x.index_put_((torch.tensor([0, 0, 1]),), torch.tensor(10), accumulate=True)", func(x torch.Tensor) { x.AddIndex(10, []int{0, 0, 1}) }},
+		{"x[0] = torch.arange(5)", func(x torch.Tensor) { x.At(0).Set(torch.Arange(5)) }},
+		{"x[0] = torch.arange(5).reshape(1, 1, 1, 1, 5)", func(x torch.Tensor) { x.At(0).Set(torch.Arange(5).Reshape(1, 1, 1, 1, 5)) }},
+		{"x[[0, 1], 0] = torch.arange(5)", func(x torch.Tensor) { x.At([]int{0, 1}, 0).Set(torch.Arange(5)) }},
+		{"x[[0, 1], 0] = torch.arange(5).reshape(1, 1, 1, 1, 5)", func(x torch.Tensor) { x.At([]int{0, 1}, 0).Set(torch.Arange(5).Reshape(1, 1, 1, 1, 5)) }},
+		{"x[1, ..., 2] = 2.75", func(x torch.Tensor) { x.At(1, dots, 2).Set(2.75) }},
+		{"x[[1]] = 2.75", func(x torch.Tensor) { x.At([]int{1}).Set(2.75) }},
+		{"x[0] = torch.tensor(1.5)", func(x torch.Tensor) { x.At(0).Set(torch.FromValue(1.5)) }},
+		{"x[x > 100] = True", func(x torch.Tensor) { x.At(x.GtScalar(100)).Set(true) }},
+		{"x[0, 0] += 5", func(x torch.Tensor) { x.At(0, 0).Add(5) }},
+		{"x.index_put_((torch.tensor([0, 0, 1]),), torch.tensor(10), accumulate=True)", func(x torch.Tensor) { x.At([]int{0, 0, 1}).Add(10) }},
 	}
 	for _, c := range cases {
 		x := torch.Arange(120).Reshape(2, 3, 4, 5)
@@ -148,7 +148,7 @@ func TestIndexErrors(t *testing.T) {
 		{ix(torch.Tensor{}), nil, "undefined"},
 	}
 	for _, c := range cases {
-		for name, use := range map[string]func(){"get": func() { x.Index(c.indices...) }, "set": func() { x.SetIndex(0, c.indices...) }} {
+		for name, use := range map[string]func(){"get": func() { x.Index(c.indices...) }, "set": func() { x.At(c.indices...).Set(0) }} {
 			err := torch.Try(use)
 			require.ErrorContains(t, err, c.text, "%s %v", name, c.indices)
 			if c.kind != nil {
@@ -158,7 +158,7 @@ func TestIndexErrors(t *testing.T) {
 	}
 	assert.ErrorIs(t, torch.Try(func() { span() }), torch.ErrIndex)
 	assert.ErrorIs(t, torch.Try(func() { span(1, 2, 3, 4) }), torch.ErrIndex)
-	assert.Error(t, torch.Try(func() { x.SetIndex(torch.Ones(7), 0) }), "a value that does not broadcast")
+	assert.Error(t, torch.Try(func() { x.At(0).Set(torch.Ones(7)) }), "a value that does not broadcast")
 }
 
 func TestViewsShareAndPicksCopy(t *testing.T) {

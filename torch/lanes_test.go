@@ -14,6 +14,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/reliability"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -191,7 +192,7 @@ func TestPlainGoroutinesDoNotMultiplyThreads(t *testing.T) {
 	for range goroutines {
 		all.Go(func() {
 			for range calls {
-				torch.Conv2d(x, kernel).ReLU().Mean()
+				aten.Conv2d(x, kernel).ReLU().Mean()
 				w.MM(w).Softmax(-1)
 			}
 			most.Store(max(most.Load(), int64(process().Threads)))

@@ -51,7 +51,7 @@ type AutocastMode struct {
 // dtype that is not a lower precision. PyTorch warns and computes as without autocast there;
 // libtorch itself would compute in that dtype, even in integers.
 func WithAutocast(m AutocastMode, fn func()) {
-	if m.Enabled && m.DType != 0 && m.DType != BFloat16 && m.DType != Float16 {
+	if m.Enabled && !m.DType.IsZero() && m.DType != BFloat16 && m.DType != Float16 {
 		throw("autocast", KindType, "mixed precision computes in bfloat16 or float16, got %v", m.DType)
 	}
 	within(fn, func(c *cgo.Call) {
@@ -88,9 +88,6 @@ func within(fn func(), enter func(*cgo.Call)) {
 	}()
 	fn()
 }
-
-// RawWithin is within for packages that have their own modes.
-func RawWithin(fn func(), enter func(*cgo.Call)) { within(fn, enter) }
 
 // IsGradEnabled tells whether operations are being recorded for Backward here.
 func IsGradEnabled() bool {

@@ -48,7 +48,7 @@ var modes = []struct {
 	{"Inference", torch.Inference, func(m mode) mode { m.grad, m.inference = false, true; return m }},
 	{"Autocast bfloat16", func(fn func()) { autocast(torch.BFloat16, fn) }, func(m mode) mode { m.autocast, m.dtype = true, torch.BFloat16; return m }},
 	{"Autocast float16", func(fn func()) { autocast(torch.Float16, fn) }, func(m mode) mode { m.autocast, m.dtype = true, torch.Float16; return m }},
-	{"no Autocast", noAutocast, func(m mode) mode { m.autocast, m.dtype = false, 0; return m }},
+	{"no Autocast", noAutocast, func(m mode) mode { m.autocast, m.dtype = false, torch.DType{}; return m }},
 	{"Scope", torch.Scope, func(m mode) mode { return m }},
 	{"Unscoped", torch.Unscoped, func(m mode) mode { return m }},
 	{"WithDevice", func(fn func()) { torch.WithDevice(torch.CPU, fn) }, func(m mode) mode { return m }},

@@ -249,50 +249,6 @@ func EyeM(n, m int) Tensor {
 	return TensorOptions{}.EyeM(n, m)
 }
 
-// FFTFreq returns the frequencies of the n elements of an FFT for samples d apart. Optional: d
-// (default 1).
-//
-//	fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-func (o TensorOptions) FFTFreq(n int, d ...float64) Tensor {
-	atMost(len(d), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpFFTFFTFreq)
-	c.Int(n)
-	c.Float(optionalOr(d, 1.0))
-	putOptions(&c, &o, -1)
-	return o.finish(result1(&c))
-}
-
-// FFTFreq returns the frequencies of the n elements of an FFT for samples d apart. Optional: d
-// (default 1). It is [TensorOptions.FFTFreq] with default options.
-//
-//	fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-func FFTFreq(n int, d ...float64) Tensor {
-	return TensorOptions{}.FFTFreq(n, d...)
-}
-
-// RFFTFreq returns the frequencies of the n/2+1 elements of RFFT for n samples d apart. Optional:
-// d (default 1).
-//
-//	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-func (o TensorOptions) RFFTFreq(n int, d ...float64) Tensor {
-	atMost(len(d), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpFFTRFFTFreq)
-	c.Int(n)
-	c.Float(optionalOr(d, 1.0))
-	putOptions(&c, &o, -1)
-	return o.finish(result1(&c))
-}
-
-// RFFTFreq returns the frequencies of the n/2+1 elements of RFFT for n samples d apart. Optional:
-// d (default 1). It is [TensorOptions.RFFTFreq] with default options.
-//
-//	fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-func RFFTFreq(n int, d ...float64) Tensor {
-	return TensorOptions{}.RFFTFreq(n, d...)
-}
-
 // Full makes a tensor full of fillValue.
 //
 //	full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
@@ -645,7 +601,7 @@ func RandIntN(high int, size ...int) Tensor {
 // RandInt makes random int64 numbers from low up to, not including, high.
 //
 //	randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-func (o TensorOptions) RandInt(low, high int, size ...int) Tensor {
+func (o TensorOptions) RandInt(low, high int, size []int) Tensor {
 	var c cgo.Call
 	op := cgo.OpRandIntLow
 	if o.Generator != nil {
@@ -666,8 +622,8 @@ func (o TensorOptions) RandInt(low, high int, size ...int) Tensor {
 // [TensorOptions.RandInt] with default options.
 //
 //	randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
-func RandInt(low, high int, size ...int) Tensor {
-	return TensorOptions{}.RandInt(low, high, size...)
+func RandInt(low, high int, size []int) Tensor {
+	return TensorOptions{}.RandInt(low, high, size)
 }
 
 // RandN makes a tensor of these sizes of random numbers with the standard normal distribution:

@@ -4,74 +4,6 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// AdaptiveAvgPool1d averages [N, C, L] down to outputSize elements per channel.
-//
-//	adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
-func AdaptiveAvgPool1d(x Tensor, outputSize ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAdaptiveAvgPool1d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	return result1(&c)
-}
-
-// AdaptiveAvgPool2d averages [N, C, H, W] down to outputSize, two numbers or one for both.
-//
-//	adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-func AdaptiveAvgPool2d(x Tensor, outputSize ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAdaptiveAvgPool2d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	return result1(&c)
-}
-
-// AdaptiveAvgPool3d averages [N, C, D, H, W] down to outputSize, three numbers or one for all.
-//
-//	adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-func AdaptiveAvgPool3d(x Tensor, outputSize ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAdaptiveAvgPool3d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	return result1(&c)
-}
-
-// AdaptiveMaxPool1d takes maxima of [N, C, L] down to outputSize elements per channel and returns
-// where they were.
-//
-//	adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
-func AdaptiveMaxPool1d(x Tensor, outputSize ...int) (values, indices Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpAdaptiveMaxPool1d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	return result2(&c)
-}
-
-// AdaptiveMaxPool2d takes maxima of [N, C, H, W] down to outputSize and returns where they were.
-//
-//	adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
-func AdaptiveMaxPool2d(x Tensor, outputSize ...int) (values, indices Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpAdaptiveMaxPool2d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	return result2(&c)
-}
-
-// AdaptiveMaxPool3d takes maxima of [N, C, D, H, W] down to outputSize and returns where they
-// were.
-//
-//	adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
-func AdaptiveMaxPool3d(x Tensor, outputSize ...int) (values, indices Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpAdaptiveMaxPool3d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	return result2(&c)
-}
-
 // AddMMDType is AddMM whose result has the dtype outDType: products of half precision summed in
 // float32. CUDA only.
 //
@@ -92,20 +24,6 @@ func AddMMDType(x, mat1, mat2 Tensor, outDType DType, opts ...AddMMOptions) Tens
 	return result1(&c)
 }
 
-// AffineGridGenerator makes the grid of coordinates that GridSampler takes, for the affine maps
-// theta: [N, 2, 3] and a size [N, C, H, W] give [N, H, W, 2], [N, 3, 4] and [N, C, D, H, W] give
-// [N, D, H, W, 3].
-//
-//	affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
-func AffineGridGenerator(theta Tensor, size []int, alignCorners bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAffineGridGenerator)
-	putTensor(&c, theta)
-	c.Ints(size)
-	c.Bool(alignCorners)
-	return result1(&c)
-}
-
 // AlignTensors always fails: libtorch has the name but not the operator.
 //
 //	align_tensors(Tensor[] tensors) -> Tensor[]
@@ -114,32 +32,6 @@ func AlignTensors(tensors ...Tensor) []Tensor {
 	c.Begin(cgo.OpAlignTensors)
 	putTensors(&c, tensors)
 	return resultList(&c)
-}
-
-// AlphaDropout drops elements with probability p to the negative limit of SELU and rescales, so
-// that mean and variance stay, if train is true.
-//
-//	alpha_dropout(Tensor input, float p, bool train) -> Tensor
-func AlphaDropout(input Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAlphaDropout)
-	putTensor(&c, input)
-	c.Float(p)
-	c.Bool(train)
-	return result1(&c)
-}
-
-// AlphaDropoutInPlace is AlphaDropout in place: it overwrites x and returns it.
-//
-//	alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-func AlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpAlphaDropoutInPlace)
-	putChanged(&c, x)
-	c.Float(p)
-	c.Bool(train)
-	done(&c)
-	return x
 }
 
 // AtLeast1d returns x with at least one dimension.
@@ -203,65 +95,6 @@ func AtLeast3dTensors(tensors ...Tensor) []Tensor {
 	return resultList(&c)
 }
 
-// AvgPool1d averages each window of [N, C, L].
-//
-//	avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor
-func AvgPool1d(x Tensor, kernelSize []int, opts ...AvgPool1dOptions) Tensor {
-	var o AvgPool1dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAvgPool1d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0))
-	c.Bool(o.CeilMode)
-	c.Bool(!o.CountExcludePad)
-	return result1(&c)
-}
-
-// AvgPool2d averages each window of [N, C, H, W].
-//
-//	avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
-func AvgPool2d(x Tensor, kernelSize []int, opts ...AvgPool2dOptions) Tensor {
-	var o AvgPool2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAvgPool2d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Bool(o.CeilMode)
-	c.Bool(!o.CountExcludePad)
-	c.OptInt(o.DivisorOverride)
-	return result1(&c)
-}
-
-// AvgPool3d averages each window of [N, C, D, H, W].
-//
-//	avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
-func AvgPool3d(x Tensor, kernelSize []int, opts ...AvgPool3dOptions) Tensor {
-	var o AvgPool3dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAvgPool3d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Bool(o.CeilMode)
-	c.Bool(!o.CountExcludePad)
-	c.OptInt(o.DivisorOverride)
-	return result1(&c)
-}
-
 // BAddBMMDType is BAddBMM whose result has the dtype outDType: products of half precision summed
 // in float32. CUDA only.
 //
@@ -282,88 +115,20 @@ func BAddBMMDType(x, batch1, batch2 Tensor, outDType DType, opts ...BAddBMMOptio
 	return result1(&c)
 }
 
-// BatchNorm normalises each channel (dimension 1) over the batch, or with the running statistics
-// if training is false, then applies weight and bias. The statistics are updated in place.
-//
-//	batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor
-func BatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpBatchNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	c.Bool(training)
-	c.Float(momentum)
-	c.Float(eps)
-	c.Bool(true)
-	return result1(&c)
-}
-
-// Bilinear returns input1·weight·input2 + bias for a weight of [out, in1, in2]. Optional: bias.
-//
-//	bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
-func Bilinear(input1, input2, weight Tensor, bias ...Tensor) Tensor {
-	atMost(len(bias), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpBilinear)
-	putTensor(&c, input1)
-	putTensor(&c, input2)
-	putTensor(&c, weight)
-	putTensor(&c, optional(bias))
-	return result1(&c)
-}
-
-// BinaryCrossEntropy is the cross entropy of the probabilities x against target.
-//
-//	binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
-func BinaryCrossEntropy(x, target Tensor, opts ...BinaryCrossEntropyOptions) Tensor {
-	var o BinaryCrossEntropyOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpBinaryCrossEntropy)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
-	c.Code(how)
-	return result1(&c)
-}
-
-// BinaryCrossEntropyWithLogits is the cross entropy of sigmoid(x) against target, without
-// overflow.
-//
-//	binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor
-func BinaryCrossEntropyWithLogits(x, target Tensor, opts ...BinaryCrossEntropyWithLogitsOptions) Tensor {
-	var o BinaryCrossEntropyWithLogitsOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpBinaryCrossEntropyWithLogits)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
-	putTensor(&c, o.PosWeight)
-	c.Code(how)
-	return result1(&c)
-}
-
 // Binomial draws, for each element, how many of count trials succeed with probability prob. A
-// count of NaN is refused, on the CPU only. Optional: generator.
+// count of NaN is refused, on the CPU only.
 //
 //	binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
-func Binomial(count, prob Tensor, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func Binomial(count, prob Tensor, opts ...BinomialOptions) Tensor {
+	var o BinomialOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpBinomial)
 	putTensor(&c, count)
 	putTensor(&c, prob)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
@@ -545,66 +310,14 @@ func CDist(x1, x2 Tensor, opts ...CDistOptions) Tensor {
 	return result1(&c)
 }
 
-// CELU returns max(0, x) + min(0, alpha*(exp(x/alpha)-1)). Optional: alpha (default 1).
-//
-//	celu(Tensor self, Scalar alpha=1.0) -> Tensor
-func CELU(x Tensor, alpha ...Scalar) Tensor {
-	atMost(len(alpha), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpCELU)
-	putTensor(&c, x)
-	putScalar(&c, or(optional(alpha), 1.0))
-	return result1(&c)
-}
-
-// CELUInPlace is CELU in place: it overwrites x and returns it. Optional: alpha (default 1).
-//
-//	celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
-func CELUInPlace(x Tensor, alpha ...Scalar) Tensor {
-	atMost(len(alpha), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpCELUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(optional(alpha), 1.0))
-	done(&c)
-	return x
-}
-
 // ChainMatMul returns the product of matrices, multiplied in the order that costs least. Prefer
-// LinalgMultiDot.
+// linalg.MultiDot.
 //
 //	chain_matmul(Tensor[] matrices) -> Tensor
 func ChainMatMul(matrices ...Tensor) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpChainMatMul)
 	putTensors(&c, matrices)
-	return result1(&c)
-}
-
-// ChannelShuffle splits the channels (dimension 1) into groups groups and interleaves them.
-//
-//	channel_shuffle(Tensor self, SymInt groups) -> Tensor
-func ChannelShuffle(x Tensor, groups int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpChannelShuffle)
-	putTensor(&c, x)
-	c.Int(groups)
-	return result1(&c)
-}
-
-// Col2Im adds up columns, [N, C*kH*kW, windows], at the places of their windows in images of
-// outputSize, [N, C, H, W].
-//
-//	col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-func Col2Im(x Tensor, outputSize, kernelSize, dilation, padding, stride []int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpCol2Im)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.Ints(kernelSize)
-	c.Ints(dilation)
-	c.Ints(padding)
-	c.Ints(stride)
 	return result1(&c)
 }
 
@@ -669,347 +382,6 @@ func Concatenate(tensors []Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// ConstantPadND pads x with a value by pad, which gives the amounts before and after, from the
-// last dimension on. Optional: value (default 0).
-//
-//	constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
-func ConstantPadND(x Tensor, pad []int, value ...Scalar) Tensor {
-	atMost(len(value), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpConstantPadND)
-	putTensor(&c, x)
-	c.Ints(pad)
-	putScalar(&c, or(optional(value), 0))
-	return result1(&c)
-}
-
-// Conv1d convolves [N, in, L] with weight [out, in/Groups, k].
-//
-//	conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor
-func Conv1d(input, weight Tensor, opts ...Conv1dOptions) Tensor {
-	var o Conv1dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConv1d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1))
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.Dilation, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
-}
-
-// Conv1dPadding is Conv1d with Padding "valid" (none) or "same" (as much as keeps the size).
-//
-//	conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1] dilation=1, SymInt groups=1) -> Tensor
-func Conv1dPadding(input, weight Tensor, opts ...Conv1dPaddingOptions) Tensor {
-	var o Conv1dPaddingOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConv1dPadding)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1))
-	c.Str(orStr(o.Padding, "valid"))
-	c.Ints(orInts(o.Dilation, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
-}
-
-// Conv2d convolves images [N, in, H, W], or one of [in, H, W], with weight [out, in/Groups, kH,
-// kW] to [N, out, H', W'], where H' is (H + 2*Padding - Dilation*(kH-1) - 1)/Stride + 1, rounded
-// down, and W' likewise. Bias, [out], is added to every place. Stride, Padding and Dilation hold
-// one number, or one for the height and one for the width: Conv2dOptions{Padding: []int{1}}.
-//
-//	conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor
-func Conv2d(input, weight Tensor, opts ...Conv2dOptions) Tensor {
-	var o Conv2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConv2d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
-}
-
-// Conv2dPadding is Conv2d with Padding "valid" (none) or "same" (as much as keeps the size).
-//
-//	conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", SymInt[2] dilation=1, SymInt groups=1) -> Tensor
-func Conv2dPadding(input, weight Tensor, opts ...Conv2dPaddingOptions) Tensor {
-	var o Conv2dPaddingOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConv2dPadding)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Str(orStr(o.Padding, "valid"))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
-}
-
-// Conv3d convolves [N, in, D, H, W] with weight [out, in/Groups, kD, kH, kW].
-//
-//	conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor
-func Conv3d(input, weight Tensor, opts ...Conv3dOptions) Tensor {
-	var o Conv3dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConv3d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
-}
-
-// Conv3dPadding is Conv3d with Padding "valid" (none) or "same" (as much as keeps the size).
-//
-//	conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3] dilation=1, SymInt groups=1) -> Tensor
-func Conv3dPadding(input, weight Tensor, opts ...Conv3dPaddingOptions) Tensor {
-	var o Conv3dPaddingOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConv3dPadding)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Str(orStr(o.Padding, "valid"))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	c.Int(orInt(o.Groups, 1))
-	return result1(&c)
-}
-
-// ConvTBC convolves a sequence [T, N, in] with weight [k, in, out] and adds bias, [out].
-// Optional: pad (default 0).
-//
-//	conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor
-func ConvTBC(x, weight, bias Tensor, pad ...int) Tensor {
-	atMost(len(pad), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpConvTBC)
-	putTensor(&c, x)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	c.Int(intAt(pad, 0, 0))
-	return result1(&c)
-}
-
-// ConvTranspose1d is the transposed convolution of [N, in, L] with weight [in, out/Groups, k].
-//
-//	conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor
-func ConvTranspose1d(input, weight Tensor, opts ...ConvTranspose1dOptions) Tensor {
-	var o ConvTranspose1dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConvTranspose1d)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1))
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.OutputPadding, 0))
-	c.Int(orInt(o.Groups, 1))
-	c.Ints(orInts(o.Dilation, 1))
-	return result1(&c)
-}
-
-// ConvTranspose2d is the transposed convolution of [N, in, H, W] with weight [in, out/Groups, kH,
-// kW].
-//
-//	conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor
-func ConvTranspose2d(input, weight Tensor, opts ...ConvTranspose2dOptions) Tensor {
-	var o ConvTranspose2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConvTranspose2dInput)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.OutputPadding, 0, 0))
-	c.Int(orInt(o.Groups, 1))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	return result1(&c)
-}
-
-// ConvTranspose3d is the transposed convolution of [N, in, D, H, W] with weight [in, out/Groups,
-// kD, kH, kW].
-//
-//	conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor
-func ConvTranspose3d(input, weight Tensor, opts ...ConvTranspose3dOptions) Tensor {
-	var o ConvTranspose3dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpConvTranspose3dInput)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, o.Bias)
-	c.Ints(orInts(o.Stride, 1, 1, 1))
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.OutputPadding, 0, 0, 0))
-	c.Int(orInt(o.Groups, 1))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	return result1(&c)
-}
-
-// Convolution convolves with weight in any number of dimensions, transposed if so told: the
-// operator below Conv2d and its kin.
-//
-//	convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor
-func Convolution(input, weight, bias Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpConvolution)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	c.Ints(stride)
-	c.Ints(padding)
-	c.Ints(dilation)
-	c.Bool(transposed)
-	c.Ints(outputPadding)
-	c.Int(groups)
-	return result1(&c)
-}
-
-// CosineEmbeddingLoss is 1 - cos(input1, input2) where target is 1 and max(0, cos(input1, input2)
-// - Margin) where it is -1.
-//
-//	cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
-func CosineEmbeddingLoss(input1, input2, target Tensor, opts ...CosineEmbeddingLossOptions) Tensor {
-	var o CosineEmbeddingLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpCosineEmbeddingLoss)
-	putTensor(&c, input1)
-	putTensor(&c, input2)
-	putTensor(&c, target)
-	c.Float(o.Margin)
-	c.Code(how)
-	return result1(&c)
-}
-
-// CosineSimilarity returns the cosine of the angle between x1 and x2 along a dimension.
-//
-//	cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
-func CosineSimilarity(x1, x2 Tensor, opts ...CosineSimilarityOptions) Tensor {
-	var o CosineSimilarityOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpCosineSimilarity)
-	putTensor(&c, x1)
-	putTensor(&c, x2)
-	c.Int(orInt(o.Dim, 1))
-	c.Float(orFloat(o.Eps, 1e-08))
-	return result1(&c)
-}
-
-// CrossEntropyLoss is the loss of the logits x, [N, C] or [N, C, *], against target: class
-// indices, [N] or [N, *] of int64, or probabilities in the shape of x. x must not be normalised:
-// LogSoftmax over the classes is part of it. Weight, [C], weighs the classes, IgnoreIndex names a
-// class whose targets do not count, LabelSmoothing mixes so much of the uniform distribution into
-// the target.
-//
-//	cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor
-func CrossEntropyLoss(x, target Tensor, opts ...CrossEntropyLossOptions) Tensor {
-	var o CrossEntropyLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpCrossEntropyLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
-	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
-	c.Float(o.LabelSmoothing)
-	return result1(&c)
-}
-
-// CTCLoss is the connectionist temporal classification loss of logProbs, [T, N, C], against
-// targets, class numbers of [N, S], or all of them in one vector. Others than 0 to C-1 are
-// refused, on the CPU only: elsewhere they read memory at random.
-//
-//	ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
-func CTCLoss(logProbs, targets Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) Tensor {
-	var o CTCLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpCTCLossIntList)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	c.Ints(inputLengths)
-	c.Ints(targetLengths)
-	c.Int(o.Blank)
-	c.Code(how)
-	c.Bool(o.ZeroInfinity)
-	return result1(&c)
-}
-
-// CTCLossTensor is CTCLoss with the lengths in tensors.
-//
-//	ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
-func CTCLossTensor(logProbs, targets, inputLengths, targetLengths Tensor, opts ...CTCLossOptions) Tensor {
-	var o CTCLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpCTCLossTensor)
-	putTensor(&c, logProbs)
-	putTensor(&c, targets)
-	putTensor(&c, inputLengths)
-	putTensor(&c, targetLengths)
-	c.Int(o.Blank)
-	c.Code(how)
-	c.Bool(o.ZeroInfinity)
-	return result1(&c)
-}
-
 // CumulativeTrapezoid integrates y along Dim by the trapezoidal rule from the first sample to
 // each further one, for samples at distance Dx; the dimension is one shorter than that of y.
 //
@@ -1045,31 +417,6 @@ func CumulativeTrapezoidX(y, x Tensor, opts ...CumulativeTrapezoidXOptions) Tens
 	return result1(&c)
 }
 
-// Dropout zeroes elements with probability p and scales the others by 1/(1-p) if train is true.
-//
-//	dropout(Tensor input, float p, bool train) -> Tensor
-func Dropout(input Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpDropout)
-	putTensor(&c, input)
-	c.Float(p)
-	c.Bool(train)
-	return result1(&c)
-}
-
-// DropoutInPlace is Dropout in place: it overwrites x and returns it.
-//
-//	dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-func DropoutInPlace(x Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpDropoutInPlace)
-	putChanged(&c, x)
-	c.Float(p)
-	c.Bool(train)
-	done(&c)
-	return x
-}
-
 // DStack joins tensors along the third dimension, with those of fewer dimensions made [n, m, 1]
 // or [1, n, 1] first.
 //
@@ -1096,116 +443,6 @@ func Einsum(equation string, tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// ELU returns x where it is positive and Alpha*(exp(x)-1) elsewhere.
-//
-//	elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
-func ELU(x Tensor, opts ...ELUOptions) Tensor {
-	var o ELUOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpELU)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Alpha, 1))
-	putScalar(&c, or(o.Scale, 1))
-	putScalar(&c, or(o.InputScale, 1))
-	return result1(&c)
-}
-
-// ELUInPlace is ELU in place: it overwrites x and returns it.
-//
-//	elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
-func ELUInPlace(x Tensor, opts ...ELUOptions) Tensor {
-	var o ELUOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpELUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.Alpha, 1))
-	putScalar(&c, or(o.Scale, 1))
-	putScalar(&c, or(o.InputScale, 1))
-	done(&c)
-	return x
-}
-
-// Embedding looks up rows of weight, [n, d], by int64 indices, [*] → [*, d].
-//
-//	embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
-func Embedding(weight, indices Tensor, opts ...EmbeddingOptions) Tensor {
-	var o EmbeddingOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpEmbedding)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	c.Int(orInt(o.PaddingIdx, -1))
-	c.Bool(o.ScaleGradByFreq)
-	c.Bool(o.Sparse)
-	return result1(&c)
-}
-
-// EmbeddingBag sums (Mode 0), averages (1) or takes the maximum (2) of the rows of weight, [n,
-// d], that the vector indices names, in bags: each begins at one of offsets and ends where the
-// next begins. Offsets that do not ascend from 0 are refused; on the CPU only, because elsewhere
-// that would make the caller wait for the device.
-//
-//	embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
-func EmbeddingBag(weight, indices, offsets Tensor, opts ...EmbeddingBagOptions) (output, offset2bag, bagSize, maxIndices Tensor) {
-	var o EmbeddingBagOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpEmbeddingBag)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
-	c.Bool(o.ScaleGradByFreq)
-	c.Int(o.Mode)
-	c.Bool(o.Sparse)
-	putTensor(&c, o.PerSampleWeights)
-	c.Bool(o.IncludeLastOffset)
-	return result4(&c)
-}
-
-// EmbeddingBagPaddingIdx is EmbeddingBag that leaves out the rows of index paddingIdx.
-//
-//	embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)
-func EmbeddingBagPaddingIdx(weight, indices, offsets Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpEmbeddingBagPaddingIdx)
-	putTensor(&c, weight)
-	putTensor(&c, indices)
-	putTensor(&c, offsets)
-	c.Bool(scaleGradByFreq)
-	c.Int(mode)
-	c.Bool(sparse)
-	putTensor(&c, perSampleWeights)
-	c.Bool(includeLastOffset)
-	c.OptInt(paddingIdx)
-	return result4(&c)
-}
-
-// EmbeddingRenormInPlace scales down the rows of x that indices names whose normType-norm exceeds
-// maxNorm, and returns x.
-//
-//	embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
-func EmbeddingRenormInPlace(x, indices Tensor, maxNorm, normType float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpEmbeddingRenormInPlace)
-	putChanged(&c, x)
-	putTensor(&c, indices)
-	c.Float(maxNorm)
-	c.Float(normType)
-	done(&c)
-	return x
-}
-
 // EmptyLike makes a tensor like x (shape, dtype, device, memory format unless opts say otherwise)
 // whose elements are not set.
 //
@@ -1223,67 +460,6 @@ func EmptyLike(x Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// FeatureAlphaDropout is AlphaDropout of whole channels (dimension 1).
-//
-//	feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor
-func FeatureAlphaDropout(input Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpFeatureAlphaDropout)
-	putTensor(&c, input)
-	c.Float(p)
-	c.Bool(train)
-	return result1(&c)
-}
-
-// FeatureAlphaDropoutInPlace is FeatureAlphaDropout in place: it overwrites x and returns it.
-//
-//	feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-func FeatureAlphaDropoutInPlace(x Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpFeatureAlphaDropoutInPlace)
-	putChanged(&c, x)
-	c.Float(p)
-	c.Bool(train)
-	done(&c)
-	return x
-}
-
-// FeatureDropout zeroes whole channels (dimension 1) with probability p and scales the others by
-// 1/(1-p) if train is true.
-//
-//	feature_dropout(Tensor input, float p, bool train) -> Tensor
-func FeatureDropout(input Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpFeatureDropout)
-	putTensor(&c, input)
-	c.Float(p)
-	c.Bool(train)
-	return result1(&c)
-}
-
-// FeatureDropoutInPlace is FeatureDropout in place: it overwrites x and returns it.
-//
-//	feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-func FeatureDropoutInPlace(x Tensor, p float64, train bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpFeatureDropoutInPlace)
-	putChanged(&c, x)
-	c.Float(p)
-	c.Bool(train)
-	done(&c)
-	return x
-}
-
-// FlattenDenseTensors joins the elements of all tensors in one vector.
-//
-//	flatten_dense_tensors(Tensor[] tensors) -> Tensor
-func FlattenDenseTensors(tensors ...Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpFlattenDenseTensors)
-	putTensors(&c, tensors)
-	return result1(&c)
-}
-
 // FloatPowerScalarTensor raises the number x to each power in exponent, in float64 or complex128.
 //
 //	float_power.Scalar(Scalar self, Tensor exponent) -> Tensor
@@ -1293,36 +469,6 @@ func FloatPowerScalarTensor(x Scalar, exponent Tensor) Tensor {
 	putScalar(&c, x)
 	putTensor(&c, exponent)
 	return result1(&c)
-}
-
-// FractionalMaxPool2d takes the maximum of windows of [N, C, H, W] that lie at random distances,
-// down to outputSize, and returns where they were; randomSamples, [N, C, 2] of numbers from [0,
-// 1), decides on the places.
-//
-//	fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
-func FractionalMaxPool2d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (values, indices Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpFractionalMaxPool2d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(outputSize)
-	putTensor(&c, randomSamples)
-	return result2(&c)
-}
-
-// FractionalMaxPool3d takes the maximum of windows of [N, C, D, H, W] that lie at random
-// distances, down to outputSize, and returns where they were; randomSamples, [N, C, 3] of numbers
-// from [0, 1), decides on the places.
-//
-//	fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
-func FractionalMaxPool3d(x Tensor, kernelSize, outputSize []int, randomSamples Tensor) (values, indices Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpFractionalMaxPool3d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(outputSize)
-	putTensor(&c, randomSamples)
-	return result2(&c)
 }
 
 // FrobeniusNormDim returns the square root of the sum of the squares along one or two dimensions.
@@ -1357,51 +503,6 @@ func FullLike(x Tensor, fillValue Scalar, opts ...TensorOptions) Tensor {
 	putOptions(&c, &o, -1)
 	c.Code(o.MemoryFormat.code())
 	return o.finish(result1(&c))
-}
-
-// GELU returns x*Φ(x), with the exact normal distribution or, if Approximate is "tanh", nearly
-// so.
-//
-//	gelu(Tensor self, *, str approximate='none') -> Tensor
-func GELU(x Tensor, opts ...GELUOptions) Tensor {
-	var o GELUOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpGELU)
-	putTensor(&c, x)
-	c.Str(orStr(o.Approximate, "none"))
-	return result1(&c)
-}
-
-// GELUInPlace is GELU in place: it overwrites x and returns it.
-//
-//	gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
-func GELUInPlace(x Tensor, opts ...GELUOptions) Tensor {
-	var o GELUOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpGELUInPlace)
-	putChanged(&c, x)
-	c.Str(orStr(o.Approximate, "none"))
-	done(&c)
-	return x
-}
-
-// GLU returns a*sigmoid(b), where a and b are the halves of x along dim, whose size must be even.
-// Optional: dim (default -1).
-//
-//	glu(Tensor self, int dim=-1) -> Tensor
-func GLU(x Tensor, dim ...int) Tensor {
-	atMost(len(dim), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpGLU)
-	putTensor(&c, x)
-	c.Int(intAt(dim, 0, -1))
-	return result1(&c)
 }
 
 // GradientDims estimates the derivative of samples at distance 1 by central differences, one
@@ -1530,220 +631,6 @@ func GradientTensors(x Tensor, spacing []Tensor, opts ...GradientScalarsOptions)
 	return resultList(&c)
 }
 
-// GridSampler samples images at the coordinates in grid, which run from -1 to 1: [N, C, H, W] and
-// [N, H', W', 2] → [N, C, H', W'], or the same with depth. Interpolation is bilinear (0),
-// nearest (1) or bicubic (2), what lies outside is 0 (0), the edge (1) or the reflection (2).
-//
-//	grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-func GridSampler(input, grid Tensor, interpolationMode, paddingMode int, alignCorners bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpGridSampler)
-	putTensor(&c, input)
-	putTensor(&c, grid)
-	c.Int(interpolationMode)
-	c.Int(paddingMode)
-	c.Bool(alignCorners)
-	return result1(&c)
-}
-
-// GridSampler2d is GridSampler for images.
-//
-//	grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-func GridSampler2d(input, grid Tensor, interpolationMode, paddingMode int, alignCorners bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpGridSampler2d)
-	putTensor(&c, input)
-	putTensor(&c, grid)
-	c.Int(interpolationMode)
-	c.Int(paddingMode)
-	c.Bool(alignCorners)
-	return result1(&c)
-}
-
-// GridSampler3d is GridSampler for volumes.
-//
-//	grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
-func GridSampler3d(input, grid Tensor, interpolationMode, paddingMode int, alignCorners bool) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpGridSampler3d)
-	putTensor(&c, input)
-	putTensor(&c, grid)
-	c.Int(interpolationMode)
-	c.Int(paddingMode)
-	c.Bool(alignCorners)
-	return result1(&c)
-}
-
-// GroupNorm normalises over groups of channels (dimension 1), then applies Weight and Bias.
-//
-//	group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor
-func GroupNorm(input Tensor, numGroups int, opts ...GroupNormOptions) Tensor {
-	var o GroupNormOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpGroupNorm)
-	putTensor(&c, input)
-	c.Int(numGroups)
-	putTensor(&c, o.Weight)
-	putTensor(&c, o.Bias)
-	c.Float(orFloat(o.Eps, 1e-05))
-	c.Bool(true)
-	return result1(&c)
-}
-
-// GRUPacked runs a gated recurrent unit over packed sequences: data [elements, in] in the order
-// that batchSizes tells.
-//
-//	gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
-func GRUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpGRUData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensor(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	return result2(&c)
-}
-
-// GRU runs a gated recurrent unit over sequences: input [T, N, in], hx the first hidden state,
-// params the weights and biases of each layer and direction.
-//
-//	gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
-func GRU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpGRUInput)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	c.Bool(batchFirst)
-	return result2(&c)
-}
-
-// GRUCell is one step of a gated recurrent unit: input [N, in] and the hidden state hx give the
-// next state.
-//
-//	gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
-func GRUCell(input, hx, wIH, wHH Tensor, opts ...GRUCellOptions) Tensor {
-	var o GRUCellOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpGRUCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result1(&c)
-}
-
-// Hardsigmoid returns ReLU6(x+3)/6.
-//
-//	hardsigmoid(Tensor self) -> Tensor
-func Hardsigmoid(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpHardsigmoid)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// HardsigmoidInPlace is Hardsigmoid in place: it overwrites x and returns it.
-//
-//	hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
-func HardsigmoidInPlace(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpHardsigmoidInPlace)
-	putChanged(&c, x)
-	done(&c)
-	return x
-}
-
-// Hardswish returns x*ReLU6(x+3)/6.
-//
-//	hardswish(Tensor self) -> Tensor
-func Hardswish(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpHardswish)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// HardswishInPlace is Hardswish in place: it overwrites x and returns it.
-//
-//	hardswish_(Tensor(a!) self) -> Tensor(a!)
-func HardswishInPlace(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpHardswishInPlace)
-	putChanged(&c, x)
-	done(&c)
-	return x
-}
-
-// Hardtanh limits each element to MinVal and MaxVal.
-//
-//	hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
-func Hardtanh(x Tensor, opts ...HardtanhOptions) Tensor {
-	var o HardtanhOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpHardtanh)
-	putTensor(&c, x)
-	putScalar(&c, or(o.MinVal, -1))
-	putScalar(&c, or(o.MaxVal, 1))
-	return result1(&c)
-}
-
-// HardtanhInPlace is Hardtanh in place: it overwrites x and returns it.
-//
-//	hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
-func HardtanhInPlace(x Tensor, opts ...HardtanhOptions) Tensor {
-	var o HardtanhOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpHardtanhInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.MinVal, -1))
-	putScalar(&c, or(o.MaxVal, 1))
-	done(&c)
-	return x
-}
-
-// HingeEmbeddingLoss is x where target is 1 and max(0, Margin - x) where it is -1.
-//
-//	hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor
-func HingeEmbeddingLoss(x, target Tensor, opts ...HingeEmbeddingLossOptions) Tensor {
-	var o HingeEmbeddingLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpHingeEmbeddingLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Float(orFloat(o.Margin, 1.0))
-	c.Code(how)
-	return result1(&c)
-}
-
 // HistogramDD counts the points in the rows of x, [*, n], in a grid with bins equal bins in each
 // of the n dimensions, and returns the counts and the edges for each dimension. CPU only.
 //
@@ -1815,57 +702,6 @@ func HStack(tensors ...Tensor) Tensor {
 	return result1(&c)
 }
 
-// HuberLoss is the squared difference, halved, below Delta and Delta times the absolute one
-// above.
-//
-//	huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
-func HuberLoss(x, target Tensor, opts ...HuberLossOptions) Tensor {
-	var o HuberLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpHuberLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Code(how)
-	c.Float(orFloat(o.Delta, 1.0))
-	return result1(&c)
-}
-
-// Im2Col takes the windows of images, [N, C, H, W], as columns: [N, C*kH*kW, windows].
-//
-//	im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
-func Im2Col(x Tensor, kernelSize, dilation, padding, stride []int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpIm2Col)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(dilation)
-	c.Ints(padding)
-	c.Ints(stride)
-	return result1(&c)
-}
-
-// InstanceNorm normalises each channel of each sample, then applies weight and bias.
-//
-//	instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor
-func InstanceNorm(input, weight, bias, runningMean, runningVar Tensor, useInputStats bool, momentum, eps float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpInstanceNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	c.Bool(useInputStats)
-	c.Float(momentum)
-	c.Float(eps)
-	c.Bool(true)
-	return result1(&c)
-}
-
 // IsInScalarTensor tells whether a number occurs in testElements.
 //
 //	isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -1914,99 +750,6 @@ func IsIn(elements, testElements Tensor, opts ...IsInOptions) Tensor {
 	putTensor(&c, testElements)
 	c.Bool(o.AssumeUnique)
 	c.Bool(o.Invert)
-	return result1(&c)
-}
-
-// KLDiv is the Kullback-Leibler divergence of the log-probabilities x from target.
-//
-//	kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor
-func KLDiv(x, target Tensor, opts ...KLDivOptions) Tensor {
-	var o KLDivOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpKLDiv)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Code(how)
-	c.Bool(o.LogTarget)
-	return result1(&c)
-}
-
-// L1Loss is the absolute difference. Optional: reduction (default ReductionMean).
-//
-//	l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-func L1Loss(x, target Tensor, reduction ...Reduction) Tensor {
-	atMost(len(reduction), 1)
-	how := optional(reduction).code()
-	var c cgo.Call
-	c.Begin(cgo.OpL1Loss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Code(how)
-	return result1(&c)
-}
-
-// LayerNorm normalises over the last dimensions, whose sizes are normalizedShape, then applies
-// Weight and Bias.
-//
-//	layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor
-func LayerNorm(input Tensor, normalizedShape []int, opts ...LayerNormOptions) Tensor {
-	var o LayerNormOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpLayerNorm)
-	putTensor(&c, input)
-	c.Ints(normalizedShape)
-	putTensor(&c, o.Weight)
-	putTensor(&c, o.Bias)
-	c.Float(orFloat(o.Eps, 1e-05))
-	c.Bool(true)
-	return result1(&c)
-}
-
-// LeakyReLU returns x where it is positive and negativeSlope*x elsewhere. Optional: negativeSlope
-// (default 0.01).
-//
-//	leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
-func LeakyReLU(x Tensor, negativeSlope ...Scalar) Tensor {
-	atMost(len(negativeSlope), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpLeakyReLU)
-	putTensor(&c, x)
-	putScalar(&c, or(optional(negativeSlope), 0.01))
-	return result1(&c)
-}
-
-// LeakyReLUInPlace is LeakyReLU in place: it overwrites x and returns it. Optional: negativeSlope
-// (default 0.01).
-//
-//	leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
-func LeakyReLUInPlace(x Tensor, negativeSlope ...Scalar) Tensor {
-	atMost(len(negativeSlope), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpLeakyReLUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(optional(negativeSlope), 0.01))
-	done(&c)
-	return x
-}
-
-// Linear returns input·weightᵀ + bias: input [*, in], weight [out, in] and bias [out] give [*,
-// out]. Optional: bias.
-//
-//	linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-func Linear(input, weight Tensor, bias ...Tensor) Tensor {
-	atMost(len(bias), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpLinear)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, optional(bias))
 	return result1(&c)
 }
 
@@ -2059,16 +802,6 @@ func LinspaceTensor(start, end Tensor, steps int, opts ...TensorOptions) Tensor 
 	c.Int(steps)
 	putOptions(&c, &o, -1)
 	return o.finish(result1(&c))
-}
-
-// LogSigmoid returns log(1/(1+exp(-x))) without overflow.
-//
-//	log_sigmoid(Tensor self) -> Tensor
-func LogSigmoid(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpLogSigmoid)
-	putTensor(&c, x)
-	return result1(&c)
 }
 
 // LogspaceScalarTensor is Logspace to a number in a tensor.
@@ -2125,66 +858,8 @@ func LogspaceTensor(start, end Tensor, steps int, base float64, opts ...TensorOp
 	return o.finish(result1(&c))
 }
 
-// LSTMPacked runs a long short-term memory over packed sequences: data [elements, in] in the
-// order that batchSizes tells.
-//
-//	lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)
-func LSTMPacked(data, batchSizes Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden, cell Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpLSTMData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensors(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	return result3(&c)
-}
-
-// LSTM runs a long short-term memory over sequences: input [T, N, in], hx the first hidden and
-// cell state, params the weights and biases of each layer and direction.
-//
-//	lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)
-func LSTM(input Tensor, hx, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden, cell Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpLSTMInput)
-	putTensor(&c, input)
-	putTensors(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	c.Bool(batchFirst)
-	return result3(&c)
-}
-
-// LSTMCell is one step of a long short-term memory: input [N, in] and hx, the hidden and the cell
-// state, give the next ones.
-//
-//	lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)
-func LSTMCell(input Tensor, hx []Tensor, wIH, wHH Tensor, opts ...LSTMCellOptions) (hidden, cell Tensor) {
-	var o LSTMCellOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpLSTMCell)
-	putTensor(&c, input)
-	putTensors(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result2(&c)
-}
-
 // LUUnpack returns the permutation p, the lower triangular l and the upper triangular u from what
-// LinalgLUFactor returns: A = p·l·u.
+// linalg.LUFactor returns: A = p·l·u.
 //
 //	lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)
 func LUUnpack(luData, luPivots Tensor, opts ...LUUnpackOptions) (p, l, u Tensor) {
@@ -2199,171 +874,6 @@ func LUUnpack(luData, luPivots Tensor, opts ...LUUnpackOptions) (p, l, u Tensor)
 	c.Bool(!o.NoData)
 	c.Bool(!o.NoPivots)
 	return result3(&c)
-}
-
-// MarginRankingLoss is max(0, -target*(input1 - input2) + Margin): target is 1 where input1
-// should be the larger, -1 where input2 should.
-//
-//	margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
-func MarginRankingLoss(input1, input2, target Tensor, opts ...MarginRankingLossOptions) Tensor {
-	var o MarginRankingLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpMarginRankingLoss)
-	putTensor(&c, input1)
-	putTensor(&c, input2)
-	putTensor(&c, target)
-	c.Float(o.Margin)
-	c.Code(how)
-	return result1(&c)
-}
-
-// MaxPool1d takes the maximum of each window of [N, C, L].
-//
-//	max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> Tensor
-func MaxPool1d(x Tensor, kernelSize []int, opts ...MaxPool1dOptions) Tensor {
-	var o MaxPool1dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpMaxPool1d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.Dilation, 1))
-	c.Bool(o.CeilMode)
-	return result1(&c)
-}
-
-// MaxPool1dWithIndices is MaxPool1d that also returns where each maximum was.
-//
-//	max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
-func MaxPool1dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool1dWithIndicesOptions) (values, indices Tensor) {
-	var o MaxPool1dWithIndicesOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpMaxPool1dWithIndices)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0))
-	c.Ints(orInts(o.Dilation, 1))
-	c.Bool(o.CeilMode)
-	return result2(&c)
-}
-
-// MaxPool2d takes the maximum of each window of [N, C, H, W] or [C, H, W]. kernelSize, Stride,
-// Padding and Dilation hold one number, or one for the height and one for the width. Windows do
-// not overlap unless Stride says so; Padding, at most half the window, adds -∞ around; CeilMode
-// adds a window for what is left over at the end.
-//
-//	max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
-func MaxPool2d(x Tensor, kernelSize []int, opts ...MaxPool2dOptions) Tensor {
-	var o MaxPool2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpMaxPool2d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	c.Bool(o.CeilMode)
-	return result1(&c)
-}
-
-// MaxPool2dWithIndices is MaxPool2d that also returns where each maximum was in the plane.
-//
-//	max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
-func MaxPool2dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool2dWithIndicesOptions) (values, indices Tensor) {
-	var o MaxPool2dWithIndicesOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpMaxPool2dWithIndices)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1))
-	c.Bool(o.CeilMode)
-	return result2(&c)
-}
-
-// MaxPool3d takes the maximum of each window of [N, C, D, H, W].
-//
-//	max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor
-func MaxPool3d(x Tensor, kernelSize []int, opts ...MaxPool3dOptions) Tensor {
-	var o MaxPool3dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpMaxPool3d)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	c.Bool(o.CeilMode)
-	return result1(&c)
-}
-
-// MaxPool3dWithIndices is MaxPool3d that also returns where each maximum was in the volume.
-//
-//	max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
-func MaxPool3dWithIndices(x Tensor, kernelSize []int, opts ...MaxPool3dWithIndicesOptions) (values, indices Tensor) {
-	var o MaxPool3dWithIndicesOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpMaxPool3dWithIndices)
-	putTensor(&c, x)
-	c.Ints(kernelSize)
-	c.Ints(o.Stride)
-	c.Ints(orInts(o.Padding, 0, 0, 0))
-	c.Ints(orInts(o.Dilation, 1, 1, 1))
-	c.Bool(o.CeilMode)
-	return result2(&c)
-}
-
-// MaxUnpool2d puts the elements of x at the places in planes of outputSize that indices, as
-// MaxPool2dWithIndices returns them, name; all others are 0.
-//
-//	max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
-func MaxUnpool2d(x, indices Tensor, outputSize ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpMaxUnpool2d)
-	putTensor(&c, x)
-	putTensor(&c, indices)
-	c.Ints(outputSize)
-	return result1(&c)
-}
-
-// MaxUnpool3d puts the elements of x at the places in volumes of outputSize that indices, as
-// MaxPool3dWithIndices returns them, name; all others are 0.
-//
-//	max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
-func MaxUnpool3d(x, indices Tensor, outputSize, stride, padding []int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpMaxUnpool3d)
-	putTensor(&c, x)
-	putTensor(&c, indices)
-	c.Ints(outputSize)
-	c.Ints(stride)
-	c.Ints(padding)
-	return result1(&c)
 }
 
 // Meshgrid returns the grids of coordinates that vectors span, in matrix (ij) order.
@@ -2388,27 +898,6 @@ func MeshgridIndexing(tensors []Tensor, indexing string) []Tensor {
 	return resultList(&c)
 }
 
-// Mish returns x*tanh(softplus(x)).
-//
-//	mish(Tensor self) -> Tensor
-func Mish(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpMish)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// MishInPlace is Mish in place: it overwrites x and returns it.
-//
-//	mish_(Tensor(a!) self) -> Tensor(a!)
-func MishInPlace(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpMishInPlace)
-	putChanged(&c, x)
-	done(&c)
-	return x
-}
-
 // MMDType is MM whose result has the dtype outDType: products of half precision summed in
 // float32. CUDA only.
 //
@@ -2420,119 +909,6 @@ func MMDType(x, mat2 Tensor, outDType DType) Tensor {
 	putTensor(&c, mat2)
 	c.Code(outDType.code())
 	return result1(&c)
-}
-
-// MSELoss is the squared difference. Optional: reduction (default ReductionMean).
-//
-//	mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-func MSELoss(x, target Tensor, reduction ...Reduction) Tensor {
-	atMost(len(reduction), 1)
-	how := optional(reduction).code()
-	var c cgo.Call
-	c.Begin(cgo.OpMSELoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Code(how)
-	return result1(&c)
-}
-
-// MultiMarginLoss is the mean over the classes of max(0, Margin - x[target] + x[class])^P for
-// scores x, [N, C], against class indices [N].
-//
-//	multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor
-func MultiMarginLoss(x, target Tensor, opts ...MultiMarginLossOptions) Tensor {
-	var o MultiMarginLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpMultiMarginLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putScalar(&c, or(o.P, 1))
-	putScalar(&c, or(o.Margin, 1))
-	putTensor(&c, o.Weight)
-	c.Code(how)
-	return result1(&c)
-}
-
-// MultilabelMarginLoss is the multi-label hinge loss of scores x, [N, C], against class indices
-// [N, C], of which those before the first -1 count. Optional: reduction (default ReductionMean).
-//
-//	multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-func MultilabelMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
-	atMost(len(reduction), 1)
-	how := optional(reduction).code()
-	var c cgo.Call
-	c.Begin(cgo.OpMultilabelMarginLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Code(how)
-	return result1(&c)
-}
-
-// NativeBatchNorm is BatchNorm that also returns the mean and the inverse standard deviation of
-// the batch, which the gradient needs.
-//
-//	native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-func NativeBatchNorm(input, weight, bias, runningMean, runningVar Tensor, training bool, momentum, eps float64) (output, saveMean, saveInvStd Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpNativeBatchNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	putTensor(&c, runningMean)
-	putTensor(&c, runningVar)
-	c.Bool(training)
-	c.Float(momentum)
-	c.Float(eps)
-	return result3(&c)
-}
-
-// NativeDropout is Dropout that also returns which elements stayed, a bool tensor.
-//
-//	native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
-func NativeDropout(input Tensor, p float64, train bool) (output, mask Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpNativeDropout)
-	putTensor(&c, input)
-	c.Float(p)
-	c.Bool(train)
-	return result2(&c)
-}
-
-// NativeGroupNorm is GroupNorm that also returns the mean and the inverse standard deviation of
-// each group, which the gradient needs.
-//
-//	native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)
-func NativeGroupNorm(input, weight, bias Tensor, n, channels, hxw, group int, eps float64) (output, mean, rstd Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpNativeGroupNorm)
-	putTensor(&c, input)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	c.Int(n)
-	c.Int(channels)
-	c.Int(hxw)
-	c.Int(group)
-	c.Float(eps)
-	return result3(&c)
-}
-
-// NativeLayerNorm is LayerNorm that also returns the mean and the inverse standard deviation,
-// which the gradient needs.
-//
-//	native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)
-func NativeLayerNorm(input Tensor, normalizedShape []int, weight, bias Tensor, eps float64) (output, mean, rstd Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpNativeLayerNorm)
-	putTensor(&c, input)
-	c.Ints(normalizedShape)
-	putTensor(&c, weight)
-	putTensor(&c, bias)
-	c.Float(eps)
-	return result3(&c)
 }
 
 // NestedToPaddedTensor is ToPaddedTensor under another name. Optional: outputSize.
@@ -2547,120 +923,54 @@ func NestedToPaddedTensor(x Tensor, padding float64, outputSize ...int) Tensor {
 	return result1(&c)
 }
 
-// NLLLoss is the negative log-likelihood of the log-probabilities x, [N, C], against class
-// indices [N].
-//
-//	nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-func NLLLoss(x, target Tensor, opts ...NLLLossOptions) Tensor {
-	var o NLLLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpNLLLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
-	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
-	return result1(&c)
-}
-
-// NLLLoss2d is the negative log-likelihood of the log-probabilities x, [N, C, H, W], against
-// class indices [N, H, W].
-//
-//	nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-func NLLLoss2d(x, target Tensor, opts ...NLLLoss2dOptions) Tensor {
-	var o NLLLoss2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpNLLLoss2d)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
-	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
-	return result1(&c)
-}
-
-// NLLLossND is the negative log-likelihood of the log-probabilities x, [N, C, *], against class
-// indices [N, *].
-//
-//	nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-func NLLLossND(x, target Tensor, opts ...NLLLossNDOptions) Tensor {
-	var o NLLLossNDOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpNLLLossND)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	putTensor(&c, o.Weight)
-	c.Code(how)
-	c.Int(orInt(o.IgnoreIndex, -100))
-	return result1(&c)
-}
-
 // NormalTensor draws a normally distributed number for each pair of mean and standard deviation;
-// mean and std are broadcast. Optional: generator.
+// mean and std are broadcast.
 //
 //	normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
-func NormalTensor(mean, std Tensor, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func NormalTensor(mean, std Tensor, opts ...NormalOptions) Tensor {
+	var o NormalOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpNormalTensorTensor)
 	putTensor(&c, mean)
 	putTensor(&c, std)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
 // NormalTensorFloat draws a normally distributed number for each of the means, with one standard
-// deviation. Optional: generator.
+// deviation.
 //
 //	normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
-func NormalTensorFloat(mean Tensor, std float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func NormalTensorFloat(mean Tensor, std float64, opts ...NormalOptions) Tensor {
+	var o NormalOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpNormalTensorFloat)
 	putTensor(&c, mean)
 	c.Float(std)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
 // NormalFloatTensor draws a normally distributed number for each of the standard deviations, with
-// one mean. Optional: generator.
+// one mean.
 //
 //	normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
-func NormalFloatTensor(mean float64, std Tensor, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func NormalFloatTensor(mean float64, std Tensor, opts ...NormalOptions) Tensor {
+	var o NormalOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpNormalFloatTensor)
 	c.Float(mean)
 	putTensor(&c, std)
-	putGenerator(&c, optional(generator))
-	return result1(&c)
-}
-
-// NormalFunctional returns normally distributed numbers in the shape of x, which it does not
-// change. Optional: generator.
-//
-//	normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-func NormalFunctional(x Tensor, mean, std float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpNormalFunctional)
-	putTensor(&c, x)
-	c.Float(mean)
-	c.Float(std)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
@@ -2695,19 +1005,6 @@ func NuclearNormDim(x Tensor, dim []int, opts ...NuclearNormOptions) Tensor {
 	return result1(&c)
 }
 
-// OneHot turns int64 classes into vectors of 0 and 1: [*] → [*, numClasses]. Optional:
-// numClasses (default -1).
-//
-//	one_hot(Tensor self, int num_classes=-1) -> Tensor
-func OneHot(x Tensor, numClasses ...int) Tensor {
-	atMost(len(numClasses), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpOneHot)
-	putTensor(&c, x)
-	c.Int(intAt(numClasses, 0, -1))
-	return result1(&c)
-}
-
 // OnesLike makes a tensor like x (shape, dtype, device, memory format unless opts say otherwise)
 // full of 1.
 //
@@ -2725,123 +1022,19 @@ func OnesLike(x Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// Pad pads x by pad, which gives the amounts before and after, from the last dimension on; Mode
-// is "constant", "reflect", "replicate" or "circular".
-//
-//	pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor
-func Pad(x Tensor, pad []int, opts ...PadOptions) Tensor {
-	var o PadOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpPad)
-	putTensor(&c, x)
-	c.Ints(pad)
-	c.Str(orStr(o.Mode, "constant"))
-	c.OptFloat(o.Value)
-	return result1(&c)
-}
-
-// PadSequence joins tensors [l, *] of different lengths into one: [longest, n, *], or with
-// BatchFirst [n, longest, *], filled up with PaddingValue.
-//
-//	pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor
-func PadSequence(sequences []Tensor, opts ...PadSequenceOptions) Tensor {
-	var o PadSequenceOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpPadSequence)
-	putTensors(&c, sequences)
-	c.Bool(o.BatchFirst)
-	c.Float(o.PaddingValue)
-	c.Str(orStr(o.PaddingSide, "right"))
-	return result1(&c)
-}
-
-// PairwiseDistance returns the P-norm of x1 - x2 + Eps along the last dimension.
-//
-//	pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor
-func PairwiseDistance(x1, x2 Tensor, opts ...PairwiseDistanceOptions) Tensor {
-	var o PairwiseDistanceOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpPairwiseDistance)
-	putTensor(&c, x1)
-	putTensor(&c, x2)
-	c.Float(orFloat(o.P, 2))
-	c.Float(orFloat(o.Eps, 1e-06))
-	c.Bool(o.KeepDim)
-	return result1(&c)
-}
-
-// PDist returns the p-norm distances of every two rows of x, [n, d], in one vector of n*(n-1)/2
-// elements. Optional: p (default 2).
-//
-//	pdist(Tensor self, float p=2) -> Tensor
-func PDist(x Tensor, p ...float64) Tensor {
-	atMost(len(p), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpPDist)
-	putTensor(&c, x)
-	c.Float(optionalOr(p, 2))
-	return result1(&c)
-}
-
-// PixelShuffle turns channels into pixels: [*, C*r*r, H, W] → [*, C, H*r, W*r].
-//
-//	pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
-func PixelShuffle(x Tensor, upscaleFactor int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpPixelShuffle)
-	putTensor(&c, x)
-	c.Int(upscaleFactor)
-	return result1(&c)
-}
-
-// PixelUnshuffle turns pixels into channels: [*, C, H*r, W*r] → [*, C*r*r, H, W].
-//
-//	pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
-func PixelUnshuffle(x Tensor, downscaleFactor int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpPixelUnshuffle)
-	putTensor(&c, x)
-	c.Int(downscaleFactor)
-	return result1(&c)
-}
-
 // Poisson draws a number from the Poisson distribution for each rate in x, which is
-// floating-point and not negative. Optional: generator.
+// floating-point and not negative.
 //
 //	poisson(Tensor self, Generator? generator=None) -> Tensor
-func Poisson(x Tensor, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func Poisson(x Tensor, opts ...PoissonOptions) Tensor {
+	var o PoissonOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpPoisson)
 	putTensor(&c, x)
-	putGenerator(&c, optional(generator))
-	return result1(&c)
-}
-
-// PoissonNLLLoss is the negative log-likelihood of target under Poisson distributions: exp(input)
-// - target*input, or input - target*log(input + eps) unless logInput; full adds Stirling's
-// approximation of the rest.
-//
-//	poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor
-func PoissonNLLLoss(input, target Tensor, logInput, full bool, eps float64, reduction Reduction) Tensor {
-	how := reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpPoissonNLLLoss)
-	putTensor(&c, input)
-	putTensor(&c, target)
-	c.Bool(logInput)
-	c.Bool(full)
-	c.Float(eps)
-	c.Code(how)
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
@@ -3000,63 +1193,6 @@ func RandNLike(x Tensor, opts ...TensorOptions) Tensor {
 	return o.finish(result1(&c))
 }
 
-// ReflectionPad1d pads the last dimension by its reflection: padding is left, right, each less
-// than the size.
-//
-//	reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-func ReflectionPad1d(x Tensor, padding ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReflectionPad1d)
-	putTensor(&c, x)
-	c.Ints(padding)
-	return result1(&c)
-}
-
-// ReflectionPad2d pads the last two dimensions by their reflection: padding is left, right, top,
-// bottom, each less than the size.
-//
-//	reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-func ReflectionPad2d(x Tensor, padding ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReflectionPad2d)
-	putTensor(&c, x)
-	c.Ints(padding)
-	return result1(&c)
-}
-
-// ReflectionPad3d pads the last three dimensions by their reflection: padding is left, right,
-// top, bottom, front, back, each less than the size.
-//
-//	reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-func ReflectionPad3d(x Tensor, padding ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReflectionPad3d)
-	putTensor(&c, x)
-	c.Ints(padding)
-	return result1(&c)
-}
-
-// ReLU6 returns min(max(x, 0), 6).
-//
-//	relu6(Tensor self) -> Tensor
-func ReLU6(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReLU6)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// ReLU6InPlace is ReLU6 in place: it overwrites x and returns it.
-//
-//	relu6_(Tensor(a!) self) -> Tensor(a!)
-func ReLU6InPlace(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReLU6InPlace)
-	putChanged(&c, x)
-	done(&c)
-	return x
-}
-
 // RemainderScalarTensor returns the number x modulo each element of other, with the sign of the
 // divisor as in Python.
 //
@@ -3082,41 +1218,6 @@ func RepeatInterleaveIndices(repeats Tensor, opts ...RepeatInterleaveIndicesOpti
 	c.Begin(cgo.OpRepeatInterleaveTensor)
 	putTensor(&c, repeats)
 	c.OptInt(o.OutputSize)
-	return result1(&c)
-}
-
-// ReplicationPad1d pads the last dimension by its first and last element: padding is left, right.
-//
-//	replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
-func ReplicationPad1d(x Tensor, padding ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReplicationPad1d)
-	putTensor(&c, x)
-	c.Ints(padding)
-	return result1(&c)
-}
-
-// ReplicationPad2d pads the last two dimensions by their edges: padding is left, right, top,
-// bottom.
-//
-//	replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
-func ReplicationPad2d(x Tensor, padding ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReplicationPad2d)
-	putTensor(&c, x)
-	c.Ints(padding)
-	return result1(&c)
-}
-
-// ReplicationPad3d pads the last three dimensions by their edges: padding is left, right, top,
-// bottom, front, back.
-//
-//	replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
-func ReplicationPad3d(x Tensor, padding ...int) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpReplicationPad3d)
-	putTensor(&c, x)
-	c.Ints(padding)
 	return result1(&c)
 }
 
@@ -3164,140 +1265,6 @@ func ResultType(tensor, other Tensor) DType {
 	return resultDType(&c)
 }
 
-// RMSNorm divides by the root of the mean square over the last dimensions, whose sizes are
-// normalizedShape, then applies Weight.
-//
-//	rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor
-func RMSNorm(input Tensor, normalizedShape []int, opts ...RMSNormOptions) Tensor {
-	var o RMSNormOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpRMSNorm)
-	putTensor(&c, input)
-	c.Ints(normalizedShape)
-	putTensor(&c, o.Weight)
-	c.OptFloat(o.Eps)
-	return result1(&c)
-}
-
-// RNNReLUPacked runs a recurrent network with ReLU over packed sequences: data [elements, in] in
-// the order that batchSizes tells.
-//
-//	rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
-func RNNReLUPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpRNNReLUData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensor(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	return result2(&c)
-}
-
-// RNNReLU runs a recurrent network with ReLU over sequences: input [T, N, in], hx the first
-// hidden state, params the weights and biases of each layer and direction.
-//
-//	rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
-func RNNReLU(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpRNNReLUInput)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	c.Bool(batchFirst)
-	return result2(&c)
-}
-
-// RNNReLUCell is one step of a recurrent network with ReLU: input [N, in] and the hidden state hx
-// give the next state.
-//
-//	rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
-func RNNReLUCell(input, hx, wIH, wHH Tensor, opts ...RNNReLUCellOptions) Tensor {
-	var o RNNReLUCellOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpRNNReLUCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result1(&c)
-}
-
-// RNNTanhPacked runs a recurrent network with Tanh over packed sequences: data [elements, in] in
-// the order that batchSizes tells.
-//
-//	rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
-func RNNTanhPacked(data, batchSizes, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpRNNTanhData)
-	putTensor(&c, data)
-	putTensor(&c, batchSizes)
-	putTensor(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	return result2(&c)
-}
-
-// RNNTanh runs a recurrent network with Tanh over sequences: input [T, N, in], hx the first
-// hidden state, params the weights and biases of each layer and direction.
-//
-//	rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
-func RNNTanh(input, hx Tensor, params []Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden Tensor) {
-	var c cgo.Call
-	c.Begin(cgo.OpRNNTanhInput)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensors(&c, params)
-	c.Bool(hasBiases)
-	c.Int(numLayers)
-	c.Float(dropout)
-	c.Bool(train)
-	c.Bool(bidirectional)
-	c.Bool(batchFirst)
-	return result2(&c)
-}
-
-// RNNTanhCell is one step of a recurrent network with Tanh: input [N, in] and the hidden state hx
-// give the next state.
-//
-//	rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
-func RNNTanhCell(input, hx, wIH, wHH Tensor, opts ...RNNTanhCellOptions) Tensor {
-	var o RNNTanhCellOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpRNNTanhCell)
-	putTensor(&c, input)
-	putTensor(&c, hx)
-	putTensor(&c, wIH)
-	putTensor(&c, wHH)
-	putTensor(&c, o.BIH)
-	putTensor(&c, o.BHH)
-	return result1(&c)
-}
-
 // RowStack is VStack under another name.
 //
 //	row_stack(Tensor[] tensors) -> Tensor
@@ -3306,44 +1273,6 @@ func RowStack(tensors ...Tensor) Tensor {
 	c.Begin(cgo.OpRowStack)
 	putTensors(&c, tensors)
 	return result1(&c)
-}
-
-// RReLU returns x where it is positive and elsewhere x times a slope: in training a random one
-// from Lower to Upper for each element, else their mean.
-//
-//	rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor
-func RReLU(x Tensor, opts ...RReLUOptions) Tensor {
-	var o RReLUOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpRReLU)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Lower, 0.125))
-	putScalar(&c, or(o.Upper, 0.3333333333333333))
-	c.Bool(o.Training)
-	putGenerator(&c, o.Generator)
-	return result1(&c)
-}
-
-// RReLUInPlace is RReLU in place: it overwrites x and returns it.
-//
-//	rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)
-func RReLUInPlace(x Tensor, opts ...RReLUOptions) Tensor {
-	var o RReLUOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpRReLUInPlace)
-	putChanged(&c, x)
-	putScalar(&c, or(o.Lower, 0.125))
-	putScalar(&c, or(o.Upper, 0.3333333333333333))
-	c.Bool(o.Training)
-	putGenerator(&c, o.Generator)
-	done(&c)
-	return x
 }
 
 // RSubScalar returns other - Alpha*x for a number.
@@ -3375,28 +1304,6 @@ func RSub(x, other Tensor, opts ...RSubOptions) Tensor {
 	putTensor(&c, x)
 	putTensor(&c, other)
 	putScalar(&c, or(o.Alpha, 1))
-	return result1(&c)
-}
-
-// ScaledDotProductAttention returns softmax(query·keyᵀ*Scale + AttnMask)·value for query [*,
-// L, E] and key, value [*, S, E].
-//
-//	scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
-func ScaledDotProductAttention(query, key, value Tensor, opts ...ScaledDotProductAttentionOptions) Tensor {
-	var o ScaledDotProductAttentionOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpScaledDotProductAttention)
-	putTensor(&c, query)
-	putTensor(&c, key)
-	putTensor(&c, value)
-	putTensor(&c, o.AttnMask)
-	c.Float(o.DropoutP)
-	c.Bool(o.IsCausal)
-	c.OptFloat(o.Scale)
-	c.Bool(o.EnableGQA)
 	return result1(&c)
 }
 
@@ -3459,112 +1366,6 @@ func SegmentReduce(data Tensor, reduce string, opts ...SegmentReduceOptions) Ten
 	c.Int(o.Axis)
 	c.Bool(o.Unsafe)
 	putOptScalar(&c, o.Initial)
-	return result1(&c)
-}
-
-// SELU returns 1.0507*x where x is positive and 1.0507*1.6733*(exp(x)-1) elsewhere (to more
-// digits), which keeps mean 0 and variance 1 through many layers.
-//
-//	selu(Tensor self) -> Tensor
-func SELU(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpSELU)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// SELUInPlace is SELU in place: it overwrites x and returns it.
-//
-//	selu_(Tensor(a!) self) -> Tensor(a!)
-func SELUInPlace(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpSELUInPlace)
-	putChanged(&c, x)
-	done(&c)
-	return x
-}
-
-// SiLU returns x*sigmoid(x), also known as swish.
-//
-//	silu(Tensor self) -> Tensor
-func SiLU(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpSiLU)
-	putTensor(&c, x)
-	return result1(&c)
-}
-
-// SiLUInPlace is SiLU in place: it overwrites x and returns it.
-//
-//	silu_(Tensor(a!) self) -> Tensor(a!)
-func SiLUInPlace(x Tensor) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpSiLUInPlace)
-	putChanged(&c, x)
-	done(&c)
-	return x
-}
-
-// SmoothL1Loss is the squared difference, divided by 2*Beta, below Beta and the absolute one,
-// less Beta/2, above.
-//
-//	smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
-func SmoothL1Loss(x, target Tensor, opts ...SmoothL1LossOptions) Tensor {
-	var o SmoothL1LossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpSmoothL1Loss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Code(how)
-	c.Float(orFloat(o.Beta, 1.0))
-	return result1(&c)
-}
-
-// SoftMarginLoss is log(1 + exp(-target*x)) for a target of 1 or -1. Optional: reduction (default
-// ReductionMean).
-//
-//	soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-func SoftMarginLoss(x, target Tensor, reduction ...Reduction) Tensor {
-	atMost(len(reduction), 1)
-	how := optional(reduction).code()
-	var c cgo.Call
-	c.Begin(cgo.OpSoftMarginLoss)
-	putTensor(&c, x)
-	putTensor(&c, target)
-	c.Code(how)
-	return result1(&c)
-}
-
-// Softplus returns log(1+exp(Beta*x))/Beta.
-//
-//	softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
-func Softplus(x Tensor, opts ...SoftplusOptions) Tensor {
-	var o SoftplusOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpSoftplus)
-	putTensor(&c, x)
-	putScalar(&c, or(o.Beta, 1))
-	putScalar(&c, or(o.Threshold, 20))
-	return result1(&c)
-}
-
-// Softshrink returns x - lambda above lambda, x + lambda below -lambda and 0 between. Optional:
-// lambda (default 0.5).
-//
-//	softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-func Softshrink(x Tensor, lambda ...Scalar) Tensor {
-	atMost(len(lambda), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpSoftshrink)
-	putTensor(&c, x)
-	putScalar(&c, or(optional(lambda), 0.5))
 	return result1(&c)
 }
 
@@ -3824,27 +1625,11 @@ func Stack(tensors []Tensor, dim ...int) Tensor {
 	return result1(&c)
 }
 
-// StdMeanAll returns the standard deviation and the mean of all elements, the deviation with n-1
-// as the divisor unless Biased.
-//
-//	std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
-func StdMeanAll(x Tensor, opts ...StdMeanAllOptions) (std, mean Tensor) {
-	var o StdMeanAllOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpStdMean)
-	putTensor(&c, x)
-	c.Bool(!o.Biased)
-	return result2(&c)
-}
-
-// StdMean returns the standard deviations and the means along the dimensions (by default of all
-// elements), the deviations with n - Correction as the divisor.
+// StdMeanDim returns the standard deviations and the means along the dimensions (by default of
+// all elements), the deviations with n - Correction as the divisor.
 //
 //	std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-func StdMean(x Tensor, opts ...StdMeanOptions) (std, mean Tensor) {
+func StdMeanDim(x Tensor, dim []int, opts ...StdMeanOptions) (std, mean Tensor) {
 	var o StdMeanOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -3852,28 +1637,15 @@ func StdMean(x Tensor, opts ...StdMeanOptions) (std, mean Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpStdMeanCorrection)
 	putTensor(&c, x)
-	c.OptInts(o.Dim)
+	c.OptInts(dim)
 	putOptScalar(&c, o.Correction)
 	c.Bool(o.KeepDim)
 	return result2(&c)
 }
 
-// StdMeanDim returns the standard deviations and the means along the dimensions, the deviations
-// with n-1 as the divisor unless Biased.
-//
-//	std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
-func StdMeanDim(x Tensor, dim []int, opts ...StdMeanDimOptions) (std, mean Tensor) {
-	var o StdMeanDimOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpStdMeanDim)
-	putTensor(&c, x)
-	c.OptInts(dim)
-	c.Bool(!o.Biased)
-	c.Bool(o.KeepDim)
-	return result2(&c)
+// StdMean is [StdMeanDim], over all elements without any: StdMean(x), StdMean(x, 1).
+func StdMean(x Tensor, dims ...int) (std, mean Tensor) {
+	return StdMeanDim(x, dims)
 }
 
 // TensorDot contracts the dimensions dimsSelf of x with dimsOther of other.
@@ -3887,31 +1659,6 @@ func TensorDot(x, other Tensor, dimsSelf, dimsOther []int) Tensor {
 	c.Ints(dimsSelf)
 	c.Ints(dimsOther)
 	return result1(&c)
-}
-
-// Threshold returns x where it exceeds threshold and value elsewhere.
-//
-//	threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
-func Threshold(x Tensor, threshold, value Scalar) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpThreshold)
-	putTensor(&c, x)
-	putScalar(&c, threshold)
-	putScalar(&c, value)
-	return result1(&c)
-}
-
-// ThresholdInPlace is Threshold in place: it overwrites x and returns it.
-//
-//	threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
-func ThresholdInPlace(x Tensor, threshold, value Scalar) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpThresholdInPlace)
-	putChanged(&c, x)
-	putScalar(&c, threshold)
-	putScalar(&c, value)
-	done(&c)
-	return x
 }
 
 // Trapezoid integrates y along Dim by the trapezoidal rule, for samples at distance Dx; the
@@ -3978,41 +1725,6 @@ func TrapzX(y, x Tensor, opts ...TrapzXOptions) Tensor {
 	putTensor(&c, x)
 	c.Int(orInt(o.Dim, -1))
 	return result1(&c)
-}
-
-// TripletMarginLoss is max(0, d(anchor, positive) - d(anchor, negative) + Margin) with the P-norm
-// distance d.
-//
-//	triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor
-func TripletMarginLoss(anchor, positive, negative Tensor, opts ...TripletMarginLossOptions) Tensor {
-	var o TripletMarginLossOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	how := o.Reduction.code()
-	var c cgo.Call
-	c.Begin(cgo.OpTripletMarginLoss)
-	putTensor(&c, anchor)
-	putTensor(&c, positive)
-	putTensor(&c, negative)
-	c.Float(orFloat(o.Margin, 1.0))
-	c.Float(orFloat(o.P, 2))
-	c.Float(orFloat(o.Eps, 1e-06))
-	c.Bool(o.Swap)
-	c.Code(how)
-	return result1(&c)
-}
-
-// UnflattenDenseTensors cuts a vector into views in the shapes of the tensors: the inverse of
-// FlattenDenseTensors.
-//
-//	unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]
-func UnflattenDenseTensors(flat Tensor, tensors ...Tensor) []Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUnflattenDenseTensors)
-	putTensor(&c, flat)
-	putTensors(&c, tensors)
-	return resultList(&c)
 }
 
 // UniqueConsecutive drops each element equal to the one before it (or, with Dim, each slice); if
@@ -4089,211 +1801,6 @@ func UniqueDimConsecutive(x Tensor, dim int, opts ...UniqueDimConsecutiveOptions
 	return result3(&c)
 }
 
-// UpsampleBicubic2d resizes [N, C, H, W] to outputSize by bicubic interpolation.
-//
-//	upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleBicubic2d(x Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBicubic2dOptions) Tensor {
-	var o UpsampleBicubic2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleBicubic2d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloat(o.ScalesH)
-	c.OptFloat(o.ScalesW)
-	return result1(&c)
-}
-
-// UpsampleBicubic2dVec is UpsampleBicubic2d with a size or factors of scale.
-//
-//	upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
-func UpsampleBicubic2dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleBicubic2dVec)
-	putTensor(&c, input)
-	c.OptInts(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloats(scaleFactors)
-	return result1(&c)
-}
-
-// UpsampleBilinear2d resizes [N, C, H, W] to outputSize by bilinear interpolation.
-//
-//	upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleBilinear2d(x Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBilinear2dOptions) Tensor {
-	var o UpsampleBilinear2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleBilinear2d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloat(o.ScalesH)
-	c.OptFloat(o.ScalesW)
-	return result1(&c)
-}
-
-// UpsampleBilinear2dVec is UpsampleBilinear2d with a size or factors of scale.
-//
-//	upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
-func UpsampleBilinear2dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleBilinear2dVec)
-	putTensor(&c, input)
-	c.OptInts(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloats(scaleFactors)
-	return result1(&c)
-}
-
-// UpsampleLinear1d resizes [N, C, L] to outputSize by linear interpolation. Optional: scales.
-//
-//	upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
-func UpsampleLinear1d(x Tensor, outputSize []int, alignCorners bool, scales ...float64) Tensor {
-	atMost(len(scales), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleLinear1d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloat(pointer(scales))
-	return result1(&c)
-}
-
-// UpsampleLinear1dVec is UpsampleLinear1d with a size or factors of scale.
-//
-//	upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
-func UpsampleLinear1dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleLinear1dVec)
-	putTensor(&c, input)
-	c.OptInts(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloats(scaleFactors)
-	return result1(&c)
-}
-
-// UpsampleNearest1d resizes [N, C, L] to outputSize by repeating elements. Optional: scales.
-//
-//	upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
-func UpsampleNearest1d(x Tensor, outputSize []int, scales ...float64) Tensor {
-	atMost(len(scales), 1)
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleNearest1d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.OptFloat(pointer(scales))
-	return result1(&c)
-}
-
-// UpsampleNearest1dVec is UpsampleNearest1d with a size or factors of scale.
-//
-//	upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
-func UpsampleNearest1dVec(input Tensor, outputSize []int, scaleFactors []float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleNearest1dVec)
-	putTensor(&c, input)
-	c.OptInts(outputSize)
-	c.OptFloats(scaleFactors)
-	return result1(&c)
-}
-
-// UpsampleNearest2d resizes [N, C, H, W] to outputSize by repeating pixels.
-//
-//	upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleNearest2d(x Tensor, outputSize []int, opts ...UpsampleNearest2dOptions) Tensor {
-	var o UpsampleNearest2dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleNearest2d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.OptFloat(o.ScalesH)
-	c.OptFloat(o.ScalesW)
-	return result1(&c)
-}
-
-// UpsampleNearest2dVec is UpsampleNearest2d with a size or factors of scale.
-//
-//	upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
-func UpsampleNearest2dVec(input Tensor, outputSize []int, scaleFactors []float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleNearest2dVec)
-	putTensor(&c, input)
-	c.OptInts(outputSize)
-	c.OptFloats(scaleFactors)
-	return result1(&c)
-}
-
-// UpsampleNearest3d resizes [N, C, D, H, W] to outputSize by repeating elements.
-//
-//	upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleNearest3d(x Tensor, outputSize []int, opts ...UpsampleNearest3dOptions) Tensor {
-	var o UpsampleNearest3dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleNearest3d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.OptFloat(o.ScalesD)
-	c.OptFloat(o.ScalesH)
-	c.OptFloat(o.ScalesW)
-	return result1(&c)
-}
-
-// UpsampleNearest3dVec is UpsampleNearest3d with a size or factors of scale.
-//
-//	upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
-func UpsampleNearest3dVec(input Tensor, outputSize []int, scaleFactors []float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleNearest3dVec)
-	putTensor(&c, input)
-	c.OptInts(outputSize)
-	c.OptFloats(scaleFactors)
-	return result1(&c)
-}
-
-// UpsampleTrilinear3d resizes [N, C, D, H, W] to outputSize by trilinear interpolation.
-//
-//	upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
-func UpsampleTrilinear3d(x Tensor, outputSize []int, alignCorners bool, opts ...UpsampleTrilinear3dOptions) Tensor {
-	var o UpsampleTrilinear3dOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleTrilinear3d)
-	putTensor(&c, x)
-	c.Ints(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloat(o.ScalesD)
-	c.OptFloat(o.ScalesH)
-	c.OptFloat(o.ScalesW)
-	return result1(&c)
-}
-
-// UpsampleTrilinear3dVec is UpsampleTrilinear3d with a size or factors of scale.
-//
-//	upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
-func UpsampleTrilinear3dVec(input Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) Tensor {
-	var c cgo.Call
-	c.Begin(cgo.OpUpsampleTrilinear3dVec)
-	putTensor(&c, input)
-	c.OptInts(outputSize)
-	c.Bool(alignCorners)
-	c.OptFloats(scaleFactors)
-	return result1(&c)
-}
-
 // Vander makes the matrix of the powers of a vector: column j is x^(N-1-j), or with Increasing
 // x^j.
 //
@@ -4311,27 +1818,11 @@ func Vander(x Tensor, opts ...VanderOptions) Tensor {
 	return result1(&c)
 }
 
-// VarMeanAll returns the variance and the mean of all elements, the variance with n-1 as the
-// divisor unless Biased.
-//
-//	var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
-func VarMeanAll(x Tensor, opts ...VarMeanAllOptions) (variance, mean Tensor) {
-	var o VarMeanAllOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpVarMean)
-	putTensor(&c, x)
-	c.Bool(!o.Biased)
-	return result2(&c)
-}
-
-// VarMean returns the variances and the means along the dimensions (by default of all elements),
-// the variances with n - Correction as the divisor.
+// VarMeanDim returns the variances and the means along the dimensions (by default of all
+// elements), the variances with n - Correction as the divisor.
 //
 //	var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-func VarMean(x Tensor, opts ...VarMeanOptions) (variance, mean Tensor) {
+func VarMeanDim(x Tensor, dim []int, opts ...VarMeanOptions) (variance, mean Tensor) {
 	var o VarMeanOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -4339,28 +1830,15 @@ func VarMean(x Tensor, opts ...VarMeanOptions) (variance, mean Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpVarMeanCorrection)
 	putTensor(&c, x)
-	c.OptInts(o.Dim)
+	c.OptInts(dim)
 	putOptScalar(&c, o.Correction)
 	c.Bool(o.KeepDim)
 	return result2(&c)
 }
 
-// VarMeanDim returns the variances and the means along the dimensions, the variances with n-1 as
-// the divisor unless Biased.
-//
-//	var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
-func VarMeanDim(x Tensor, dim []int, opts ...VarMeanDimOptions) (variance, mean Tensor) {
-	var o VarMeanDimOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpVarMeanDim)
-	putTensor(&c, x)
-	c.OptInts(dim)
-	c.Bool(!o.Biased)
-	c.Bool(o.KeepDim)
-	return result2(&c)
+// VarMean is [VarMeanDim], over all elements without any: VarMean(x), VarMean(x, 1).
+func VarMean(x Tensor, dims ...int) (variance, mean Tensor) {
+	return VarMeanDim(x, dims)
 }
 
 // ViewAsComplex shows a real tensor with a last dimension of 2 as a complex one.

@@ -364,30 +364,35 @@ func (x Tensor) BAddBMMInPlace(batch1, batch2 Tensor, opts ...BAddBMMOptions) Te
 }
 
 // BernoulliTensorInPlace draws 0 or 1 with the probabilities in p into x and returns it.
-// Optional: generator.
 //
 //	bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) BernoulliTensorInPlace(p Tensor, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) BernoulliTensorInPlace(p Tensor, opts ...BernoulliOptions) Tensor {
+	var o BernoulliOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliInPlaceTensor)
 	putChanged(&c, x)
 	putTensor(&c, p)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
 
-// BernoulliInPlace draws 0 or 1 with probability p into x and returns it. Optional: generator.
+// BernoulliInPlace draws 0 or 1 with probability p into x and returns it.
 //
 //	bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) BernoulliInPlace(p float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) BernoulliInPlace(p float64, opts ...BernoulliOptions) Tensor {
+	var o BernoulliOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliInPlaceFloat)
 	putChanged(&c, x)
 	c.Float(p)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
@@ -526,17 +531,20 @@ func (x Tensor) BitwiseXorInPlace(other Tensor) Tensor {
 }
 
 // CauchyInPlace draws numbers from the Cauchy distribution into x, which is floating-point, and
-// returns it. Optional: generator.
+// returns it.
 //
 //	cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) CauchyInPlace(median, sigma float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) CauchyInPlace(median, sigma float64, opts ...CauchyOptions) Tensor {
+	var o CauchyOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpCauchyInPlace)
 	putChanged(&c, x)
 	c.Float(median)
 	c.Float(sigma)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
@@ -727,30 +735,36 @@ func (x Tensor) CoshInPlace() Tensor {
 	return x
 }
 
-// CumProdInPlace is CumProd in place: it overwrites x and returns it. Optional: dtype.
+// CumProdInPlace is CumProd in place: it overwrites x and returns it.
 //
 //	cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-func (x Tensor) CumProdInPlace(dim int, dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) CumProdInPlace(dim int, opts ...CumProdOptions) Tensor {
+	var o CumProdOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpCumProdInPlace)
 	putChanged(&c, x)
 	c.Int(dim)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	done(&c)
 	return x
 }
 
-// CumSumInPlace is CumSum in place: it overwrites x and returns it. Optional: dtype.
+// CumSumInPlace is CumSum in place: it overwrites x and returns it.
 //
 //	cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-func (x Tensor) CumSumInPlace(dim int, dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) CumSumInPlace(dim int, opts ...CumSumOptions) Tensor {
+	var o CumSumOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpCumSumInPlace)
 	putChanged(&c, x)
 	c.Int(dim)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	done(&c)
 	return x
 }
@@ -978,17 +992,19 @@ func (x Tensor) Expm1InPlace() Tensor {
 	return x
 }
 
-// ExponentialInPlace draws exponentially distributed numbers into x and returns it. Optional:
-// generator.
+// ExponentialInPlace draws exponentially distributed numbers into x and returns it.
 //
 //	exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) ExponentialInPlace(lambda float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) ExponentialInPlace(lambda float64, opts ...ExponentialOptions) Tensor {
+	var o ExponentialOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpExponentialInPlace)
 	putChanged(&c, x)
 	c.Float(lambda)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
@@ -1177,16 +1193,19 @@ func (x Tensor) GeInPlace(other Tensor) Tensor {
 }
 
 // GeometricInPlace draws numbers from the geometric distribution into x and returns it: how many
-// trials it takes until one of probability p succeeds, at least 1. Optional: generator.
+// trials it takes until one of probability p succeeds, at least 1.
 //
 //	geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) GeometricInPlace(p float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) GeometricInPlace(p float64, opts ...GeometricOptions) Tensor {
+	var o GeometricOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpGeometricInPlace)
 	putChanged(&c, x)
 	c.Float(p)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
@@ -1599,17 +1618,20 @@ func (x Tensor) LogInPlace() Tensor {
 }
 
 // LogNormalInPlace draws numbers into x, which is floating-point, whose logarithms are normally
-// distributed with this mean and standard deviation, and returns it. Optional: generator.
+// distributed with this mean and standard deviation, and returns it.
 //
 //	log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) LogNormalInPlace(mean, std float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) LogNormalInPlace(mean, std float64, opts ...LogNormalOptions) Tensor {
+	var o LogNormalOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpLogNormalInPlace)
 	putChanged(&c, x)
 	c.Float(mean)
 	c.Float(std)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
@@ -1661,15 +1683,18 @@ func (x Tensor) LogicalXorInPlace(other Tensor) Tensor {
 	return x
 }
 
-// LogitInPlace is Logit in place: it overwrites x and returns it. Optional: eps.
+// LogitInPlace is Logit in place: it overwrites x and returns it.
 //
 //	logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
-func (x Tensor) LogitInPlace(eps ...float64) Tensor {
-	atMost(len(eps), 1)
+func (x Tensor) LogitInPlace(opts ...LogitOptions) Tensor {
+	var o LogitOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpLogitInPlace)
 	putChanged(&c, x)
-	c.OptFloat(pointer(eps))
+	c.OptFloat(o.Eps)
 	done(&c)
 	return x
 }
@@ -1873,17 +1898,20 @@ func (x Tensor) NextafterInPlace(other Tensor) Tensor {
 	return x
 }
 
-// NormalInPlace draws normally distributed numbers into x and returns it. Optional: generator.
+// NormalInPlace draws normally distributed numbers into x and returns it.
 //
 //	normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) NormalInPlace(mean, std float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) NormalInPlace(mean, std float64, opts ...NormalOptions) Tensor {
+	var o NormalOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpNormalInPlace)
 	putChanged(&c, x)
 	c.Float(mean)
 	c.Float(std)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
@@ -1977,47 +2005,54 @@ func (x Tensor) Rad2DegInPlace() Tensor {
 	return x
 }
 
-// RandomInPlace draws integers of the whole range of its dtype into x and returns it. Optional:
-// generator.
+// RandomInPlace draws integers of the whole range of its dtype into x and returns it.
 //
 //	random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) RandomInPlace(generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) RandomInPlace(opts ...RandomOptions) Tensor {
+	var o RandomOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlace)
 	putChanged(&c, x)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
 
 // RandomRangeInPlace draws integers from from up to, not including, to into x and returns it; nil
-// goes to the end of what the dtype holds. Optional: generator.
+// goes to the end of what the dtype holds.
 //
 //	random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) RandomRangeInPlace(from int, to *int, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) RandomRangeInPlace(from int, to *int, opts ...RandomOptions) Tensor {
+	var o RandomOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlaceFrom)
 	putChanged(&c, x)
 	c.Int(from)
 	c.OptInt(to)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
 
-// RandomToInPlace draws integers from 0 up to, not including, to into x and returns it. Optional:
-// generator.
+// RandomToInPlace draws integers from 0 up to, not including, to into x and returns it.
 //
 //	random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) RandomToInPlace(to int, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) RandomToInPlace(to int, opts ...RandomOptions) Tensor {
+	var o RandomOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpRandomInPlaceTo)
 	putChanged(&c, x)
 	c.Int(to)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }
@@ -2602,17 +2637,20 @@ func (x Tensor) TruncInPlace() Tensor {
 	return x
 }
 
-// UniformInPlace draws numbers between from and to into x and returns it. Optional: generator.
+// UniformInPlace draws numbers between from and to into x and returns it.
 //
 //	uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) UniformInPlace(from, to float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) UniformInPlace(from, to float64, opts ...UniformOptions) Tensor {
+	var o UniformOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpUniformInPlace)
 	putChanged(&c, x)
 	c.Float(from)
 	c.Float(to)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	done(&c)
 	return x
 }

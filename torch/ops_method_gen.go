@@ -228,21 +228,30 @@ func (x Tensor) AlignAs(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// All tells whether all elements are true (not zero).
+// AllAll tells whether all elements are true (not zero).
 //
 //	all(Tensor self) -> Tensor
-func (x Tensor) All() Tensor {
+func (x Tensor) AllAll() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAll)
 	putTensor(&c, x)
 	return result1(&c)
 }
 
+// All is [Tensor.AllDims] over what dimension is given, [Tensor.AllAll] without any: x.All(),
+// x.All(1), x.All(0, -1).
+func (x Tensor) All(dims ...int) Tensor {
+	if len(dims) == 0 {
+		return x.AllAll()
+	}
+	return x.AllDims(dims)
+}
+
 // AllDim tells whether all elements along dim are true (not zero).
 //
 //	all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
-func (x Tensor) AllDim(dim int, opts ...AllDimOptions) Tensor {
-	var o AllDimOptions
+func (x Tensor) AllDim(dim int, opts ...AllOptions) Tensor {
+	var o AllOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -257,8 +266,8 @@ func (x Tensor) AllDim(dim int, opts ...AllDimOptions) Tensor {
 // AllDims tells whether all elements along the dimensions are true (not zero).
 //
 //	all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) AllDims(dim []int, opts ...AllDimOptions) Tensor {
-	var o AllDimOptions
+func (x Tensor) AllDims(dim []int, opts ...AllOptions) Tensor {
+	var o AllOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -288,10 +297,10 @@ func (x Tensor) AllClose(other Tensor, opts ...AllCloseOptions) bool {
 	return resultBool(&c)
 }
 
-// AMax returns the largest elements along the dimensions; equal ones share the gradient.
+// AMaxDim returns the largest elements along the dimensions; equal ones share the gradient.
 //
 //	amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-func (x Tensor) AMax(opts ...AMaxOptions) Tensor {
+func (x Tensor) AMaxDim(dim []int, opts ...AMaxOptions) Tensor {
 	var o AMaxOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -299,31 +308,20 @@ func (x Tensor) AMax(opts ...AMaxOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAMax)
 	putTensor(&c, x)
-	c.Ints(o.Dim)
-	c.Bool(o.KeepDim)
-	return result1(&c)
-}
-
-// AMaxDim returns the largest elements along the dimensions; equal ones share the gradient.
-//
-//	amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-func (x Tensor) AMaxDim(dim []int, opts ...AMaxDimOptions) Tensor {
-	var o AMaxDimOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAMax)
-	putTensor(&c, x)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
 
-// AMin returns the smallest elements along the dimensions; equal ones share the gradient.
+// AMax is [Tensor.AMaxDim], over all elements without any: x.AMax(), x.AMax(1), x.AMax(0, -1).
+func (x Tensor) AMax(dims ...int) Tensor {
+	return x.AMaxDim(dims)
+}
+
+// AMinDim returns the smallest elements along the dimensions; equal ones share the gradient.
 //
 //	amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-func (x Tensor) AMin(opts ...AMinOptions) Tensor {
+func (x Tensor) AMinDim(dim []int, opts ...AMinOptions) Tensor {
 	var o AMinOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -331,31 +329,20 @@ func (x Tensor) AMin(opts ...AMinOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAMin)
 	putTensor(&c, x)
-	c.Ints(o.Dim)
-	c.Bool(o.KeepDim)
-	return result1(&c)
-}
-
-// AMinDim returns the smallest elements along the dimensions; equal ones share the gradient.
-//
-//	amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-func (x Tensor) AMinDim(dim []int, opts ...AMinDimOptions) Tensor {
-	var o AMinDimOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpAMin)
-	putTensor(&c, x)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
 
-// AMinMax returns the smallest and the largest element, of all or along one dimension.
+// AMin is [Tensor.AMinDim], over all elements without any: x.AMin(), x.AMin(1), x.AMin(0, -1).
+func (x Tensor) AMin(dims ...int) Tensor {
+	return x.AMinDim(dims)
+}
+
+// AMinMaxDim returns the smallest and the largest element, of all or along one dimension.
 //
 //	aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
-func (x Tensor) AMinMax(opts ...AMinMaxOptions) (minimum, maximum Tensor) {
+func (x Tensor) AMinMaxDim(dim int, opts ...AMinMaxOptions) (minimum, maximum Tensor) {
 	var o AMinMaxOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -363,23 +350,33 @@ func (x Tensor) AMinMax(opts ...AMinMaxOptions) (minimum, maximum Tensor) {
 	var c cgo.Call
 	c.Begin(cgo.OpAMinMax)
 	putTensor(&c, x)
-	c.OptInt(o.Dim)
+	c.OptInt(&dim)
 	c.Bool(o.KeepDim)
 	return result2(&c)
 }
 
-// AMinMaxDim returns the smallest and the largest element, of all or along one dimension.
+// AMinMax is [Tensor.AMinMaxDim] over what dimension is given, [Tensor.AMinMaxAll] without any:
+// x.AMinMax(), x.AMinMax(1).
+func (x Tensor) AMinMax(dim ...int) (minimum, maximum Tensor) {
+	atMost(len(dim), 1)
+	if len(dim) == 0 {
+		return x.AMinMaxAll()
+	}
+	return x.AMinMaxDim(dim[0])
+}
+
+// AMinMaxAll returns the smallest and the largest element, of all or along one dimension.
 //
 //	aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
-func (x Tensor) AMinMaxDim(dim int, opts ...AMinMaxDimOptions) (minimum, maximum Tensor) {
-	var o AMinMaxDimOptions
+func (x Tensor) AMinMaxAll(opts ...AMinMaxOptions) (minimum, maximum Tensor) {
+	var o AMinMaxOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpAMinMax)
 	putTensor(&c, x)
-	c.OptInt(&dim)
+	c.OptInt(nil)
 	c.Bool(o.KeepDim)
 	return result2(&c)
 }
@@ -395,21 +392,30 @@ func (x Tensor) Angle() Tensor {
 	return result1(&c)
 }
 
-// Any tells whether any element is true (not zero).
+// AnyAll tells whether any element is true (not zero).
 //
 //	any(Tensor self) -> Tensor
-func (x Tensor) Any() Tensor {
+func (x Tensor) AnyAll() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAny)
 	putTensor(&c, x)
 	return result1(&c)
 }
 
+// Any is [Tensor.AnyDims] over what dimension is given, [Tensor.AnyAll] without any: x.Any(),
+// x.Any(1), x.Any(0, -1).
+func (x Tensor) Any(dims ...int) Tensor {
+	if len(dims) == 0 {
+		return x.AnyAll()
+	}
+	return x.AnyDims(dims)
+}
+
 // AnyDim tells whether any element along dim is true (not zero).
 //
 //	any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
-func (x Tensor) AnyDim(dim int, opts ...AnyDimOptions) Tensor {
-	var o AnyDimOptions
+func (x Tensor) AnyDim(dim int, opts ...AnyOptions) Tensor {
+	var o AnyOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -424,8 +430,8 @@ func (x Tensor) AnyDim(dim int, opts ...AnyDimOptions) Tensor {
 // AnyDims tells whether any element along the dimensions is true (not zero).
 //
 //	any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) AnyDims(dim []int, opts ...AnyDimOptions) Tensor {
-	var o AnyDimOptions
+func (x Tensor) AnyDims(dim []int, opts ...AnyOptions) Tensor {
+	var o AnyOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -508,10 +514,10 @@ func (x Tensor) Arctanh() Tensor {
 	return result1(&c)
 }
 
-// ArgMax returns the index of the largest element: among all of them, or along one dimension.
+// ArgMaxDim returns the index of the largest element: among all of them, or along one dimension.
 //
 //	argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) ArgMax(opts ...ArgMaxOptions) Tensor {
+func (x Tensor) ArgMaxDim(dim int, opts ...ArgMaxOptions) Tensor {
 	var o ArgMaxOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -519,39 +525,33 @@ func (x Tensor) ArgMax(opts ...ArgMaxOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpArgMax)
 	putTensor(&c, x)
-	c.OptInt(o.Dim)
+	c.OptInt(&dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
 
-// ArgMaxDim returns the index of the largest element: among all of them, or along one dimension.
+// ArgMax is [Tensor.ArgMaxDim] over what dimension is given, [Tensor.ArgMaxAll] without any:
+// x.ArgMax(), x.ArgMax(1).
+func (x Tensor) ArgMax(dim ...int) Tensor {
+	atMost(len(dim), 1)
+	if len(dim) == 0 {
+		return x.ArgMaxAll()
+	}
+	return x.ArgMaxDim(dim[0])
+}
+
+// ArgMaxAll returns the index of the largest element: among all of them, or along one dimension.
 //
 //	argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) ArgMaxDim(dim int, opts ...ArgMaxDimOptions) Tensor {
-	var o ArgMaxDimOptions
+func (x Tensor) ArgMaxAll(opts ...ArgMaxOptions) Tensor {
+	var o ArgMaxOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpArgMax)
 	putTensor(&c, x)
-	c.OptInt(&dim)
-	c.Bool(o.KeepDim)
-	return result1(&c)
-}
-
-// ArgMin returns the index of the smallest element: among all of them, or along one dimension.
-//
-//	argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) ArgMin(opts ...ArgMinOptions) Tensor {
-	var o ArgMinOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpArgMin)
-	putTensor(&c, x)
-	c.OptInt(o.Dim)
+	c.OptInt(nil)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
@@ -559,8 +559,8 @@ func (x Tensor) ArgMin(opts ...ArgMinOptions) Tensor {
 // ArgMinDim returns the index of the smallest element: among all of them, or along one dimension.
 //
 //	argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-func (x Tensor) ArgMinDim(dim int, opts ...ArgMinDimOptions) Tensor {
-	var o ArgMinDimOptions
+func (x Tensor) ArgMinDim(dim int, opts ...ArgMinOptions) Tensor {
+	var o ArgMinOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -568,6 +568,32 @@ func (x Tensor) ArgMinDim(dim int, opts ...ArgMinDimOptions) Tensor {
 	c.Begin(cgo.OpArgMin)
 	putTensor(&c, x)
 	c.OptInt(&dim)
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
+// ArgMin is [Tensor.ArgMinDim] over what dimension is given, [Tensor.ArgMinAll] without any:
+// x.ArgMin(), x.ArgMin(1).
+func (x Tensor) ArgMin(dim ...int) Tensor {
+	atMost(len(dim), 1)
+	if len(dim) == 0 {
+		return x.ArgMinAll()
+	}
+	return x.ArgMinDim(dim[0])
+}
+
+// ArgMinAll returns the index of the smallest element: among all of them, or along one dimension.
+//
+//	argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+func (x Tensor) ArgMinAll(opts ...ArgMinOptions) Tensor {
+	var o ArgMinOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpArgMin)
+	putTensor(&c, x)
+	c.OptInt(nil)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
@@ -719,28 +745,34 @@ func (x Tensor) BAddBMM(batch1, batch2 Tensor, opts ...BAddBMMOptions) Tensor {
 	return result1(&c)
 }
 
-// Bernoulli draws 0 or 1 with the probabilities in x. Optional: generator.
+// Bernoulli draws 0 or 1 with the probabilities in x.
 //
 //	bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
-func (x Tensor) Bernoulli(generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) Bernoulli(opts ...BernoulliOptions) Tensor {
+	var o BernoulliOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulli)
 	putTensor(&c, x)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
-// BernoulliP draws 0 or 1 with probability p, in the shape of x. Optional: generator.
+// BernoulliP draws 0 or 1 with probability p, in the shape of x.
 //
 //	bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-func (x Tensor) BernoulliP(p float64, generator ...*Generator) Tensor {
-	atMost(len(generator), 1)
+func (x Tensor) BernoulliP(p float64, opts ...BernoulliOptions) Tensor {
+	var o BernoulliOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpBernoulliP)
 	putTensor(&c, x)
 	c.Float(p)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
@@ -942,7 +974,7 @@ func (x Tensor) CHalf(memoryFormat ...MemoryFormat) Tensor {
 }
 
 // Cholesky returns L with x = L·Lᴴ for positive-definite x, or with Upper U with x = Uᴴ·U;
-// it fails for other matrices. Prefer LinalgCholesky.
+// it fails for other matrices. Prefer linalg.Cholesky.
 //
 //	cholesky(Tensor self, bool upper=False) -> Tensor
 func (x Tensor) Cholesky(opts ...CholeskyOptions) Tensor {
@@ -1217,15 +1249,24 @@ func (x Tensor) Cosh() Tensor {
 	return result1(&c)
 }
 
-// CountNonzero counts the elements that are not zero.
+// CountNonzeroAll counts the elements that are not zero.
 //
 //	count_nonzero(Tensor self, int? dim=None) -> Tensor
-func (x Tensor) CountNonzero() Tensor {
+func (x Tensor) CountNonzeroAll() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCountNonzero)
 	putTensor(&c, x)
 	c.OptInt(nil)
 	return result1(&c)
+}
+
+// CountNonzero is [Tensor.CountNonzeroDim] over what dimension is given, [Tensor.CountNonzeroAll]
+// without any: x.CountNonzero(), x.CountNonzero(1), x.CountNonzero(0, -1).
+func (x Tensor) CountNonzero(dims ...int) Tensor {
+	if len(dims) == 0 {
+		return x.CountNonzeroAll()
+	}
+	return x.CountNonzeroDim(dims...)
 }
 
 // CountNonzeroDim counts the elements along the dimensions that are not zero.
@@ -1302,29 +1343,35 @@ func (x Tensor) CumMin(dim int) (values, indices Tensor) {
 	return result2(&c)
 }
 
-// CumProd returns the running product along dim. Optional: dtype.
+// CumProd returns the running product along dim.
 //
 //	cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) CumProd(dim int, dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) CumProd(dim int, opts ...CumProdOptions) Tensor {
+	var o CumProdOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpCumProd)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
-// CumSum returns the running sum along dim. Optional: dtype.
+// CumSum returns the running sum along dim.
 //
 //	cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) CumSum(dim int, dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) CumSum(dim int, opts ...CumSumOptions) Tensor {
+	var o CumSumOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpCumSum)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
@@ -1348,7 +1395,7 @@ func (x Tensor) DenseDim() int {
 	return resultInt(&c)
 }
 
-// Det returns the determinant of square matrices; it is LinalgDet.
+// Det returns the determinant of square matrices; it is linalg.Det.
 //
 //	det(Tensor self) -> Tensor
 func (x Tensor) Det() Tensor {
@@ -1470,16 +1517,19 @@ func (x Tensor) Digamma() Tensor {
 	return result1(&c)
 }
 
-// Dist returns the p-norm of x - other; the shapes are broadcast. Optional: p (default 2).
+// Dist returns the P-norm of x - other; the shapes are broadcast.
 //
 //	dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
-func (x Tensor) Dist(other Tensor, p ...Scalar) Tensor {
-	atMost(len(p), 1)
+func (x Tensor) Dist(other Tensor, opts ...DistOptions) Tensor {
+	var o DistOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpDist)
 	putTensor(&c, x)
 	putTensor(&c, other)
-	putScalar(&c, or(optional(p), 2))
+	putScalar(&c, or(o.P, 2))
 	return result1(&c)
 }
 
@@ -2065,23 +2115,26 @@ func (x Tensor) Gt(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Hardshrink returns x where |x| exceeds lambda and 0 elsewhere. Optional: lambda (default 0.5).
+// Hardshrink returns x where |x| exceeds Lambda and 0 elsewhere.
 //
 //	hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-func (x Tensor) Hardshrink(lambda ...Scalar) Tensor {
-	atMost(len(lambda), 1)
+func (x Tensor) Hardshrink(opts ...HardshrinkOptions) Tensor {
+	var o HardshrinkOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpHardshrink)
 	putTensor(&c, x)
-	putScalar(&c, or(optional(lambda), 0.5))
+	putScalar(&c, or(o.Lambda, 0.5))
 	return result1(&c)
 }
 
-// HashTensor returns a hash of the elements, along the dimensions or of all: the exclusive or of
-// their bits as uint64.
+// HashTensorDim returns a hash of the elements, along the dimensions or of all: the exclusive or
+// of their bits as uint64.
 //
 //	hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
-func (x Tensor) HashTensor(opts ...HashTensorOptions) Tensor {
+func (x Tensor) HashTensorDim(dim []int, opts ...HashTensorOptions) Tensor {
 	var o HashTensorOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -2089,10 +2142,16 @@ func (x Tensor) HashTensor(opts ...HashTensorOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpHashTensor)
 	putTensor(&c, x)
-	c.Ints(o.Dim)
+	c.Ints(dim)
 	c.Bool(o.KeepDim)
 	c.Int(o.Mode)
 	return result1(&c)
+}
+
+// HashTensor is [Tensor.HashTensorDim], over all elements without any: x.HashTensor(),
+// x.HashTensor(1), x.HashTensor(0, -1).
+func (x Tensor) HashTensor(dims ...int) Tensor {
+	return x.HashTensorDim(dims)
 }
 
 // Heaviside returns 0 where x is negative, 1 where it is positive and the element of values where
@@ -2209,7 +2268,7 @@ func (x Tensor) I0() Tensor {
 }
 
 // IGamma returns the regularized lower incomplete gamma function of each pair: x is the
-// parameter, other the upper limit of the integral. It is SpecialGammaInc.
+// parameter, other the upper limit of the integral. It is special.GammaInc.
 //
 //	igamma(Tensor self, Tensor other) -> Tensor
 func (x Tensor) IGamma(other Tensor) Tensor {
@@ -2221,7 +2280,7 @@ func (x Tensor) IGamma(other Tensor) Tensor {
 }
 
 // IGammaC returns the regularized upper incomplete gamma function of each pair, 1 - IGamma. It is
-// SpecialGammaIncC.
+// special.GammaIncC.
 //
 //	igammac(Tensor self, Tensor other) -> Tensor
 func (x Tensor) IGammaC(other Tensor) Tensor {
@@ -2370,7 +2429,7 @@ func (x Tensor) Inner(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Inverse returns the inverse of square matrices; it is LinalgInv.
+// Inverse returns the inverse of square matrices; it is linalg.Inv.
 //
 //	inverse(Tensor self) -> Tensor
 func (x Tensor) Inverse() Tensor {
@@ -2749,16 +2808,19 @@ func (x Tensor) Log2() Tensor {
 	return result1(&c)
 }
 
-// LogSoftmax returns the logarithm of Softmax along dim, without overflow. Optional: dtype.
+// LogSoftmax returns the logarithm of Softmax along dim, without overflow.
 //
 //	log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-func (x Tensor) LogSoftmax(dim int, dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) LogSoftmax(dim int, opts ...LogSoftmaxOptions) Tensor {
+	var o LogSoftmaxOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpLogSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
@@ -2851,23 +2913,26 @@ func (x Tensor) LogicalXor(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Logit returns log(x/(1-x)). With eps the elements are limited to [eps, 1-eps] first; without
-// it, those outside [0, 1] give NaN. Integers become floating-point. Optional: eps.
+// Logit returns log(x/(1-x)). With Eps the elements are limited to [Eps, 1-Eps] first; without
+// it, those outside [0, 1] give NaN. Integers become floating-point.
 //
 //	logit(Tensor self, float? eps=None) -> Tensor
-func (x Tensor) Logit(eps ...float64) Tensor {
-	atMost(len(eps), 1)
+func (x Tensor) Logit(opts ...LogitOptions) Tensor {
+	var o LogitOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpLogit)
 	putTensor(&c, x)
-	c.OptFloat(pointer(eps))
+	c.OptFloat(o.Eps)
 	return result1(&c)
 }
 
-// LogSumExp returns log(sum(exp(x))) along the dimensions, without overflow.
+// LogSumExpDim returns log(sum(exp(x))) along the dimensions, without overflow.
 //
 //	logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
-func (x Tensor) LogSumExp(dim []int, opts ...LogSumExpOptions) Tensor {
+func (x Tensor) LogSumExpDim(dim []int, opts ...LogSumExpOptions) Tensor {
 	var o LogSumExpOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -2878,6 +2943,12 @@ func (x Tensor) LogSumExp(dim []int, opts ...LogSumExpOptions) Tensor {
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
+}
+
+// LogSumExp is [Tensor.LogSumExpDim], over all elements without any: x.LogSumExp(),
+// x.LogSumExp(1), x.LogSumExp(0, -1).
+func (x Tensor) LogSumExp(dims ...int) Tensor {
+	return x.LogSumExpDim(dims)
 }
 
 // LtScalar tells where x is less than the number other.
@@ -2902,8 +2973,8 @@ func (x Tensor) Lt(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// LUSolve returns y with A·y = x, from the factors of A that LinalgLUFactor returns. Prefer
-// LinalgLUSolve.
+// LUSolve returns y with A·y = x, from the factors of A that linalg.LUFactor returns. Prefer
+// linalg.LUSolve.
 //
 //	lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor
 func (x Tensor) LUSolve(luData, luPivots Tensor) Tensor {
@@ -3005,7 +3076,7 @@ func (x Tensor) H() Tensor {
 	return result1(&c)
 }
 
-// MatrixExp returns the exponential of square matrices; it is LinalgMatrixExp.
+// MatrixExp returns the exponential of square matrices; it is linalg.MatrixExp.
 //
 //	matrix_exp(Tensor self) -> Tensor
 func (x Tensor) MatrixExp() Tensor {
@@ -3015,7 +3086,7 @@ func (x Tensor) MatrixExp() Tensor {
 	return result1(&c)
 }
 
-// MatrixPower returns the n-th power of square matrices; it is LinalgMatrixPower.
+// MatrixPower returns the n-th power of square matrices; it is linalg.MatrixPower.
 //
 //	matrix_power(Tensor self, int n) -> Tensor
 func (x Tensor) MatrixPower(n int) Tensor {
@@ -3074,27 +3145,38 @@ func (x Tensor) Maximum(other Tensor) Tensor {
 	return result1(&c)
 }
 
-// Mean averages all elements, which must be floating-point or complex; the result has no
-// dimensions. Integers need a dtype, to which they are converted first: x.Mean(torch.Float32).
-// Optional: dtype.
+// MeanAll averages all elements, which must be floating-point or complex; the result has no
+// dimensions. Integers need a DType, to which they are converted first.
 //
 //	mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) Mean(dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) MeanAll(opts ...MeanAllOptions) Tensor {
+	var o MeanAllOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpMean)
 	putTensor(&c, x)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
+// Mean is [Tensor.MeanDim] over what dimension is given, [Tensor.MeanAll] without any: x.Mean(),
+// x.Mean(1), x.Mean(0, -1).
+func (x Tensor) Mean(dims ...int) Tensor {
+	if len(dims) == 0 {
+		return x.MeanAll()
+	}
+	return x.MeanDim(dims)
+}
+
 // MeanDim averages the elements along the dimensions, which go away, or with KeepDim become 1;
-// nil stands for all of them. x.MeanDim([]int{-1}) averages every row. Integers need a Dtype, to
+// nil stands for all of them. x.MeanDim([]int{-1}) averages every row. Integers need a DType, to
 // which they are converted first.
 //
 //	mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) MeanDim(dim []int, opts ...MeanDimOptions) Tensor {
-	var o MeanDimOptions
+func (x Tensor) MeanDim(dim []int, opts ...MeanOptions) Tensor {
+	var o MeanOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -3103,7 +3185,7 @@ func (x Tensor) MeanDim(dim []int, opts ...MeanDimOptions) Tensor {
 	putTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
@@ -3368,28 +3450,11 @@ func (x Tensor) NaNToNum(opts ...NaNToNumOptions) Tensor {
 	return result1(&c)
 }
 
-// NaNMean is MeanDim over the elements that are not NaN.
-//
-//	nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) NaNMean(opts ...NaNMeanOptions) Tensor {
-	var o NaNMeanOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpNaNMean)
-	putTensor(&c, x)
-	c.OptInts(o.Dim)
-	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
-	return result1(&c)
-}
-
 // NaNMeanDim is MeanDim over the elements that are not NaN.
 //
 //	nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) NaNMeanDim(dim []int, opts ...NaNMeanDimOptions) Tensor {
-	var o NaNMeanDimOptions
+func (x Tensor) NaNMeanDim(dim []int, opts ...NaNMeanOptions) Tensor {
+	var o NaNMeanOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -3398,8 +3463,14 @@ func (x Tensor) NaNMeanDim(dim []int, opts ...NaNMeanDimOptions) Tensor {
 	putTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
+	c.Code(o.DType.code())
 	return result1(&c)
+}
+
+// NaNMean is [Tensor.NaNMeanDim], over all elements without any: x.NaNMean(), x.NaNMean(1),
+// x.NaNMean(0, -1).
+func (x Tensor) NaNMean(dims ...int) Tensor {
+	return x.NaNMeanDim(dims)
 }
 
 // NaNMedian returns the middle of the elements that are not NaN; of an even number the lower one.
@@ -3464,28 +3535,11 @@ func (x Tensor) NaNQuantileScalar(q float64, opts ...NaNQuantileOptions) Tensor 
 	return result1(&c)
 }
 
-// NaNSum is Sum with NaN counted as 0.
-//
-//	nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) NaNSum(opts ...NaNSumOptions) Tensor {
-	var o NaNSumOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpNaNSum)
-	putTensor(&c, x)
-	c.OptInts(o.Dim)
-	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
-	return result1(&c)
-}
-
 // NaNSumDim is Sum with NaN counted as 0.
 //
 //	nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) NaNSumDim(dim []int, opts ...NaNSumDimOptions) Tensor {
-	var o NaNSumDimOptions
+func (x Tensor) NaNSumDim(dim []int, opts ...NaNSumOptions) Tensor {
+	var o NaNSumOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -3494,8 +3548,14 @@ func (x Tensor) NaNSumDim(dim []int, opts ...NaNSumDimOptions) Tensor {
 	putTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
+	c.Code(o.DType.code())
 	return result1(&c)
+}
+
+// NaNSum is [Tensor.NaNSumDim], over all elements without any: x.NaNSum(), x.NaNSum(1),
+// x.NaNSum(0, -1).
+func (x Tensor) NaNSum(dims ...int) Tensor {
+	return x.NaNSumDim(dims)
 }
 
 // Narrow returns length elements from start along dim, as a view.
@@ -3712,15 +3772,18 @@ func (x Tensor) NonzeroStatic(size int, opts ...NonzeroStaticOptions) Tensor {
 	return result1(&c)
 }
 
-// Norm returns the p-norm of all elements, with p = 2 unless given. Optional: p (default 2).
+// Norm returns the p-norm of all elements, with p = 2 unless given.
 //
 //	norm.Scalar(Tensor self, Scalar p=2) -> Tensor
-func (x Tensor) Norm(p ...Scalar) Tensor {
-	atMost(len(p), 1)
+func (x Tensor) Norm(opts ...NormOptions) Tensor {
+	var o NormOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpNormScalar)
 	putTensor(&c, x)
-	putScalar(&c, or(optional(p), 2))
+	putScalar(&c, or(o.P, 2))
 	return result1(&c)
 }
 
@@ -3800,7 +3863,7 @@ func (x Tensor) NumPyT() Tensor {
 	return result1(&c)
 }
 
-// Orgqr is LinalgHouseholderProduct: it makes the orthonormal columns from the reflectors in x
+// Orgqr is linalg.HouseholderProduct: it makes the orthonormal columns from the reflectors in x
 // and their factors input2, which Geqrf returns.
 //
 //	orgqr(Tensor self, Tensor input2) -> Tensor
@@ -3867,16 +3930,19 @@ func (x Tensor) PinMemory(device ...Device) Tensor {
 	return result1(&c)
 }
 
-// Pinverse returns the pseudoinverse; singular values below rcond times the largest count as 0.
-// Prefer LinalgPinvRCond. Optional: rcond (default 1e-15).
+// Pinverse returns the pseudoinverse; singular values below RCond times the largest count as 0.
+// Prefer linalg.PinvRCond.
 //
 //	pinverse(Tensor self, float rcond=1e-15) -> Tensor
-func (x Tensor) Pinverse(rcond ...float64) Tensor {
-	atMost(len(rcond), 1)
+func (x Tensor) Pinverse(opts ...PinverseOptions) Tensor {
+	var o PinverseOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpPinverse)
 	putTensor(&c, x)
-	c.Float(optionalOr(rcond, 1e-15))
+	c.Float(orFloat(o.RCond, 1e-15))
 	return result1(&c)
 }
 
@@ -3924,8 +3990,8 @@ func (x Tensor) Pow(exponent Tensor) Tensor {
 	return result1(&c)
 }
 
-// PReLU is LeakyReLU with a learnt slope: weight has one element, or one per channel (dimension
-// 1).
+// PReLU is aten.LeakyReLU with a learnt slope: weight has one element, or one per channel
+// (dimension 1).
 //
 //	prelu(Tensor self, Tensor weight) -> Tensor
 func (x Tensor) PReLU(weight Tensor) Tensor {
@@ -3936,23 +4002,36 @@ func (x Tensor) PReLU(weight Tensor) Tensor {
 	return result1(&c)
 }
 
-// Prod multiplies all elements. Optional: dtype.
+// ProdAll multiplies all elements.
 //
 //	prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) Prod(dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) ProdAll(opts ...ProdAllOptions) Tensor {
+	var o ProdAllOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpProd)
 	putTensor(&c, x)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	return result1(&c)
+}
+
+// Prod is [Tensor.ProdDim] over what dimension is given, [Tensor.ProdAll] without any: x.Prod(),
+// x.Prod(1).
+func (x Tensor) Prod(dim ...int) Tensor {
+	atMost(len(dim), 1)
+	if len(dim) == 0 {
+		return x.ProdAll()
+	}
+	return x.ProdDim(dim[0])
 }
 
 // ProdDim multiplies the elements along dim.
 //
 //	prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) ProdDim(dim int, opts ...ProdDimOptions) Tensor {
-	var o ProdDimOptions
+func (x Tensor) ProdDim(dim int, opts ...ProdOptions) Tensor {
+	var o ProdOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -3961,7 +4040,7 @@ func (x Tensor) ProdDim(dim int, opts ...ProdDimOptions) Tensor {
 	putTensor(&c, x)
 	c.Int(dim)
 	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
@@ -3983,7 +4062,7 @@ func (x Tensor) Put(index, source Tensor, opts ...PutOptions) Tensor {
 	return result1(&c)
 }
 
-// QR factors x into q with orthonormal columns and upper triangular r. Prefer LinalgQR.
+// QR factors x into q with orthonormal columns and upper triangular r. Prefer linalg.QR.
 //
 //	qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
 func (x Tensor) QR(opts ...QROptions) (q, r Tensor) {
@@ -4516,7 +4595,7 @@ func (x Tensor) SliceScatter(src Tensor, opts ...SliceScatterOptions) Tensor {
 }
 
 // SLogDet returns the sign of the determinant and the logarithm of its absolute value; it is
-// LinalgSLogDet.
+// linalg.SLogDet.
 //
 //	slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
 func (x Tensor) SLogDet() (sign, logabsdet Tensor) {
@@ -4538,17 +4617,19 @@ func (x Tensor) SMM(mat2 Tensor) Tensor {
 }
 
 // Softmax returns exp(x) divided by its sum along dim, without overflow: positive numbers that
-// sum to 1. Integers need a dtype, to which they are converted first: x.Softmax(-1,
-// torch.Float32). Optional: dtype.
+// sum to 1. Integers need a DType, to which they are converted first.
 //
 //	softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-func (x Tensor) Softmax(dim int, dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) Softmax(dim int, opts ...SoftmaxOptions) Tensor {
+	var o SoftmaxOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
@@ -4670,14 +4751,23 @@ func (x Tensor) Square() Tensor {
 	return result1(&c)
 }
 
-// Squeeze drops all dimensions of size 1.
+// SqueezeAll drops all dimensions of size 1.
 //
 //	squeeze(Tensor(a) self) -> Tensor(a)
-func (x Tensor) Squeeze() Tensor {
+func (x Tensor) SqueezeAll() Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpSqueeze)
 	putTensor(&c, x)
 	return result1(&c)
+}
+
+// Squeeze is [Tensor.SqueezeDims] over what dimension is given, [Tensor.SqueezeAll] without any:
+// x.Squeeze(), x.Squeeze(1), x.Squeeze(0, -1).
+func (x Tensor) Squeeze(dims ...int) Tensor {
+	if len(dims) == 0 {
+		return x.SqueezeAll()
+	}
+	return x.SqueezeDims(dims...)
 }
 
 // SqueezeDim drops dimension dim if its size is 1.
@@ -4702,26 +4792,11 @@ func (x Tensor) SqueezeDims(dim ...int) Tensor {
 	return result1(&c)
 }
 
-// StdAll returns the standard deviation of all elements, with n-1 as the divisor unless Biased.
-//
-//	std(Tensor self, bool unbiased=True) -> Tensor
-func (x Tensor) StdAll(opts ...StdAllOptions) Tensor {
-	var o StdAllOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpStd)
-	putTensor(&c, x)
-	c.Bool(!o.Biased)
-	return result1(&c)
-}
-
-// Std returns the standard deviation along the dimensions (by default of all elements), with n -
-// Correction as the divisor.
+// StdDim returns the standard deviation along the dimensions (by default of all elements), with n
+// - Correction as the divisor.
 //
 //	std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-func (x Tensor) Std(opts ...StdOptions) Tensor {
+func (x Tensor) StdDim(dim []int, opts ...StdOptions) Tensor {
 	var o StdOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -4729,28 +4804,15 @@ func (x Tensor) Std(opts ...StdOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpStdCorrection)
 	putTensor(&c, x)
-	c.OptInts(o.Dim)
+	c.OptInts(dim)
 	putOptScalar(&c, o.Correction)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
 
-// StdDim returns the standard deviation along the dimensions, with n-1 as the divisor unless
-// Biased.
-//
-//	std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
-func (x Tensor) StdDim(dim []int, opts ...StdDimOptions) Tensor {
-	var o StdDimOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpStdDim)
-	putTensor(&c, x)
-	c.OptInts(dim)
-	c.Bool(!o.Biased)
-	c.Bool(o.KeepDim)
-	return result1(&c)
+// Std is [Tensor.StdDim], over all elements without any: x.Std(), x.Std(1), x.Std(0, -1).
+func (x Tensor) Std(dims ...int) Tensor {
+	return x.StdDim(dims)
 }
 
 // STFT returns the short-time Fourier transform of a signal as it is: Python's
@@ -4865,27 +4927,38 @@ func (x Tensor) Subtract(other Tensor, opts ...SubtractOptions) Tensor {
 	return result1(&c)
 }
 
-// Sum adds up all elements; the result has no dimensions. Integers and bools are added up as
-// int64, unless dtype, to which the elements are converted first, says otherwise:
-// x.Sum(torch.Float64). Optional: dtype.
+// SumAll adds up all elements; the result has no dimensions. Integers and bools are added up as
+// int64, unless DType, to which the elements are converted first, says otherwise.
 //
 //	sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) Sum(dtype ...DType) Tensor {
-	atMost(len(dtype), 1)
+func (x Tensor) SumAll(opts ...SumAllOptions) Tensor {
+	var o SumAllOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpSum)
 	putTensor(&c, x)
-	c.Code(optional(dtype).code())
+	c.Code(o.DType.code())
 	return result1(&c)
+}
+
+// Sum is [Tensor.SumDim] over what dimension is given, [Tensor.SumAll] without any: x.Sum(),
+// x.Sum(1), x.Sum(0, -1).
+func (x Tensor) Sum(dims ...int) Tensor {
+	if len(dims) == 0 {
+		return x.SumAll()
+	}
+	return x.SumDim(dims)
 }
 
 // SumDim adds up the elements along the dimensions, which go away, or with KeepDim become 1; nil
 // stands for all of them. x.SumDim([]int{-1}) adds up every row. The elements are converted to
-// Dtype first.
+// DType first.
 //
 //	sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-func (x Tensor) SumDim(dim []int, opts ...SumDimOptions) Tensor {
-	var o SumDimOptions
+func (x Tensor) SumDim(dim []int, opts ...SumOptions) Tensor {
+	var o SumOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -4894,7 +4967,7 @@ func (x Tensor) SumDim(dim []int, opts ...SumDimOptions) Tensor {
 	putTensor(&c, x)
 	c.OptInts(dim)
 	c.Bool(o.KeepDim)
-	c.Code(o.Dtype.code())
+	c.Code(o.DType.code())
 	return result1(&c)
 }
 
@@ -4910,7 +4983,7 @@ func (x Tensor) SumToSize(size ...int) Tensor {
 }
 
 // SVD factors x into u·diag(s)·vᴴ with the singular values s in descending order. Prefer
-// LinalgSVD, which returns vᴴ.
+// linalg.SVD, which returns vᴴ.
 //
 //	svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
 func (x Tensor) SVD(opts ...SVDOptions) (u, s, v Tensor) {
@@ -5069,7 +5142,7 @@ func (x Tensor) ToDense(opts ...ToDenseOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpToDense)
 	putTensor(&c, x)
-	c.Code(o.Dtype.code())
+	c.Code(o.DType.code())
 	c.OptBool(o.MaskedGrad)
 	return result1(&c)
 }
@@ -5212,7 +5285,7 @@ func (x Tensor) Transpose(dim0, dim1 int) Tensor {
 }
 
 // TriangularSolve returns y with A·y = x for the upper triangular a (unless Lower), and a copy
-// of a. Prefer LinalgSolveTriangular.
+// of a. Prefer linalg.SolveTriangular.
 //
 //	triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)
 func (x Tensor) TriangularSolve(a Tensor, opts ...TriangularSolveOptions) (solution, clonedCoefficient Tensor) {
@@ -5359,26 +5432,11 @@ func (x Tensor) Values() Tensor {
 	return result1(&c)
 }
 
-// VarAll returns the variance of all elements, with n-1 as the divisor unless Biased.
-//
-//	var(Tensor self, bool unbiased=True) -> Tensor
-func (x Tensor) VarAll(opts ...VarAllOptions) Tensor {
-	var o VarAllOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpVar)
-	putTensor(&c, x)
-	c.Bool(!o.Biased)
-	return result1(&c)
-}
-
-// Var returns the variance along the dimensions (by default of all elements), with n - Correction
-// as the divisor.
+// VarDim returns the variance along the dimensions (by default of all elements), with n -
+// Correction as the divisor.
 //
 //	var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-func (x Tensor) Var(opts ...VarOptions) Tensor {
+func (x Tensor) VarDim(dim []int, opts ...VarOptions) Tensor {
 	var o VarOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -5386,27 +5444,15 @@ func (x Tensor) Var(opts ...VarOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpVarCorrection)
 	putTensor(&c, x)
-	c.OptInts(o.Dim)
+	c.OptInts(dim)
 	putOptScalar(&c, o.Correction)
 	c.Bool(o.KeepDim)
 	return result1(&c)
 }
 
-// VarDim returns the variance along the dimensions, with n-1 as the divisor unless Biased.
-//
-//	var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
-func (x Tensor) VarDim(dim []int, opts ...VarDimOptions) Tensor {
-	var o VarDimOptions
-	if given(len(opts)) {
-		o = opts[0]
-	}
-	var c cgo.Call
-	c.Begin(cgo.OpVarDim)
-	putTensor(&c, x)
-	c.OptInts(dim)
-	c.Bool(!o.Biased)
-	c.Bool(o.KeepDim)
-	return result1(&c)
+// Var is [Tensor.VarDim], over all elements without any: x.Var(), x.Var(1), x.Var(0, -1).
+func (x Tensor) Var(dims ...int) Tensor {
+	return x.VarDim(dims)
 }
 
 // VDot returns the inner product of two vectors of the same length, the first of which is

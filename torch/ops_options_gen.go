@@ -50,8 +50,8 @@ type AddROptions struct {
 	Alpha Scalar // factor of what is added; default 1
 }
 
-// AllDimOptions are the optional arguments of [Tensor.AllDim] and [Tensor.AllDims].
-type AllDimOptions struct {
+// AllOptions are the optional arguments of [Tensor.AllDim] and [Tensor.AllDims].
+type AllOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
@@ -62,63 +62,33 @@ type AllCloseOptions struct {
 	EqualNaN bool     // NaN equals NaN
 }
 
-// AMaxOptions are the optional arguments of [Tensor.AMax].
+// AMaxOptions are the optional arguments of [Tensor.AMaxDim].
 type AMaxOptions struct {
-	Dim     []int // default: all elements together
-	KeepDim bool  // keep the reduced dimensions, with size 1
-}
-
-// AMaxDimOptions are the optional arguments of [Tensor.AMaxDim].
-type AMaxDimOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// AMinOptions are the optional arguments of [Tensor.AMin].
+// AMinOptions are the optional arguments of [Tensor.AMinDim].
 type AMinOptions struct {
-	Dim     []int // default: all elements together
-	KeepDim bool  // keep the reduced dimensions, with size 1
-}
-
-// AMinDimOptions are the optional arguments of [Tensor.AMinDim].
-type AMinDimOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// AMinMaxOptions are the optional arguments of [Tensor.AMinMax].
+// AMinMaxOptions are the optional arguments of [Tensor.AMinMaxDim] and [Tensor.AMinMaxAll].
 type AMinMaxOptions struct {
-	Dim     *int // default: all elements together
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// AMinMaxDimOptions are the optional arguments of [Tensor.AMinMaxDim].
-type AMinMaxDimOptions struct {
+// AnyOptions are the optional arguments of [Tensor.AnyDim] and [Tensor.AnyDims].
+type AnyOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// AnyDimOptions are the optional arguments of [Tensor.AnyDim] and [Tensor.AnyDims].
-type AnyDimOptions struct {
-	KeepDim bool // keep the reduced dimensions, with size 1
-}
-
-// ArgMaxOptions are the optional arguments of [Tensor.ArgMax].
+// ArgMaxOptions are the optional arguments of [Tensor.ArgMaxDim] and [Tensor.ArgMaxAll].
 type ArgMaxOptions struct {
-	Dim     *int // default: all elements together
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// ArgMaxDimOptions are the optional arguments of [Tensor.ArgMaxDim].
-type ArgMaxDimOptions struct {
-	KeepDim bool // keep the reduced dimensions, with size 1
-}
-
-// ArgMinOptions are the optional arguments of [Tensor.ArgMin].
+// ArgMinOptions are the optional arguments of [Tensor.ArgMinDim] and [Tensor.ArgMinAll].
 type ArgMinOptions struct {
-	Dim     *int // default: all elements together
-	KeepDim bool // keep the reduced dimensions, with size 1
-}
-
-// ArgMinDimOptions are the optional arguments of [Tensor.ArgMinDim].
-type ArgMinDimOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
@@ -128,32 +98,6 @@ type ArgSortOptions struct {
 	Descending bool // largest first
 }
 
-// AvgPool1dOptions are the optional arguments of [AvgPool1d].
-type AvgPool1dOptions struct {
-	Stride          []int // default: the kernel size
-	Padding         []int // added on both sides; default [0]
-	CeilMode        bool  // add a window for what is left over at the end
-	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
-}
-
-// AvgPool2dOptions are the optional arguments of [AvgPool2d].
-type AvgPool2dOptions struct {
-	Stride          []int // default: the kernel size
-	Padding         []int // added on both sides; default [0, 0]
-	CeilMode        bool  // add a window for what is left over at the end
-	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
-	DivisorOverride *int  // default: the size of the window
-}
-
-// AvgPool3dOptions are the optional arguments of [AvgPool3d].
-type AvgPool3dOptions struct {
-	Stride          []int // default: the kernel size
-	Padding         []int // added on both sides; default [0, 0, 0]
-	CeilMode        bool  // add a window for what is left over at the end
-	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
-	DivisorOverride *int  // default: the size of the window
-}
-
 // BAddBMMOptions are the optional arguments of [Tensor.BAddBMM], [BAddBMMDType] and
 // [Tensor.BAddBMMInPlace].
 type BAddBMMOptions struct {
@@ -161,18 +105,10 @@ type BAddBMMOptions struct {
 	Alpha Scalar // factor of what is added; default 1
 }
 
-// BinaryCrossEntropyOptions are the optional arguments of [BinaryCrossEntropy].
-type BinaryCrossEntropyOptions struct {
-	Weight    Tensor    // factor of each element's loss; default: 1
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
-}
-
-// BinaryCrossEntropyWithLogitsOptions are the optional arguments of
-// [BinaryCrossEntropyWithLogits].
-type BinaryCrossEntropyWithLogitsOptions struct {
-	Weight    Tensor    // factor of each element's loss; default: 1
-	PosWeight Tensor    // weight of the positive class
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
+// BernoulliOptions are the optional arguments of [Tensor.Bernoulli], [Tensor.BernoulliP],
+// [Tensor.BernoulliTensorInPlace] and [Tensor.BernoulliInPlace].
+type BernoulliOptions struct {
+	Generator *Generator // default: the device's own
 }
 
 // BinCountOptions are the optional arguments of [Tensor.BinCount].
@@ -181,10 +117,20 @@ type BinCountOptions struct {
 	MinLength int    // least size of the result; default 0
 }
 
+// BinomialOptions are the optional arguments of [Binomial].
+type BinomialOptions struct {
+	Generator *Generator // default: the device's own
+}
+
 // BucketizeOptions are the optional arguments of [BucketizeScalar] and [Bucketize].
 type BucketizeOptions struct {
 	OutInt32 bool // indices of int32 instead of int64
 	Right    bool // an equal boundary is to the left of the element
+}
+
+// CauchyOptions are the optional arguments of [Tensor.CauchyInPlace].
+type CauchyOptions struct {
+	Generator *Generator // default: the device's own
 }
 
 // CDistOptions are the optional arguments of [CDist].
@@ -214,105 +160,9 @@ type CombinationsOptions struct {
 	WithReplacement bool // an element may occur again
 }
 
-// Conv1dOptions are the optional arguments of [Conv1d].
-type Conv1dOptions struct {
-	Bias     Tensor // one number per channel; default: none
-	Stride   []int  // step of the window; default [1]
-	Padding  []int  // added on both sides; default [0]
-	Dilation []int  // distance of the elements of a window; default [1]
-	Groups   *int   // number of groups of channels that do not mix; default 1
-}
-
-// Conv1dPaddingOptions are the optional arguments of [Conv1dPadding].
-type Conv1dPaddingOptions struct {
-	Bias     Tensor // one number per channel; default: none
-	Stride   []int  // step of the window; default [1]
-	Padding  string // "valid" (none) or "same" (keeps the size); default "valid"
-	Dilation []int  // distance of the elements of a window; default [1]
-	Groups   *int   // number of groups of channels that do not mix; default 1
-}
-
-// Conv2dOptions are the optional arguments of [Conv2d].
-type Conv2dOptions struct {
-	Bias     Tensor // one number per channel; default: none
-	Stride   []int  // step of the window; default [1, 1]
-	Padding  []int  // added on both sides; default [0, 0]
-	Dilation []int  // distance of the elements of a window; default [1, 1]
-	Groups   *int   // number of groups of channels that do not mix; default 1
-}
-
-// Conv2dPaddingOptions are the optional arguments of [Conv2dPadding].
-type Conv2dPaddingOptions struct {
-	Bias     Tensor // one number per channel; default: none
-	Stride   []int  // step of the window; default [1, 1]
-	Padding  string // "valid" (none) or "same" (keeps the size); default "valid"
-	Dilation []int  // distance of the elements of a window; default [1, 1]
-	Groups   *int   // number of groups of channels that do not mix; default 1
-}
-
-// Conv3dOptions are the optional arguments of [Conv3d].
-type Conv3dOptions struct {
-	Bias     Tensor // one number per channel; default: none
-	Stride   []int  // step of the window; default [1, 1, 1]
-	Padding  []int  // added on both sides; default [0, 0, 0]
-	Dilation []int  // distance of the elements of a window; default [1, 1, 1]
-	Groups   *int   // number of groups of channels that do not mix; default 1
-}
-
-// Conv3dPaddingOptions are the optional arguments of [Conv3dPadding].
-type Conv3dPaddingOptions struct {
-	Bias     Tensor // one number per channel; default: none
-	Stride   []int  // step of the window; default [1, 1, 1]
-	Padding  string // "valid" (none) or "same" (keeps the size); default "valid"
-	Dilation []int  // distance of the elements of a window; default [1, 1, 1]
-	Groups   *int   // number of groups of channels that do not mix; default 1
-}
-
-// ConvTranspose1dOptions are the optional arguments of [ConvTranspose1d].
-type ConvTranspose1dOptions struct {
-	Bias          Tensor // one number per channel; default: none
-	Stride        []int  // distance of the windows in the result; default [1]
-	Padding       []int  // cut off on both sides; default [0]
-	OutputPadding []int  // added on one side of the result; default [0]
-	Groups        *int   // number of groups of channels that do not mix; default 1
-	Dilation      []int  // distance of the elements of a window; default [1]
-}
-
-// ConvTranspose2dOptions are the optional arguments of [ConvTranspose2d].
-type ConvTranspose2dOptions struct {
-	Bias          Tensor // one number per channel; default: none
-	Stride        []int  // distance of the windows in the result; default [1, 1]
-	Padding       []int  // cut off on both sides; default [0, 0]
-	OutputPadding []int  // added on one side of the result; default [0, 0]
-	Groups        *int   // number of groups of channels that do not mix; default 1
-	Dilation      []int  // distance of the elements of a window; default [1, 1]
-}
-
-// ConvTranspose3dOptions are the optional arguments of [ConvTranspose3d].
-type ConvTranspose3dOptions struct {
-	Bias          Tensor // one number per channel; default: none
-	Stride        []int  // distance of the windows in the result; default [1, 1, 1]
-	Padding       []int  // cut off on both sides; default [0, 0, 0]
-	OutputPadding []int  // added on one side of the result; default [0, 0, 0]
-	Groups        *int   // number of groups of channels that do not mix; default 1
-	Dilation      []int  // distance of the elements of a window; default [1, 1, 1]
-}
-
 // CopyOptions are the optional arguments of [Tensor.CopyInPlace].
 type CopyOptions struct {
 	NonBlocking bool // do not wait for the copy, where that can be
-}
-
-// CosineEmbeddingLossOptions are the optional arguments of [CosineEmbeddingLoss].
-type CosineEmbeddingLossOptions struct {
-	Margin    float64   // how far apart is far enough; default 0
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
-}
-
-// CosineSimilarityOptions are the optional arguments of [CosineSimilarity].
-type CosineSimilarityOptions struct {
-	Dim *int     // default 1
-	Eps *float64 // least product of the lengths; default 1e-08
 }
 
 // CovOptions are the optional arguments of [Tensor.Cov].
@@ -322,19 +172,14 @@ type CovOptions struct {
 	AWeights   Tensor // weight of each observation; default: 1
 }
 
-// CrossEntropyLossOptions are the optional arguments of [CrossEntropyLoss].
-type CrossEntropyLossOptions struct {
-	Weight         Tensor    // one number per class; default: 1
-	Reduction      Reduction // what becomes of the elements' losses; default ReductionMean
-	IgnoreIndex    *int      // class whose targets do not count; default -100
-	LabelSmoothing float64   // share of the uniform distribution in the target; default 0
+// CumProdOptions are the optional arguments of [Tensor.CumProd] and [Tensor.CumProdInPlace].
+type CumProdOptions struct {
+	DType DType // convert to it first; default: the dtype of x
 }
 
-// CTCLossOptions are the optional arguments of [CTCLoss] and [CTCLossTensor].
-type CTCLossOptions struct {
-	Blank        int       // number of the blank class; default 0
-	Reduction    Reduction // what becomes of the elements' losses; default ReductionMean
-	ZeroInfinity bool      // infinite losses, and their gradients, become 0
+// CumSumOptions are the optional arguments of [Tensor.CumSum] and [Tensor.CumSumInPlace].
+type CumSumOptions struct {
+	DType DType // convert to it first; default: the dtype of x
 }
 
 // CumulativeTrapezoidOptions are the optional arguments of [CumulativeTrapezoid].
@@ -356,153 +201,14 @@ type DiffOptions struct {
 	Append  Tensor // joined after x
 }
 
-// ELUOptions are the optional arguments of [ELU] and [ELUInPlace].
-type ELUOptions struct {
-	Alpha      Scalar // factor of exp(x)-1; default 1
-	Scale      Scalar // factor of the result; default 1
-	InputScale Scalar // factor of x in exp(x); default 1
+// DistOptions are the optional arguments of [Tensor.Dist].
+type DistOptions struct {
+	P Scalar // which norm; default 2
 }
 
-// EmbeddingOptions are the optional arguments of [Embedding].
-type EmbeddingOptions struct {
-	PaddingIdx      *int // row that gets no gradient; default -1
-	ScaleGradByFreq bool // divide gradients by how often a row occurs
-	Sparse          bool // the gradient of weight is sparse
-}
-
-// EmbeddingBagOptions are the optional arguments of [EmbeddingBag].
-type EmbeddingBagOptions struct {
-	ScaleGradByFreq   bool   // divide gradients by how often a row occurs
-	Mode              int    // 0 sum, 1 mean, 2 maximum; default 0
-	Sparse            bool   // the gradient of weight is sparse
-	PerSampleWeights  Tensor // factor of each row, for Mode 0 only
-	IncludeLastOffset bool   // the last of offsets is the end of the last bag
-}
-
-// FFTOptions are the optional arguments of [FFT].
-type FFTOptions struct {
-	N    *int   // default: the size of x
-	Dim  *int   // default -1
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// FFT2Options are the optional arguments of [FFT2].
-type FFT2Options struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default [-2, -1]
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// FFTNOptions are the optional arguments of [FFTN].
-type FFTNOptions struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default: all dimensions
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// HFFTOptions are the optional arguments of [HFFT].
-type HFFTOptions struct {
-	N    *int   // default: 2*(size-1)
-	Dim  *int   // default -1
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// HFFT2Options are the optional arguments of [HFFT2].
-type HFFT2Options struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default [-2, -1]
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// HFFTNOptions are the optional arguments of [HFFTN].
-type HFFTNOptions struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default: all dimensions
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IFFTOptions are the optional arguments of [IFFT].
-type IFFTOptions struct {
-	N    *int   // default: the size of x
-	Dim  *int   // default -1
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IFFT2Options are the optional arguments of [IFFT2].
-type IFFT2Options struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default [-2, -1]
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IFFTNOptions are the optional arguments of [IFFTN].
-type IFFTNOptions struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default: all dimensions
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IHFFTOptions are the optional arguments of [IHFFT].
-type IHFFTOptions struct {
-	N    *int   // default: the size of x
-	Dim  *int   // default -1
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IHFFT2Options are the optional arguments of [IHFFT2].
-type IHFFT2Options struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default [-2, -1]
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IHFFTNOptions are the optional arguments of [IHFFTN].
-type IHFFTNOptions struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default: all dimensions
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IRFFTOptions are the optional arguments of [IRFFT].
-type IRFFTOptions struct {
-	N    *int   // default: 2*(size-1)
-	Dim  *int   // default -1
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IRFFT2Options are the optional arguments of [IRFFT2].
-type IRFFT2Options struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default [-2, -1]
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// IRFFTNOptions are the optional arguments of [IRFFTN].
-type IRFFTNOptions struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default: all dimensions
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// RFFTOptions are the optional arguments of [RFFT].
-type RFFTOptions struct {
-	N    *int   // default: the size of x
-	Dim  *int   // default -1
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// RFFT2Options are the optional arguments of [RFFT2].
-type RFFT2Options struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default [-2, -1]
-	Norm string // "forward", "ortho" or, by default, "backward"
-}
-
-// RFFTNOptions are the optional arguments of [RFFTN].
-type RFFTNOptions struct {
-	S    []int  // default: the sizes of x
-	Dim  []int  // default: all dimensions
-	Norm string // "forward", "ortho" or, by default, "backward"
+// ExponentialOptions are the optional arguments of [Tensor.ExponentialInPlace].
+type ExponentialOptions struct {
+	Generator *Generator // default: the device's own
 }
 
 // FillDiagonalOptions are the optional arguments of [Tensor.FillDiagonalInPlace].
@@ -520,9 +226,9 @@ type GatherOptions struct {
 	SparseGrad bool // the gradient is sparse
 }
 
-// GELUOptions are the optional arguments of [GELU] and [GELUInPlace].
-type GELUOptions struct {
-	Approximate string // "none" or "tanh"; default "none"
+// GeometricOptions are the optional arguments of [Tensor.GeometricInPlace].
+type GeometricOptions struct {
+	Generator *Generator // default: the device's own
 }
 
 // GradientDimsOptions are the optional arguments of [GradientDims], [GradientScalarDims],
@@ -544,36 +250,15 @@ type GradientScalarsOptions struct {
 	EdgeOrder *int // 1 or 2: accuracy at the ends; default 1
 }
 
-// GroupNormOptions are the optional arguments of [GroupNorm].
-type GroupNormOptions struct {
-	Weight Tensor   // factor of each channel; default: 1
-	Bias   Tensor   // added to each channel; default: none
-	Eps    *float64 // added to the variance; default 1e-05
+// HardshrinkOptions are the optional arguments of [Tensor.Hardshrink].
+type HardshrinkOptions struct {
+	Lambda Scalar // default 0.5
 }
 
-// GRUCellOptions are the optional arguments of [GRUCell].
-type GRUCellOptions struct {
-	BIH Tensor // bias of the input; default: none
-	BHH Tensor // bias of the state; default: none
-}
-
-// HardtanhOptions are the optional arguments of [Hardtanh] and [HardtanhInPlace].
-type HardtanhOptions struct {
-	MinVal Scalar // lower limit; default -1
-	MaxVal Scalar // upper limit; default 1
-}
-
-// HashTensorOptions are the optional arguments of [Tensor.HashTensor].
+// HashTensorOptions are the optional arguments of [Tensor.HashTensorDim].
 type HashTensorOptions struct {
-	Dim     []int // default: all elements together
-	KeepDim bool  // keep the reduced dimensions, with size 1
-	Mode    int   // which hash; 0, exclusive or, is the only one; default 0
-}
-
-// HingeEmbeddingLossOptions are the optional arguments of [HingeEmbeddingLoss].
-type HingeEmbeddingLossOptions struct {
-	Margin    *float64  // how far apart is far enough; default 1
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
+	KeepDim bool // keep the reduced dimensions, with size 1
+	Mode    int  // which hash; 0, exclusive or, is the only one; default 0
 }
 
 // HistcOptions are the optional arguments of [Tensor.Histc].
@@ -603,12 +288,6 @@ type HistogramDDOptions struct {
 	Range   []float64 // lower and upper end, for each dimension; default: those of x
 	Weight  Tensor    // how much each point counts; default: 1
 	Density bool      // divide by the total and the size of the bins
-}
-
-// HuberLossOptions are the optional arguments of [HuberLoss].
-type HuberLossOptions struct {
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
-	Delta     *float64  // where the square goes over into the absolute difference; default 1
 }
 
 // IndexAddOptions are the optional arguments of [Tensor.IndexAdd] and [Tensor.IndexAddInPlace].
@@ -652,222 +331,30 @@ type ISTFTOptions struct {
 	ReturnComplex bool   // the signal is complex
 }
 
-// KLDivOptions are the optional arguments of [KLDiv].
-type KLDivOptions struct {
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
-	LogTarget bool      // the target is given as logarithms
-}
-
 // KthValueOptions are the optional arguments of [Tensor.KthValue].
 type KthValueOptions struct {
 	Dim     *int // default -1
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// LayerNormOptions are the optional arguments of [LayerNorm].
-type LayerNormOptions struct {
-	Weight Tensor   // factor of each element; default: 1
-	Bias   Tensor   // added to each element; default: none
-	Eps    *float64 // added to the variance; default 1e-05
+// LogNormalOptions are the optional arguments of [Tensor.LogNormalInPlace].
+type LogNormalOptions struct {
+	Generator *Generator // default: the device's own
 }
 
-// LinalgCholeskyOptions are the optional arguments of [LinalgCholesky].
-type LinalgCholeskyOptions struct {
-	Upper bool // the upper triangle instead of the lower one
+// LogSoftmaxOptions are the optional arguments of [Tensor.LogSoftmax].
+type LogSoftmaxOptions struct {
+	DType DType // convert to it first; default: the dtype of x
 }
 
-// LinalgCholeskyExOptions are the optional arguments of [LinalgCholeskyEx].
-type LinalgCholeskyExOptions struct {
-	Upper       bool // the upper triangle instead of the lower one
-	CheckErrors bool // fail instead of telling in info
+// LogitOptions are the optional arguments of [Tensor.Logit] and [Tensor.LogitInPlace].
+type LogitOptions struct {
+	Eps *float64 // limit to [Eps, 1-Eps] first
 }
 
-// LinalgCrossOptions are the optional arguments of [LinalgCross].
-type LinalgCrossOptions struct {
-	Dim *int // default -1
-}
-
-// LinalgDiagonalOptions are the optional arguments of [LinalgDiagonal].
-type LinalgDiagonalOptions struct {
-	Offset int  // which diagonal: 0 the main one, above it positive; default 0
-	Dim1   *int // the rows; default -2
-	Dim2   *int // the columns; default -1
-}
-
-// LinalgInvExOptions are the optional arguments of [LinalgInvEx].
-type LinalgInvExOptions struct {
-	CheckErrors bool // fail instead of telling in info
-}
-
-// LinalgLDLFactorOptions are the optional arguments of [LinalgLDLFactor].
-type LinalgLDLFactorOptions struct {
-	Hermitian bool // the matrices are Hermitian instead of symmetric
-}
-
-// LinalgLDLFactorExOptions are the optional arguments of [LinalgLDLFactorEx].
-type LinalgLDLFactorExOptions struct {
-	Hermitian   bool // the matrices are Hermitian instead of symmetric
-	CheckErrors bool // fail instead of telling in info
-}
-
-// LinalgLDLSolveOptions are the optional arguments of [LinalgLDLSolve].
-type LinalgLDLSolveOptions struct {
-	Hermitian bool // A is Hermitian instead of symmetric
-}
-
-// LinalgLstsqOptions are the optional arguments of [LinalgLstsq].
-type LinalgLstsqOptions struct {
-	RCond  *float64 // singular values below RCond times the largest count as 0; default: by size and dtype
-	Driver string   // LAPACK's name of the algorithm
-}
-
-// LinalgLUOptions are the optional arguments of [LinalgLU].
-type LinalgLUOptions struct {
-	NoPivot bool // do not exchange rows; Python's pivot=False
-}
-
-// LinalgLUFactorOptions are the optional arguments of [LinalgLUFactor].
-type LinalgLUFactorOptions struct {
-	NoPivot bool // do not exchange rows; Python's pivot=False
-}
-
-// LinalgLUFactorExOptions are the optional arguments of [LinalgLUFactorEx].
-type LinalgLUFactorExOptions struct {
-	NoPivot     bool // do not exchange rows; Python's pivot=False
-	CheckErrors bool // fail instead of telling in info
-}
-
-// LinalgLUSolveOptions are the optional arguments of [LinalgLUSolve].
-type LinalgLUSolveOptions struct {
-	Right   bool // the system is y·A = b; Python's left=False
-	Adjoint bool // the system has the adjoint matrix
-}
-
-// LinalgMatrixNormOptions are the optional arguments of [LinalgMatrixNorm].
-type LinalgMatrixNormOptions struct {
-	Dim     []int // default [-2, -1]
-	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
-}
-
-// LinalgMatrixNormStrOptions are the optional arguments of [LinalgMatrixNormStr].
-type LinalgMatrixNormStrOptions struct {
-	Ord     string // "fro" or "nuc"; default "fro"
-	Dim     []int  // default [-2, -1]
-	KeepDim bool   // keep the reduced dimensions, with size 1
-	Dtype   DType  // convert to it first; default: the dtype of x
-}
-
-// LinalgMatrixRankTolOptions are the optional arguments of [LinalgMatrixRankTol] and
-// [LinalgMatrixRankTolTensor].
-type LinalgMatrixRankTolOptions struct {
-	Hermitian bool // the matrices are symmetric or Hermitian
-}
-
-// LinalgMatrixRankOptions are the optional arguments of [LinalgMatrixRank].
-type LinalgMatrixRankOptions struct {
-	ATol      *float64 // absolute tolerance; default 0
-	RTol      *float64 // relative to the largest singular value; default: by size and dtype
-	Hermitian bool     // the matrices are symmetric or Hermitian
-}
-
-// LinalgMatrixRankTensorOptions are the optional arguments of [LinalgMatrixRankTensor].
-type LinalgMatrixRankTensorOptions struct {
-	ATol      Tensor // absolute tolerance; default 0
-	RTol      Tensor // relative to the largest singular value; default: by size and dtype
-	Hermitian bool   // the matrices are symmetric or Hermitian
-}
-
-// LinalgNormOptions are the optional arguments of [LinalgNorm].
-type LinalgNormOptions struct {
-	Ord     Scalar // default: the 2-norm of all elements
-	Dim     []int  // default: all, of one vector or of a matrix
-	KeepDim bool   // keep the reduced dimensions, with size 1
-	Dtype   DType  // convert to it first; default: the dtype of x
-}
-
-// LinalgNormStrOptions are the optional arguments of [LinalgNormStr].
-type LinalgNormStrOptions struct {
-	Dim     []int // default: all, of one vector or of a matrix
-	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
-}
-
-// LinalgPinvRCondOptions are the optional arguments of [LinalgPinvRCond] and
-// [LinalgPinvRCondTensor].
-type LinalgPinvRCondOptions struct {
-	Hermitian bool // the matrices are symmetric or Hermitian
-}
-
-// LinalgPinvOptions are the optional arguments of [LinalgPinv].
-type LinalgPinvOptions struct {
-	ATol      *float64 // absolute tolerance; default 0
-	RTol      *float64 // relative to the largest singular value; default: by size and dtype
-	Hermitian bool     // the matrices are symmetric or Hermitian
-}
-
-// LinalgPinvTensorOptions are the optional arguments of [LinalgPinvTensor].
-type LinalgPinvTensorOptions struct {
-	ATol      Tensor // absolute tolerance; default 0
-	RTol      Tensor // relative to the largest singular value; default: by size and dtype
-	Hermitian bool   // the matrices are symmetric or Hermitian
-}
-
-// LinalgSolveOptions are the optional arguments of [LinalgSolve].
-type LinalgSolveOptions struct {
-	Right bool // multiply from the right: y·a = b; Python's left=False
-}
-
-// LinalgSolveExOptions are the optional arguments of [LinalgSolveEx].
-type LinalgSolveExOptions struct {
-	Right       bool // multiply from the right: y·a = b; Python's left=False
-	CheckErrors bool // fail instead of telling in info
-}
-
-// LinalgSolveTriangularOptions are the optional arguments of [LinalgSolveTriangular].
-type LinalgSolveTriangularOptions struct {
-	Right         bool // multiply from the right: y·a = b; Python's left=False
-	Unitriangular bool // take the diagonal for ones without reading it
-}
-
-// LinalgSVDOptions are the optional arguments of [LinalgSVD].
-type LinalgSVDOptions struct {
-	Reduced bool   // the parts of u and vh that belong to singular values only; Python's full_matrices=False
-	Driver  string // LAPACK's name of the algorithm
-}
-
-// LinalgSVDValsOptions are the optional arguments of [LinalgSVDVals].
-type LinalgSVDValsOptions struct {
-	Driver string // LAPACK's name of the algorithm
-}
-
-// LinalgVanderOptions are the optional arguments of [LinalgVander].
-type LinalgVanderOptions struct {
-	N *int // number of columns; default: the size of x
-}
-
-// LinalgVecDotOptions are the optional arguments of [LinalgVecDot].
-type LinalgVecDotOptions struct {
-	Dim *int // default -1
-}
-
-// LinalgVectorNormOptions are the optional arguments of [LinalgVectorNorm].
-type LinalgVectorNormOptions struct {
-	Ord     Scalar // which norm; default 2
-	Dim     []int  // default: all elements together
-	KeepDim bool   // keep the reduced dimensions, with size 1
-	Dtype   DType  // convert to it first; default: the dtype of x
-}
-
-// LogSumExpOptions are the optional arguments of [Tensor.LogSumExp].
+// LogSumExpOptions are the optional arguments of [Tensor.LogSumExpDim].
 type LogSumExpOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
-}
-
-// LSTMCellOptions are the optional arguments of [LSTMCell].
-type LSTMCellOptions struct {
-	BIH Tensor // bias of the input; default: none
-	BHH Tensor // bias of the state; default: none
 }
 
 // LUUnpackOptions are the optional arguments of [LUUnpack].
@@ -876,69 +363,20 @@ type LUUnpackOptions struct {
 	NoPivots bool // leave p empty; Python's unpack_pivots=False
 }
 
-// MarginRankingLossOptions are the optional arguments of [MarginRankingLoss].
-type MarginRankingLossOptions struct {
-	Margin    float64   // how far apart is far enough; default 0
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
-}
-
 // MaxDimOptions are the optional arguments of [Tensor.MaxDim].
 type MaxDimOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// MaxPool1dOptions are the optional arguments of [MaxPool1d].
-type MaxPool1dOptions struct {
-	Stride   []int // default: the kernel size
-	Padding  []int // added on both sides; default [0]
-	Dilation []int // distance of the elements of a window; default [1]
-	CeilMode bool  // add a window for what is left over at the end
+// MeanAllOptions are the optional arguments of [Tensor.MeanAll].
+type MeanAllOptions struct {
+	DType DType // convert to it first; default: the dtype of x
 }
 
-// MaxPool1dWithIndicesOptions are the optional arguments of [MaxPool1dWithIndices].
-type MaxPool1dWithIndicesOptions struct {
-	Stride   []int // default: the kernel size
-	Padding  []int // added on both sides; default [0]
-	Dilation []int // distance of the elements of a window; default [1]
-	CeilMode bool  // add a window for what is left over at the end
-}
-
-// MaxPool2dOptions are the optional arguments of [MaxPool2d].
-type MaxPool2dOptions struct {
-	Stride   []int // default: the kernel size
-	Padding  []int // added on both sides; default [0, 0]
-	Dilation []int // distance of the elements of a window; default [1, 1]
-	CeilMode bool  // add a window for what is left over at the end
-}
-
-// MaxPool2dWithIndicesOptions are the optional arguments of [MaxPool2dWithIndices].
-type MaxPool2dWithIndicesOptions struct {
-	Stride   []int // default: the kernel size
-	Padding  []int // added on both sides; default [0, 0]
-	Dilation []int // distance of the elements of a window; default [1, 1]
-	CeilMode bool  // add a window for what is left over at the end
-}
-
-// MaxPool3dOptions are the optional arguments of [MaxPool3d].
-type MaxPool3dOptions struct {
-	Stride   []int // default: the kernel size
-	Padding  []int // added on both sides; default [0, 0, 0]
-	Dilation []int // distance of the elements of a window; default [1, 1, 1]
-	CeilMode bool  // add a window for what is left over at the end
-}
-
-// MaxPool3dWithIndicesOptions are the optional arguments of [MaxPool3dWithIndices].
-type MaxPool3dWithIndicesOptions struct {
-	Stride   []int // default: the kernel size
-	Padding  []int // added on both sides; default [0, 0, 0]
-	Dilation []int // distance of the elements of a window; default [1, 1, 1]
-	CeilMode bool  // add a window for what is left over at the end
-}
-
-// MeanDimOptions are the optional arguments of [Tensor.MeanDim].
-type MeanDimOptions struct {
+// MeanOptions are the optional arguments of [Tensor.MeanDim].
+type MeanOptions struct {
 	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
+	DType   DType // convert to it first; default: the dtype of x
 }
 
 // MedianDimOptions are the optional arguments of [Tensor.MedianDim].
@@ -957,14 +395,6 @@ type ModeOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
-// MultiMarginLossOptions are the optional arguments of [MultiMarginLoss].
-type MultiMarginLossOptions struct {
-	P         Scalar    // power of the terms, 1 or 2; default 1
-	Margin    Scalar    // how far apart is far enough; default 1
-	Weight    Tensor    // one number per class; default: 1
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
-}
-
 // MultinomialOptions are the optional arguments of [Tensor.Multinomial].
 type MultinomialOptions struct {
 	Replacement bool       // an index may be drawn again
@@ -978,17 +408,10 @@ type NaNToNumOptions struct {
 	Neginf *float64 // what -∞ becomes; default: the smallest number of the dtype
 }
 
-// NaNMeanOptions are the optional arguments of [Tensor.NaNMean].
+// NaNMeanOptions are the optional arguments of [Tensor.NaNMeanDim].
 type NaNMeanOptions struct {
-	Dim     []int // default: all elements together
 	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
-}
-
-// NaNMeanDimOptions are the optional arguments of [Tensor.NaNMeanDim].
-type NaNMeanDimOptions struct {
-	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
+	DType   DType // convert to it first; default: the dtype of x
 }
 
 // NaNMedianDimOptions are the optional arguments of [Tensor.NaNMedianDim].
@@ -1004,38 +427,10 @@ type NaNQuantileOptions struct {
 	Interpolation string // "linear", "lower", "higher", "midpoint" or "nearest"; default "linear"
 }
 
-// NaNSumOptions are the optional arguments of [Tensor.NaNSum].
+// NaNSumOptions are the optional arguments of [Tensor.NaNSumDim].
 type NaNSumOptions struct {
-	Dim     []int // default: all elements together
 	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
-}
-
-// NaNSumDimOptions are the optional arguments of [Tensor.NaNSumDim].
-type NaNSumDimOptions struct {
-	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
-}
-
-// NLLLossOptions are the optional arguments of [NLLLoss].
-type NLLLossOptions struct {
-	Weight      Tensor    // one number per class; default: 1
-	Reduction   Reduction // what becomes of the elements' losses; default ReductionMean
-	IgnoreIndex *int      // class whose targets do not count; default -100
-}
-
-// NLLLoss2dOptions are the optional arguments of [NLLLoss2d].
-type NLLLoss2dOptions struct {
-	Weight      Tensor    // one number per class; default: 1
-	Reduction   Reduction // what becomes of the elements' losses; default ReductionMean
-	IgnoreIndex *int      // class whose targets do not count; default -100
-}
-
-// NLLLossNDOptions are the optional arguments of [NLLLossND].
-type NLLLossNDOptions struct {
-	Weight      Tensor    // one number per class; default: 1
-	Reduction   Reduction // what becomes of the elements' losses; default ReductionMean
-	IgnoreIndex *int      // class whose targets do not count; default -100
+	DType   DType // convert to it first; default: the dtype of x
 }
 
 // NonzeroStaticOptions are the optional arguments of [Tensor.NonzeroStatic].
@@ -1043,9 +438,20 @@ type NonzeroStaticOptions struct {
 	FillValue *int // for the rows that are left over; default -1
 }
 
+// NormOptions are the optional arguments of [Tensor.Norm].
+type NormOptions struct {
+	P Scalar // which norm; default 2
+}
+
 // NormDimOptions are the optional arguments of [Tensor.NormDim].
 type NormDimOptions struct {
 	KeepDim bool // keep the reduced dimensions, with size 1
+}
+
+// NormalOptions are the optional arguments of [NormalTensor], [NormalTensorFloat],
+// [NormalFloatTensor] and [Tensor.NormalInPlace].
+type NormalOptions struct {
+	Generator *Generator // default: the device's own
 }
 
 // NuclearNormOptions are the optional arguments of [NuclearNorm] and [NuclearNormDim].
@@ -1059,30 +465,25 @@ type OrmqrOptions struct {
 	Transpose bool // take the transposed matrix
 }
 
-// PadOptions are the optional arguments of [Pad].
-type PadOptions struct {
-	Mode  string   // "constant", "reflect", "replicate" or "circular"; default "constant"
-	Value *float64 // what to pad with; default 0
+// PinverseOptions are the optional arguments of [Tensor.Pinverse].
+type PinverseOptions struct {
+	RCond *float64 // singular values below RCond times the largest count as 0; default: by size and dtype; default 1e-15
 }
 
-// PadSequenceOptions are the optional arguments of [PadSequence].
-type PadSequenceOptions struct {
-	BatchFirst   bool    // the batch before the sequence
-	PaddingValue float64 // what to fill up with; default 0
-	PaddingSide  string  // "right" or "left"; default "right"
+// PoissonOptions are the optional arguments of [Poisson].
+type PoissonOptions struct {
+	Generator *Generator // default: the device's own
 }
 
-// PairwiseDistanceOptions are the optional arguments of [PairwiseDistance].
-type PairwiseDistanceOptions struct {
-	P       *float64 // which norm; default 2
-	Eps     *float64 // added to the difference; default 1e-06
-	KeepDim bool     // keep the reduced dimensions, with size 1
+// ProdAllOptions are the optional arguments of [Tensor.ProdAll].
+type ProdAllOptions struct {
+	DType DType // convert to it first; default: the dtype of x
 }
 
-// ProdDimOptions are the optional arguments of [Tensor.ProdDim].
-type ProdDimOptions struct {
+// ProdOptions are the optional arguments of [Tensor.ProdDim].
+type ProdOptions struct {
 	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
+	DType   DType // convert to it first; default: the dtype of x
 }
 
 // PutOptions are the optional arguments of [Tensor.Put] and [Tensor.PutInPlace].
@@ -1102,6 +503,12 @@ type QuantileOptions struct {
 	Interpolation string // "linear", "lower", "higher", "midpoint" or "nearest"; default "linear"
 }
 
+// RandomOptions are the optional arguments of [Tensor.RandomInPlace], [Tensor.RandomRangeInPlace]
+// and [Tensor.RandomToInPlace].
+type RandomOptions struct {
+	Generator *Generator // default: the device's own
+}
+
 // RepeatInterleaveIndicesOptions are the optional arguments of [RepeatInterleaveIndices].
 type RepeatInterleaveIndicesOptions struct {
 	OutputSize *int // size of the result along the dimension, if known: no wait for the device
@@ -1114,50 +521,15 @@ type RepeatInterleaveOptions struct {
 	OutputSize *int // size of the result along the dimension, if known: no wait for the device
 }
 
-// RMSNormOptions are the optional arguments of [RMSNorm].
-type RMSNormOptions struct {
-	Weight Tensor   // factor of each element; default: 1
-	Eps    *float64 // added to the mean square; default: the precision of the dtype
-}
-
-// RNNReLUCellOptions are the optional arguments of [RNNReLUCell].
-type RNNReLUCellOptions struct {
-	BIH Tensor // bias of the input; default: none
-	BHH Tensor // bias of the state; default: none
-}
-
-// RNNTanhCellOptions are the optional arguments of [RNNTanhCell].
-type RNNTanhCellOptions struct {
-	BIH Tensor // bias of the input; default: none
-	BHH Tensor // bias of the state; default: none
-}
-
 // Rot90Options are the optional arguments of [Tensor.Rot90].
 type Rot90Options struct {
 	K    *int  // how many times; default 1
 	Dims []int // the plane; default [0, 1]
 }
 
-// RReLUOptions are the optional arguments of [RReLU] and [RReLUInPlace].
-type RReLUOptions struct {
-	Lower     Scalar     // least slope; default 0.125
-	Upper     Scalar     // greatest slope; default 0.3333333333333333
-	Training  bool       // draw the slopes at random
-	Generator *Generator // default: the device's own
-}
-
 // RSubOptions are the optional arguments of [RSubScalar] and [RSub].
 type RSubOptions struct {
 	Alpha Scalar // factor of x; default 1
-}
-
-// ScaledDotProductAttentionOptions are the optional arguments of [ScaledDotProductAttention].
-type ScaledDotProductAttentionOptions struct {
-	AttnMask  Tensor   // bool (true: attend) or added to the scores
-	DropoutP  float64  // probability to drop an attention weight; default 0
-	IsCausal  bool     // position i attends to 0 … i only; excludes AttnMask
-	Scale     *float64 // default: 1/sqrt(E)
-	EnableGQA bool     // key and value have fewer heads, each shared by several of query
 }
 
 // ScatterReduceOptions are the optional arguments of [Tensor.ScatterReduce] and
@@ -1200,16 +572,9 @@ type SliceScatterOptions struct {
 	Step  *int // take every Step-th element; default 1
 }
 
-// SmoothL1LossOptions are the optional arguments of [SmoothL1Loss].
-type SmoothL1LossOptions struct {
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
-	Beta      *float64  // where the square goes over into the absolute difference; default 1
-}
-
-// SoftplusOptions are the optional arguments of [Softplus].
-type SoftplusOptions struct {
-	Beta      Scalar // steepness of the bend; default 1
-	Threshold Scalar // where Beta*x is larger, the result is x; default 20
+// SoftmaxOptions are the optional arguments of [Tensor.Softmax].
+type SoftmaxOptions struct {
+	DType DType // convert to it first; default: the dtype of x
 }
 
 // SortOptions are the optional arguments of [Tensor.Sort] and [Tensor.SortStable].
@@ -1224,50 +589,16 @@ type SparseSampledAddMMOptions struct {
 	Alpha Scalar // factor of what is added; default 1
 }
 
-// SpecialLogSumExpOptions are the optional arguments of [SpecialLogSumExp].
-type SpecialLogSumExpOptions struct {
-	KeepDim bool // keep the reduced dimensions, with size 1
-}
-
-// SpecialRoundOptions are the optional arguments of [SpecialRound].
-type SpecialRoundOptions struct {
-	Decimals int // places after the point; default 0
-}
-
-// StdAllOptions are the optional arguments of [Tensor.StdAll].
-type StdAllOptions struct {
-	Biased bool // divide by n instead of n-1; Python's unbiased=False
-}
-
-// StdOptions are the optional arguments of [Tensor.Std].
+// StdOptions are the optional arguments of [Tensor.StdDim].
 type StdOptions struct {
-	Dim        []int  // default: all elements together
 	Correction Scalar // the divisor is n - Correction; default 1
 	KeepDim    bool   // keep the reduced dimensions, with size 1
 }
 
-// StdDimOptions are the optional arguments of [Tensor.StdDim].
-type StdDimOptions struct {
-	Biased  bool // divide by n instead of n-1; Python's unbiased=False
-	KeepDim bool // keep the reduced dimensions, with size 1
-}
-
-// StdMeanAllOptions are the optional arguments of [StdMeanAll].
-type StdMeanAllOptions struct {
-	Biased bool // divide by n instead of n-1; Python's unbiased=False
-}
-
-// StdMeanOptions are the optional arguments of [StdMean].
+// StdMeanOptions are the optional arguments of [StdMeanDim].
 type StdMeanOptions struct {
-	Dim        []int  // default: all elements together
 	Correction Scalar // the divisor is n - Correction; default 1
 	KeepDim    bool   // keep the reduced dimensions, with size 1
-}
-
-// StdMeanDimOptions are the optional arguments of [StdMeanDim].
-type StdMeanDimOptions struct {
-	Biased  bool // divide by n instead of n-1; Python's unbiased=False
-	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // STFTOptions are the optional arguments of [Tensor.STFT].
@@ -1306,10 +637,15 @@ type SubtractOptions struct {
 	Alpha Scalar // factor of what is subtracted; default 1
 }
 
-// SumDimOptions are the optional arguments of [Tensor.SumDim].
-type SumDimOptions struct {
+// SumAllOptions are the optional arguments of [Tensor.SumAll].
+type SumAllOptions struct {
+	DType DType // convert to it first; default: the dtype of x
+}
+
+// SumOptions are the optional arguments of [Tensor.SumDim].
+type SumOptions struct {
 	KeepDim bool  // keep the reduced dimensions, with size 1
-	Dtype   DType // convert to it first; default: the dtype of x
+	DType   DType // convert to it first; default: the dtype of x
 }
 
 // SVDOptions are the optional arguments of [Tensor.SVD].
@@ -1320,7 +656,7 @@ type SVDOptions struct {
 
 // ToDenseOptions are the optional arguments of [Tensor.ToDense].
 type ToDenseOptions struct {
-	Dtype      DType // dtype of the result; default: that of x
+	DType      DType // dtype of the result; default: that of x
 	MaskedGrad *bool // the gradient has the places of x only; default true
 }
 
@@ -1367,13 +703,9 @@ type TriangularSolveOptions struct {
 	Unitriangular bool // take the diagonal for ones without reading it
 }
 
-// TripletMarginLossOptions are the optional arguments of [TripletMarginLoss].
-type TripletMarginLossOptions struct {
-	Margin    *float64  // how far apart is far enough; default 1
-	P         *float64  // which norm; default 2
-	Eps       *float64  // added to the difference; default 1e-06
-	Swap      bool      // take the distance of positive and negative where it is smaller
-	Reduction Reduction // what becomes of the elements' losses; default ReductionMean
+// UniformOptions are the optional arguments of [Tensor.UniformInPlace].
+type UniformOptions struct {
+	Generator *Generator // default: the device's own
 }
 
 // UniqueConsecutiveOptions are the optional arguments of [UniqueConsecutive].
@@ -1402,76 +734,20 @@ type UniqueDimConsecutiveOptions struct {
 	ReturnCounts  bool // also return how often each occurs; else it is empty
 }
 
-// UpsampleBicubic2dOptions are the optional arguments of [UpsampleBicubic2d].
-type UpsampleBicubic2dOptions struct {
-	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
-	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
-}
-
-// UpsampleBilinear2dOptions are the optional arguments of [UpsampleBilinear2d].
-type UpsampleBilinear2dOptions struct {
-	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
-	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
-}
-
-// UpsampleNearest2dOptions are the optional arguments of [UpsampleNearest2d].
-type UpsampleNearest2dOptions struct {
-	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
-	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
-}
-
-// UpsampleNearest3dOptions are the optional arguments of [UpsampleNearest3d].
-type UpsampleNearest3dOptions struct {
-	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
-	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
-	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
-}
-
-// UpsampleTrilinear3dOptions are the optional arguments of [UpsampleTrilinear3d].
-type UpsampleTrilinear3dOptions struct {
-	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
-	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
-	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
-}
-
 // VanderOptions are the optional arguments of [Vander].
 type VanderOptions struct {
 	N          *int // number of columns; default: the size of x
 	Increasing bool // column j is x^j
 }
 
-// VarAllOptions are the optional arguments of [Tensor.VarAll].
-type VarAllOptions struct {
-	Biased bool // divide by n instead of n-1; Python's unbiased=False
-}
-
-// VarOptions are the optional arguments of [Tensor.Var].
+// VarOptions are the optional arguments of [Tensor.VarDim].
 type VarOptions struct {
-	Dim        []int  // default: all elements together
 	Correction Scalar // the divisor is n - Correction; default 1
 	KeepDim    bool   // keep the reduced dimensions, with size 1
 }
 
-// VarDimOptions are the optional arguments of [Tensor.VarDim].
-type VarDimOptions struct {
-	Biased  bool // divide by n instead of n-1; Python's unbiased=False
-	KeepDim bool // keep the reduced dimensions, with size 1
-}
-
-// VarMeanAllOptions are the optional arguments of [VarMeanAll].
-type VarMeanAllOptions struct {
-	Biased bool // divide by n instead of n-1; Python's unbiased=False
-}
-
-// VarMeanOptions are the optional arguments of [VarMean].
+// VarMeanOptions are the optional arguments of [VarMeanDim].
 type VarMeanOptions struct {
-	Dim        []int  // default: all elements together
 	Correction Scalar // the divisor is n - Correction; default 1
 	KeepDim    bool   // keep the reduced dimensions, with size 1
-}
-
-// VarMeanDimOptions are the optional arguments of [VarMeanDim].
-type VarMeanDimOptions struct {
-	Biased  bool // divide by n instead of n-1; Python's unbiased=False
-	KeepDim bool // keep the reduced dimensions, with size 1
 }

@@ -4,29 +4,14 @@ package torch
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-// RawDone runs a call for package aten; it panics with *Error as every operator does.
-func RawDone(c *cgo.Call) { done(c) }
-
-// RawScalar adds a number to a call for package aten.
-func RawScalar(c *cgo.Call, v Scalar) { putScalar(c, v) }
-
-// RawGenerator adds a generator to a call for package aten.
-func RawGenerator(c *cgo.Call, g *Generator) { putGenerator(c, g) }
-
-// RawReduction is the number of a loss's reduction in libtorch.
-func RawReduction(r Reduction) int64 { return r.code() }
-
-// RawFinish applies to a result of package aten what no operator takes.
-func RawFinish(o TensorOptions, t Tensor) Tensor { return o.finish(t) }
-
 // outTensor and outTensors are result i of an operator whose results are a mixture.
-func outTensor(c *cgo.Call, i int) Tensor { return FromRaw(c.Handle(i)) }
+func outTensor(c *cgo.Call, i int) Tensor { return Tensor{c.Handle(i)} }
 
 func outTensors(c *cgo.Call, i int) []Tensor {
 	handles := c.Handles(i)
 	list := make([]Tensor, len(handles))
 	for i, h := range handles {
-		list[i] = FromRaw(h)
+		list[i] = Tensor{h}
 	}
 	return list
 }

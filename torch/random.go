@@ -23,7 +23,7 @@ type Generator struct {
 // NewGenerator makes a generator for a device, seeded with PyTorch's default seed. It
 // lives until it is closed or collected, whatever scope it was made in.
 func NewGenerator(d Device) *Generator {
-	if d == 0 {
+	if d.IsZero() {
 		d = CPU
 	}
 	return generator(cgo.OpNewGenerator, d)
@@ -57,8 +57,8 @@ func (g *Generator) begin(c *cgo.Call, op cgo.Op) {
 	c.Object(g.handle())
 }
 
-// Seed sets the seed and returns g.
-func (g *Generator) Seed(seed uint64) *Generator {
+// ManualSeed sets the seed and returns g.
+func (g *Generator) ManualSeed(seed uint64) *Generator {
 	var c cgo.Call
 	g.begin(&c, cgo.OpSeedGenerator)
 	c.Word(seed)

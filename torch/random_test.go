@@ -19,11 +19,17 @@ var draws = []struct {
 	{"torch.randn(17, generator=g)", func(o torch.TensorOptions) torch.Tensor { return o.RandN(17) }},
 	{"torch.randn(3, 33, generator=g)", func(o torch.TensorOptions) torch.Tensor { return o.RandN(3, 33) }},
 	{"torch.rand(5, 7, generator=g, dtype=torch.float64)", func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Float64; return o.Rand(5, 7) }},
-	{"torch.randint(-5, 100, (50,), generator=g)", func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Int64; return o.RandInt(-5, 100, 50) }},
+	{"torch.randint(-5, 100, (50,), generator=g)", func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Int64; return o.RandInt(-5, 100, []int{50}) }},
 	{"torch.randperm(100, generator=g)", func(o torch.TensorOptions) torch.Tensor { o.DType = torch.Int64; return o.RandPerm(100) }},
-	{"torch.zeros(40).normal_(2, 3, generator=g)", func(o torch.TensorOptions) torch.Tensor { return torch.Zeros(40).NormalInPlace(2, 3, o.Generator) }},
-	{"torch.zeros(40).uniform_(-1, 1, generator=g)", func(o torch.TensorOptions) torch.Tensor { return torch.Zeros(40).UniformInPlace(-1, 1, o.Generator) }},
-	{"torch.full((60,), 0.3).bernoulli(generator=g)", func(o torch.TensorOptions) torch.Tensor { return torch.Full([]int{60}, 0.3).Bernoulli(o.Generator) }},
+	{"torch.zeros(40).normal_(2, 3, generator=g)", func(o torch.TensorOptions) torch.Tensor {
+		return torch.Zeros(40).NormalInPlace(2, 3, torch.NormalOptions{Generator: o.Generator})
+	}},
+	{"torch.zeros(40).uniform_(-1, 1, generator=g)", func(o torch.TensorOptions) torch.Tensor {
+		return torch.Zeros(40).UniformInPlace(-1, 1, torch.UniformOptions{Generator: o.Generator})
+	}},
+	{"torch.full((60,), 0.3).bernoulli(generator=g)", func(o torch.TensorOptions) torch.Tensor {
+		return torch.Full([]int{60}, 0.3).Bernoulli(torch.BernoulliOptions{Generator: o.Generator})
+	}},
 	{"torch.zeros(9).exponential_(1.5, generator=g)", func(o torch.TensorOptions) torch.Tensor {
 		return torch.Call("exponential_", torch.Zeros(9), 1.5, torch.Arg("generator", o.Generator))[0].(torch.Tensor)
 	}},
@@ -32,7 +38,7 @@ var draws = []struct {
 func TestRandomNumbersAreThoseOfPython(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for _, seed := range []uint64{0, 1, 42, 1<<63 - 1} {
-		own := torch.NewGenerator(torch.CPU).Seed(seed)
+		own := torch.NewGenerator(torch.CPU).ManualSeed(seed)
 		assert.Equal(t, seed, own.InitialSeed())
 		torch.ManualSeed(seed)
 		python := "torch.manual_seed(seed)\nd = torch.default_generator\no = torch.Generator().manual_seed(seed)\ny = []\n"
@@ -53,7 +59,7 @@ func TestRandomNumbersAreThoseOfPython(t *testing.T) {
 
 func TestGeneratorStates(t *testing.T) {
 	torchtest.NoLeaks(t)
-	g := torch.NewGenerator(0)
+	g := torch.NewGenerator(torch.Device{})
 	assert.Equal(t, torch.CPU.Type(), g.Device().Type())
 	assert.Equal(t, uint64(67280421310721), g.InitialSeed(), "PyTorch's default seed")
 	o := torch.TensorOptions{Generator: g}
@@ -67,7 +73,7 @@ func TestGeneratorStates(t *testing.T) {
 	d := torch.DefaultGenerator(torch.CPU)
 	torch.ManualSeed(5)
 	assert.Equal(t, uint64(5), d.InitialSeed())
-	d.Seed(6)
+	d.ManualSeed(6)
 	a := torch.RandN(4)
 	torch.ManualSeed(6)
 	torchtest.Equal(t, a, torch.RandN(4))
@@ -95,7 +101,7 @@ func TestGeneratorsAreIndependent(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range results {
 		group.Go(func() {
-			o := torch.TensorOptions{Generator: torch.NewGenerator(torch.CPU).Seed(3)}
+			o := torch.TensorOptions{Generator: torch.NewGenerator(torch.CPU).ManualSeed(3)}
 			results[i] = o.RandN(1000)
 		})
 	}

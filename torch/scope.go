@@ -9,7 +9,7 @@ import (
 // the body needs to be closed.
 //
 //	torch.Scope(func() {
-//		loss := F.CrossEntropy(model.Forward(x), y, nil)
+//		loss := F.CrossEntropy(model.Forward(x), y)
 //		loss.Backward()
 //		opt.Step()
 //		total += loss.Float64()

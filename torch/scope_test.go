@@ -170,7 +170,7 @@ func TestUseAfterTheEnd(t *testing.T) {
 		"values":      func(x torch.Tensor) { torch.Values[float32](x) },
 		"fill":        func(x torch.Tensor) { torch.Fill(x, []float32{1}) },
 		"index":       func(x torch.Tensor) { x.Index(nil) },
-		"set":         func(x torch.Tensor) { x.SetIndex(1.0, nil) },
+		"set":         func(x torch.Tensor) { x.At(nil).Set(1.0) },
 		"keep":        func(x torch.Tensor) { x.Keep() },
 		"move out":    func(x torch.Tensor) { x.MoveOut() },
 		"backward":    func(x torch.Tensor) { x.Backward() },

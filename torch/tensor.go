@@ -58,7 +58,7 @@ func (x Tensor) DType() DType { d := x.traits(); return dtypeOf(d.c.WordResult(0
 func (x Tensor) Device() Device { d := x.traits(); return deviceOf(d.c.WordResult(1)) }
 
 // Layout is how the elements are stored: [Strided] unless the tensor is sparse.
-func (x Tensor) Layout() Layout { d := x.traits(); return Layout(d.c.IntResult(2) + 1) }
+func (x Tensor) Layout() Layout { d := x.traits(); return layoutOf(d.c.IntResult(2)) }
 
 // Dim is the number of dimensions; 0 for a tensor that holds a single number.
 func (x Tensor) Dim() int {
@@ -113,7 +113,7 @@ func (x Tensor) Size(dim int) int {
 // order of the given format.
 func (x Tensor) IsContiguous(format ...MemoryFormat) bool {
 	f := first(format)
-	if f == 0 {
+	if f.IsZero() {
 		f = ContiguousFormat
 	}
 	var c cgo.Call
@@ -164,37 +164,23 @@ func (x Tensor) Storage() StorageInfo {
 
 // A ToOption is something that [Tensor.To] can change: a [DType], a [Device], a
 // [MemoryFormat], or one of the flags [NonBlocking] and [Copy].
-type ToOption interface{ to(*toOptions) }
-
-type toOptions struct {
-	dtype             DType
-	device            Device
-	format            MemoryFormat
-	nonBlocking, copy bool
-}
+type ToOption interface{ toOption() }
 
 // ToFlag is an option of [Tensor.To] that is switched on by naming it.
-type ToFlag int
+type ToFlag struct{ n uint8 }
 
-const (
+var (
 	// NonBlocking starts a copy between pinned host memory and a device and returns
 	// without waiting for it.
-	NonBlocking ToFlag = iota
+	NonBlocking = ToFlag{0}
 	// Copy makes a copy even where x already is as asked for.
-	Copy
+	Copy = ToFlag{1}
 )
 
-func (d DType) to(o *toOptions)        { o.dtype = d }
-func (d Device) to(o *toOptions)       { o.device = d }
-func (m MemoryFormat) to(o *toOptions) { o.format = m }
-func (f ToFlag) to(o *toOptions) {
-	switch f {
-	case NonBlocking:
-		o.nonBlocking = true
-	case Copy:
-		o.copy = true
-	}
-}
+func (DType) toOption()        {}
+func (Device) toOption()       {}
+func (MemoryFormat) toOption() {}
+func (ToFlag) toOption()       {}
 
 // To returns x with another dtype, device or memory format, in any combination:
 //
@@ -203,22 +189,35 @@ func (f ToFlag) to(o *toOptions) {
 //
 // Where nothing changes the result shares x's memory. Autograd follows.
 func (x Tensor) To(options ...ToOption) Tensor {
-	var o toOptions
-	for _, option := range options {
-		if option == nil {
+	var (
+		dtype  DType
+		device Device
+		format MemoryFormat
+		flags  [2]bool
+	)
+	for _, option := range options { // by type, not by method: so no option has to lie on the heap
+		switch o := option.(type) {
+		case DType:
+			dtype = o
+		case Device:
+			device = o
+		case MemoryFormat:
+			format = o
+		case ToFlag:
+			flags[o.n] = true
+		case nil:
 			throw("to", KindType, "nil is no option: To takes a DType, a Device, a MemoryFormat, NonBlocking or Copy")
 		}
-		option.to(&o)
 	}
 	var c cgo.Call
 	c.Begin(cgo.OpTo)
 	putTensor(&c, x)
-	c.Code(o.device.code())
-	c.Code(o.dtype.code())
+	c.Code(device.code())
+	c.Code(dtype.code())
 	c.Code(-1)
-	c.Bool(o.nonBlocking)
-	c.Bool(o.copy)
-	c.Code(o.format.code())
+	c.Bool(flags[NonBlocking.n])
+	c.Bool(flags[Copy.n])
+	c.Code(format.code())
 	return result1(&c)
 }
 
@@ -227,10 +226,3 @@ func (x Tensor) CPU() Tensor { return x.To(CPU) }
 
 // CUDA is To(torch.CUDA(0)).
 func (x Tensor) CUDA() Tensor { return x.To(CUDA(0)) }
-
-// Raw is the handle behind x, for the packages of this module that go through the door
-// themselves.
-func (x Tensor) Raw() *cgo.Handle { return x.h }
-
-// FromRaw is the tensor behind a handle.
-func FromRaw(h *cgo.Handle) Tensor { return Tensor{h} }

@@ -93,13 +93,10 @@ func (t *Tables) formName(f *Func, op string) string {
 		return ""
 	}
 	if from, to := f.Op.Place, o.Place; from != to {
-		return packages[to] + "." + o.Go.Symbol
+		return o.elsewhere()
 	}
-	return o.Go.Symbol
+	return o.symbol()
 }
-
-// packages are the Go packages by place.
-var packages = map[Place]string{Public: "torch", Aten: "aten"}
 
 // argName is the Go name of an argument: that of a parameter, or of a field of the options.
 func (f *Func) argName(arg string) string {

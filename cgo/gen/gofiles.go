@@ -28,7 +28,7 @@ func supportFile(pkg string) ([]byte, error) {
 	data := struct {
 		Module, Q string
 		Aten      bool
-	}{Module: module, Aten: pkg == "aten"}
+	}{Module: module, Aten: pkg != "torch"}
 	if data.Aten {
 		data.Q = "torch."
 	}
@@ -47,8 +47,8 @@ func goForms(door []*Op, place Place, t *Tables) ([]*Func, error) {
 	var funcs []*Func
 	var problems []error
 	seen := map[string]string{}
-	add := func(o *Op, symbol, extra string) *Func {
-		f, err := build(o, symbol, extra, t)
+	add := func(o *Op, symbol, extra, without string) *Func {
+		f, err := build(o, symbol, extra, without, t)
 		if err != nil {
 			problems = append(problems, err)
 			return nil
@@ -63,9 +63,20 @@ func goForms(door []*Op, place Place, t *Tables) ([]*Func, error) {
 		if o.Place != place || o.Fold != nil {
 			continue
 		}
-		o.Go = add(o, names[o], "")
+		if other, ok := t.Dims[o.Name()]; ok {
+			problems = append(problems, byDims(o, other, names, add))
+			problems = append(problems, take(seen, o.Plain.key(), o.Name()))
+			continue
+		}
+		o.Go = add(o, names[o], "", "")
 		if also := t.Also[o.Name()]; also != nil {
-			o.Also = add(o, also.symbol, also.arg)
+			o.Also = add(o, also.symbol, also.arg, "")
+		}
+	}
+	for _, o := range door {
+		if o.Plain != nil {
+			o.Plain.Dims = o.Plain.Dims.Op.Go
+			o.Plain.Dims.plain = o.Plain
 		}
 	}
 	for _, f := range funcs {
@@ -107,9 +118,9 @@ func nameOptions(funcs []*Func, seen map[string]string) error {
 	}
 	for _, set := range sets {
 		slices.SortFunc(set.users, func(a, b *Func) int {
-			return cmp.Or(cmp.Compare(len(a.Symbol), len(b.Symbol)), cmp.Compare(a.Symbol, b.Symbol))
+			return cmp.Or(cmp.Compare(len(a.concept()), len(b.concept())), cmp.Compare(a.concept(), b.concept()))
 		})
-		set.name = strings.TrimSuffix(set.users[0].Symbol, "InPlace") + "Options"
+		set.name = set.users[0].concept() + "Options"
 		if err := take(seen, set.name, "the options of "+set.users[0].Op.Name()); err != nil {
 			return err
 		}
@@ -118,6 +129,14 @@ func nameOptions(funcs []*Func, seen map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// concept is what options are named after: Sum for SumDim.
+func (f *Func) concept() string {
+	if f.plain != nil {
+		return f.plain.Symbol
+	}
+	return strings.TrimSuffix(f.Symbol, "InPlace")
 }
 
 // optionStructs writes the structs that the functions use, in order of first use.
@@ -159,32 +178,45 @@ func enumerate(names []string) string {
 
 // optionsFile writes the options structs of a package.
 func optionsFile(pkg string, funcs []*Func) ([]byte, error) {
-	e := &emitter{aten: pkg == "aten"}
-	e.WriteString(banner("//"))
-	e.line("package %s\n", pkg)
-	if e.aten {
-		e.line("import \"%s/torch\"", module)
-	}
-	e.optionStructs(funcs)
-	return e.source()
+	body := &emitter{aten: pkg != "torch"}
+	body.optionStructs(funcs)
+	return body.file(pkg)
 }
 
 // goFile writes one file of Go forms.
 func goFile(pkg string, funcs []*Func, t *Tables) ([]byte, error) {
-	e := &emitter{aten: pkg == "aten"}
-	e.WriteString(banner("//"))
-	e.line("package %s\n", pkg)
-	if e.aten {
-		e.line("import (\n\"%s/cgo\"\n\"%s/torch\"\n)", module, module)
-	} else {
-		e.line("import \"%s/cgo\"", module)
-	}
+	body := &emitter{aten: pkg != "torch"}
 	for _, f := range funcs {
-		e.function(f, t.doc(f))
+		body.function(f, t.doc(f))
 		if f.factory() {
-			e.plainTwin(f, t.doc(f, fmt.Sprintf("It is [TensorOptions.%s] with default options.", f.Symbol)))
+			body.plainTwin(f, t.doc(f, fmt.Sprintf("It is [TensorOptions.%s] with default options.", f.Symbol)))
+		}
+		if p := f.Op.Plain; p != nil && f == f.Op.Go {
+			body.plain(p, t)
 		}
 	}
+	return body.file(pkg)
+}
+
+// file is what was written so far with the head of a file of Go before it.
+func (body *emitter) file(pkg string) ([]byte, error) {
+	e := &emitter{}
+	e.WriteString(banner("//"))
+	e.line("package %s\n", pkg)
+	var imports []string
+	for _, path := range []string{"cgo", "internal/bridge", "torch"} {
+		if path != pkg && bytes.Contains(body.Bytes(), []byte(path[strings.LastIndex(path, "/")+1:]+".")) {
+			imports = append(imports, fmt.Sprintf("\"%s/%s\"\n", module, path))
+		}
+	}
+	switch len(imports) {
+	case 0:
+	case 1:
+		e.line("import %s", imports[0])
+	default:
+		e.line("import (\n%s)", strings.Join(imports, ""))
+	}
+	e.Write(body.Bytes())
 	return e.source()
 }
 
@@ -204,16 +236,10 @@ func theme(f *Func) string {
 		return "optim"
 	case strings.Contains(o.Base, "backward"):
 		return "backward"
-	case o.Place == Aten:
+	case o.Place != Public:
 		return "ops"
 	case f.factory():
 		return "factory"
-	case strings.HasPrefix(o.Base, "linalg_"):
-		return "linalg"
-	case strings.HasPrefix(o.Base, "fft_"):
-		return "fft"
-	case strings.HasPrefix(o.Base, "special_"):
-		return "special"
 	case f.Recv == "x" && o.Inplace():
 		return "inplace"
 	case f.Recv == "x":

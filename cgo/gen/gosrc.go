@@ -168,7 +168,7 @@ func (e *emitter) result(f *Func) {
 		call := one + "(&c)"
 		switch {
 		case e.aten && f.Tensor:
-			call = fmt.Sprintf("torch.RawFinish(o, %s)", call)
+			call = fmt.Sprintf("finish(o, %s)", call)
 		case f.Tensor || f.factory():
 			call = fmt.Sprintf("o.finish(%s)", call)
 		}

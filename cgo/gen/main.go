@@ -108,29 +108,27 @@ func render(ops []*Op, hand []string, t *Tables) (map[string][]byte, []*Func, er
 		return nil, nil, err
 	}
 	t.index(door)
-	public, err := goForms(door, Public, t)
-	if err != nil {
-		return nil, nil, err
+	forms, all := map[Place][]*Func{}, []*Func{}
+	for place := range rooms {
+		if forms[place], err = goForms(door, place, t); err != nil {
+			return nil, nil, err
+		}
 	}
-	private, err := goForms(door, Aten, t)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := goFiles(files, "torch", "torch/ops_", public, t); err != nil {
-		return nil, nil, err
-	}
-	if err := goFiles(files, "aten", "torch/aten/", private, t); err != nil {
-		return nil, nil, err
+	for place, room := range rooms {
+		if err := goFiles(files, room, forms[place], t); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, forms[place]...)
 	}
 	if err := errors.Join(t.lost...); err != nil {
 		return nil, nil, err
 	}
-	if files["internal/optable/forms_gen.go"], err = tableFile(append(slices.Clone(public), private...)); err != nil {
+	if files["internal/optable/forms_gen.go"], err = tableFile(all); err != nil {
 		return nil, nil, err
 	}
 	files["docs/ops.tsv"] = []byte(tsv(door))
 	files["cgo/gen/report.txt"] = []byte(report(hand, door, left))
-	return files, public, nil
+	return files, forms[Public], nil
 }
 
 func cxxFiles(files map[string][]byte, hand []string, door, left []*Op, t *Tables) error {
@@ -164,26 +162,26 @@ func cxxFiles(files map[string][]byte, hand []string, door, left []*Op, t *Table
 }
 
 // goFiles writes the Go forms of one package, sorted into files by subject.
-func goFiles(files map[string][]byte, pkg, prefix string, funcs []*Func, t *Tables) (err error) {
+func goFiles(files map[string][]byte, r room, funcs []*Func, t *Tables) (err error) {
 	themes := map[string][]*Func{}
 	for _, f := range funcs {
 		name := theme(f)
 		themes[name] = append(themes[name], f)
 	}
 	for name, funcs := range themes {
-		if files[prefix+name+"_gen.go"], err = goFile(pkg, funcs, t); err != nil {
+		if files[r.prefix+name+"_gen.go"], err = goFile(r.name, funcs, t); err != nil {
 			return err
 		}
 	}
-	if files[prefix+"options_gen.go"], err = optionsFile(pkg, funcs); err != nil {
+	if files[r.prefix+"options_gen.go"], err = optionsFile(r.name, funcs); err != nil {
 		return err
 	}
-	files[prefix+"support_gen.go"], err = supportFile(pkg)
+	files[r.prefix+"support_gen.go"], err = supportFile(r.name)
 	return err
 }
 
 // generated are patterns of the files that only this program writes.
-var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go", "internal/optable/*_gen.go"}
+var generated = []string{"cgo/shim/ops_gen*", "cgo/ops_gen.go", "torch/ops_*_gen.go", "torch/aten/*_gen.go", "torch/linalg/*_gen.go", "torch/fft/*_gen.go", "torch/special/*_gen.go", "internal/optable/*_gen.go"}
 
 // staleFiles are generated files that this run no longer writes.
 func staleFiles(root string, files map[string][]byte) ([]string, error) {

@@ -13,10 +13,13 @@ import (
 type Place int
 
 const (
-	Left   Place = iota // not in the door: see Op.Why
-	Public              // package torch
-	Aten                // package torch/aten: private to PyTorch, or a backend's own
-	Hand                // written by hand in package torch
+	Left    Place = iota // not in the door: see Op.Why
+	Public               // package torch
+	Linalg               // package torch/linalg
+	FFT                  // package torch/fft
+	Special              // package torch/special
+	Aten                 // package torch/aten: private to PyTorch, a backend's own, or behind a layer
+	Hand                 // written by hand in package torch
 )
 
 // Op is one operator on its way from the yaml to the generated files.
@@ -27,11 +30,13 @@ type Op struct {
 
 	Number int    // its place in the table
 	Place  Place  // where its Go form goes
+	Known  bool   // PyTorch's users know it by its own name
 	Why    string // why it was left out, or what replaces it
 	Gone   string // first supported libtorch that lacks it, "" when all have it
 	Const  string // Go constant, OpAddTensor
 	Go     *Func  // its Go form; nil for Left, Hand and folded operators
 	Also   *Func  // a second Go form
+	Plain  *Plain // the form by dimensions, where there is one
 	Fold   *Op    // the same operator without its Generator, whose Go form serves this one too
 	Seeded *Op    // the reverse of Fold
 	Guard  Guard  // what stands before it
@@ -62,6 +67,23 @@ func (o *Op) plainName() string {
 		return o.Stem()
 	}
 	return o.Stem() + "." + o.Overload
+}
+
+// symbol is the Go name that people know the operator by.
+func (o *Op) symbol() string {
+	if o.Plain != nil {
+		return o.Plain.Symbol
+	}
+	return o.Go.Symbol
+}
+
+// elsewhere is symbol with package and receiver, for comments in another package.
+func (o *Op) elsewhere() string {
+	key := o.Go.key()
+	if o.Plain != nil {
+		key = o.Plain.key()
+	}
+	return rooms[o.Place].name + "." + key
 }
 
 // Functional reports an operator that writes to none of its arguments.
@@ -152,6 +174,29 @@ func isPublic(o *Op) bool {
 	return !notPublic.MatchString(o.Base) || o.Base == "narrow_copy" || o.Base == "index_copy"
 }
 
+// place is the package of an operator: PyTorch's namespaces have their own. What is behind a
+// layer is public in torch/nn/functional, and its operator in package aten.
+func place(o *Op, t *Tables) Place {
+	if room, ok := map[string]Place{"linalg": Linalg, "fft": FFT, "special": Special}[o.Module]; ok && o.Known {
+		return room
+	}
+	if t.Public[o.Name()] {
+		return Public
+	}
+	if !o.Known || o.Module == "nn" || t.Layer[o.Stem()] {
+		return Aten
+	}
+	return Public
+}
+
+// room is the Go package of a place.
+type room struct{ name, prefix string }
+
+var rooms = map[Place]room{
+	Public: {"torch", "torch/ops_"}, Linalg: {"linalg", "torch/linalg/"}, FFT: {"fft", "torch/fft/"},
+	Special: {"special", "torch/special/"}, Aten: {"aten", "torch/aten/"},
+}
+
 // arrange decides each operator's place, sorts the door's operators by name
 // and numbers them after the hand-written entries.
 func arrange(ops []*Op, hand []string, t *Tables) (door, left []*Op, err error) {
@@ -163,10 +208,9 @@ func arrange(ops []*Op, hand []string, t *Tables) (door, left []*Op, err error) 
 			continue
 		case lookup(t.Hand, o) != nil:
 			o.Place, o.Why = Hand, lookup(t.Hand, o).symbol
-		case t.Public[o.Name()], isPublic(o) && !t.Private[o.Name()] && !t.Private[o.Base]:
-			o.Place = Public
 		default:
-			o.Place = Aten
+			o.Known = t.Public[o.Name()] || isPublic(o) && !t.Private[o.Name()] && !t.Private[o.Base]
+			o.Place = place(o, t)
 		}
 		o.Gone = t.Gone[o.Name()]
 		door = append(door, o)

@@ -77,8 +77,10 @@ func (t *Tables) stem(stem string) string {
 	if s, ok := t.Stems[stem]; ok {
 		return s
 	}
-	if rest, ok := strings.CutPrefix(stem, "fft_"); ok {
-		return t.camel(rest)
+	for _, room := range []string{"fft_", "linalg_", "special_"} {
+		if rest, ok := strings.CutPrefix(stem, room); ok && !strings.HasPrefix(rest, "_") {
+			return t.camel(rest)
+		}
 	}
 	return t.camel(stem)
 }
@@ -118,5 +120,22 @@ func nameAll(door []*Op, place Place, t *Tables) (map[*Op]string, error) {
 			}
 		}
 	}
+	tellApart(names)
 	return names, nil
+}
+
+// tellApart renames the private twin of an operator that users know: _embedding_bag is
+// PrivateEmbeddingBag, where embedding_bag is in the same package.
+func tellApart(names map[*Op]string) {
+	known := map[string]bool{}
+	for o, name := range names {
+		if o.Known {
+			known[name] = true
+		}
+	}
+	for o, name := range names {
+		if !o.Known && known[name] {
+			names[o] = "Private" + name
+		}
+	}
 }

@@ -15,7 +15,7 @@ func tableFile(funcs []*Func) ([]byte, error) {
 	type row struct{ op, text string }
 	var rows []row
 	add := func(f *Func, op *Op) {
-		rows = append(rows, row{op.Name(), fmt.Sprintf("{%q, %s, %q},\n", op.Name(), expression(f), places(f, op))})
+		rows = append(rows, row{op.Name(), fmt.Sprintf("{%q, %s, %q, %t},\n", op.Name(), expression(f), places(f, op), !op.Known)})
 	}
 	for _, f := range funcs {
 		add(f, f.Op)
@@ -26,7 +26,11 @@ func tableFile(funcs []*Func) ([]byte, error) {
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.op, b.op) })
 	var b strings.Builder
 	b.WriteString(banner("//"))
-	fmt.Fprintf(&b, "package optable\n\nimport (\n\"%s/torch\"\n\"%s/torch/aten\"\n)\n\nvar forms = [...]Form{\n", module, module)
+	fmt.Fprintf(&b, "package optable\n\nimport (\n")
+	for _, path := range []string{"torch", "torch/aten", "torch/fft", "torch/linalg", "torch/special"} {
+		fmt.Fprintf(&b, "\"%s/%s\"\n", module, path)
+	}
+	b.WriteString(")\n\nvar forms = [...]Form{\n")
 	for _, r := range rows {
 		b.WriteString(r.text)
 	}
@@ -37,8 +41,8 @@ func tableFile(funcs []*Func) ([]byte, error) {
 // expression is the form as a Go expression: torch.Tensor.Add, torch.Cat.
 func expression(f *Func) string {
 	switch {
-	case f.Op.Place == Aten:
-		return "aten." + f.Symbol
+	case f.Op.Place != Public:
+		return rooms[f.Op.Place].name + "." + f.Symbol
 	case f.Recv == "x":
 		return "torch.Tensor." + f.Symbol
 	case f.factory():

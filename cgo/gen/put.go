@@ -74,7 +74,7 @@ func (e *emitter) reductionFirst(f *Func) {
 		expr = "optional(" + expr + ")"
 	}
 	if e.aten {
-		e.line("how := torch.RawReduction(%s)", expr)
+		e.line("how := bridge.Reduction(%s)", expr)
 	} else {
 		e.line("how := %s.code()", expr)
 	}

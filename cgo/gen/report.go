@@ -18,8 +18,10 @@ func goSymbol(o *Op) string {
 		f = o.Fold.Go
 	}
 	switch {
-	case o.Place == Aten:
-		return "aten." + f.Symbol
+	case o.Plain != nil:
+		return "torch." + o.Plain.key()
+	case o.Place != Public:
+		return rooms[o.Place].name + "." + f.Symbol
 	case f.Recv == "x":
 		return "torch.Tensor." + f.Symbol
 	case f.factory():
@@ -53,6 +55,9 @@ func report(hand []string, door, left []*Op) string {
 	fmt.Fprintf(&b, "operators in the yaml       %5d\n", len(door)+len(left))
 	fmt.Fprintf(&b, "operators in the door       %5d\n", len(door))
 	fmt.Fprintf(&b, "  public in package torch   %5d (of these %d share a form: their generator is an option)\n", places[Public], folded)
+	fmt.Fprintf(&b, "  in package torch/linalg   %5d\n", places[Linalg])
+	fmt.Fprintf(&b, "  in package torch/fft      %5d\n", places[FFT])
+	fmt.Fprintf(&b, "  in package torch/special  %5d\n", places[Special])
 	fmt.Fprintf(&b, "  in package torch/aten     %5d\n", places[Aten])
 	fmt.Fprintf(&b, "  with a hand-written form  %5d\n", places[Hand])
 	fmt.Fprintf(&b, "hand-written entries        %5d\n", len(hand))

@@ -137,7 +137,7 @@ func (o *Op) guard(like *Op, t *Tables) error {
 	}
 	g.Rules = append(g.Rules, o.lengths()...)
 	g.Instead = t.Instead[like.Name()]
-	g.Needed = o.Place == Aten || len(g.Rules) > 0 || g.Instead != ""
+	g.Needed = !o.Known && o.Place != Hand || len(g.Rules) > 0 || g.Instead != ""
 	return nil
 }
 

@@ -49,15 +49,18 @@ type Func struct {
 	Notes   []string
 	Results []Param // names may be empty
 	Twin    bool    // in place, with a form of the same name that is not
-	extra   string
+	extra   string  // an option that the form requires
+	without string  // an option that the form leaves at its default
+	plain   *Plain  // set where this is the form of it over dimensions
 }
 
 // factory reports a method of TensorOptions, which has a plain twin.
 func (f *Func) factory() bool { return f.Recv == "o" }
 
-// build works out a Go form of an operator; extra is an option that it requires.
-func build(o *Op, symbol, extra string, t *Tables) (*Func, error) {
-	f := &Func{Op: o, Symbol: symbol, extra: extra}
+// build works out a Go form of an operator; extra is an option that it requires, without one
+// that it does not have.
+func build(o *Op, symbol, extra, without string, t *Tables) (*Func, error) {
+	f := &Func{Op: o, Symbol: symbol, extra: extra, without: without}
 	if err := f.receiver(t); err != nil {
 		return nil, err
 	}
@@ -68,7 +71,9 @@ func build(o *Op, symbol, extra string, t *Tables) (*Func, error) {
 	if err := f.options(optional, t); err != nil {
 		return nil, err
 	}
-	f.variadicList()
+	if !t.Lists[f.Op.Name()] {
+		f.variadicList()
+	}
 	if err := f.results(t); err != nil {
 		return nil, err
 	}
@@ -83,7 +88,7 @@ func (f *Func) receiver(t *Tables) error {
 	switch {
 	case o.Place == Public && o.quartet() && !takesTensor:
 		f.Recv = "o"
-	case o.Place == Aten:
+	case o.Place != Public:
 	case listed(t.AsMethod) && hasSelf, o.Method && hasSelf && !listed(t.AsFunc):
 		f.Recv = "x"
 	case listed(t.AsMethod), o.Method && !listed(t.AsFunc):
@@ -109,6 +114,8 @@ func (f *Func) place(t *Tables) (optional []int, err error) {
 			i += len(quartetNames) - 1
 		case quartet && a.HasDefault && (a.Type.Base == "MemoryFormat" || a.Type.Base == "Generator"):
 			s.Source, s.Expr = FromField, "o."+t.camel(a.Name)
+		case a.Name == f.without:
+			s.Source = FromDefault
 		case isFixed:
 			s.Source, s.Default = FromDefault, cmp.Or(value, s.Default)
 		case a.Name == "self" && f.Recv == "x":
@@ -151,7 +158,7 @@ func (f *Func) options(optional []int, t *Tables) error {
 		}
 	case f.allInts(optional):
 		return f.variadicInts(optional, t)
-	case len(optional) == 1 && direct(f.Slots[optional[0]].Arg):
+	case len(optional) == 1 && (f.Recv == "o" || direct(f.Slots[optional[0]].Arg)):
 		return f.variadicOne(&f.Slots[optional[0]], t)
 	case f.Recv == "o":
 		for _, i := range optional {
@@ -169,16 +176,16 @@ func (f *Func) options(optional []int, t *Tables) error {
 	return nil
 }
 
-// direct reports an option that reads well without its name: one that PyTorch
-// takes by position, or whose type says what it is.
+// direct reports an option that reads well without its name: whole numbers and lists that
+// PyTorch takes by position, and what its type names.
 func direct(a Arg) bool {
 	switch a.Type.Base {
-	case "bool":
-		return false
-	case "ScalarType", "MemoryFormat", "Layout", "Device", "Generator":
+	case "MemoryFormat", "Device":
 		return true
+	case "bool", "float", "Scalar", "str", "ScalarType", "Layout", "Generator":
+		return a.Type.List && !a.KwOnly
 	}
-	return !a.KwOnly || isReduction(a)
+	return !a.KwOnly && !isReduction(a)
 }
 
 // allInts reports options that are all plain ints which PyTorch takes by position.
@@ -248,9 +255,6 @@ func (f *Func) field(s *Slot, t *Tables) error {
 		return err
 	}
 	name := t.camel(s.Name)
-	if p, ok := t.Params[s.Name]; ok && strings.EqualFold(p, s.Name) {
-		name = strings.ToUpper(p[:1]) + p[1:]
-	}
 	if s.Type.Key() == "bool" && s.Default == "True" {
 		s.Negate = true
 		name = t.inverted(s.Name)

@@ -29,6 +29,8 @@ type Tables struct {
 	AsMethod map[string]bool              // the reverse
 	Private  map[string]bool              // goes to package aten
 	Public   map[string]bool              // goes to package torch
+	Lists    map[string]bool              // its last list is no variadic parameter
+	Layer    map[string]bool              // stands behind a layer or a function of torch/nn/functional: goes to package aten
 	Heavy    map[string]bool              // takes so long on the CPU that concurrent calls are bounded
 	Require  map[string][]string          // operator → arguments with defaults that Go always asks for
 	Keyword  map[string][]string          // operator → arguments that need their name to be understood
@@ -36,6 +38,7 @@ type Tables struct {
 	Tails    map[string]string            // operator → the name of its variadic ints
 	Fixed    map[string]map[string]string // operator → argument → the value it always has
 	Also     map[string]*alsoForm         // operator → a second Go form
+	Dims     map[string]string            // operator over all elements → the one over dimensions, or "" where it is both
 	Hand     map[string]*handForm
 	Rules    []*ruleLine
 	Unsafe   []*patternLine
@@ -53,9 +56,9 @@ func readTables(dir string) (*Tables, error) {
 	t := &Tables{
 		Words: map[string]string{}, Stems: map[string]string{}, Suffixes: map[string]string{},
 		Symbols: map[string]string{}, Params: map[string]string{}, Inverted: map[string]string{},
-		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{}, Heavy: map[string]bool{},
+		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{}, Layer: map[string]bool{}, Lists: map[string]bool{}, Heavy: map[string]bool{},
 		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
-		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{},
+		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{}, Dims: map[string]string{},
 		Hand: map[string]*handForm{}, Instead: map[string]string{}, Docs: map[string]string{}, Gone: map[string]string{},
 	}
 	files := []struct {
@@ -102,7 +105,7 @@ func (t *Tables) nameLine(line string) error {
 		"param": t.Params, "invert": t.Inverted, "tail": t.Tails,
 	}
 	sets := map[string]map[string]bool{
-		"function": t.AsFunc, "method": t.AsMethod, "private": t.Private, "public": t.Public, "heavy": t.Heavy,
+		"function": t.AsFunc, "method": t.AsMethod, "private": t.Private, "public": t.Public, "layer": t.Layer, "list": t.Lists, "heavy": t.Heavy,
 	}
 	lists := map[string]map[string][]string{"require": t.Require, "keyword": t.Keyword, "results": t.Results}
 	switch {
@@ -123,6 +126,10 @@ func (t *Tables) nameLine(line string) error {
 		return enter(t.Fixed, f[0], values)
 	case kind == "also" && len(f) == 3:
 		return enter(t.Also, f[0], &alsoForm{f[1], f[2]})
+	case kind == "dims" && len(f) == 1:
+		return enter(t.Dims, f[0], "")
+	case kind == "dims" && len(f) == 2:
+		return enter(t.Dims, f[0], f[1])
 	case kind == "hand" && len(f) == 2:
 		return enter(t.Hand, f[0], &handForm{f[1]})
 	case kind == "rule" && len(f) > 1:
@@ -179,12 +186,12 @@ func (t *Tables) unused(ops []*Op) error {
 	var lost []string
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
-		maps.Keys(t.Public), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
-		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Hand), maps.Keys(t.Instead),
+		maps.Keys(t.Public), maps.Keys(t.Layer), maps.Keys(t.Lists), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
+		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Dims), maps.Values(t.Dims), maps.Keys(t.Hand), maps.Keys(t.Instead),
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {
 		for name := range keys {
-			if !known[name] && !strings.Contains(name, "@") {
+			if name != "" && !known[name] && !strings.Contains(name, "@") {
 				lost = append(lost, name)
 			}
 		}

@@ -37,22 +37,22 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 
 func learn(ctx context.Context, f *train.Flags, each, points int) error {
 	x, y := train.Rings(points, 0.5, f.Device)
-	loader, err := data.NewLoader(data.NewTensorDataset(x, y), &data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
+	loader, err := data.NewLoader(data.NewTensorDataset(x, y), data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
 	if err != nil {
 		return err
 	}
-	model := nn.Sequential{nn.NewLinear(2, 32, nil), nn.Tanh{}, nn.NewLinear(32, 2, nil)}
+	model := nn.Sequential{nn.NewLinear(2, 32), nn.Tanh{}, nn.NewLinear(32, 2)}
 	defer nn.Close(model)
 	nn.To(model, f.Device)
-	opt := optim.NewSGD(nn.Parameters(model), f.LR, &optim.SGDOptions{Momentum: 0.9})
+	opt := optim.NewSGD(nn.Parameters(model), f.LR, optim.SGDOptions{Momentum: 0.9})
 	defer opt.Close()
 
 	steps, samples, batches := 0, 0, 0
 	err = f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
-		loss := F.CrossEntropy(model.Forward(b.Input), b.Target, nil)
-		// The loss is the mean of a batch. The loss of all samples until the step weights each
-		// batch by its size, and the last batch of an epoch may be small. So the gradients of
-		// sums are accumulated, and divided when the number of samples is known.
+		loss := F.CrossEntropy(model.Forward(b.Input), b.Target)
+		// The loss is the mean of a batch. That of all samples until the step has each batch
+		// weighted by its size, and the last of an epoch may be small: so gradients of sums are
+		// accumulated, and divided when it is known by how much.
 		loss.MulScalar(b.Len()).Backward()
 		samples += b.Len()
 		if batches++; batches%each == 0 || batches%loader.Len() == 0 {

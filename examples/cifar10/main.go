@@ -27,18 +27,18 @@ type Net struct {
 
 func newNet() *Net {
 	return &Net{
-		Conv1: nn.NewConv2d(3, 6, 5, nil),
-		Conv2: nn.NewConv2d(6, 16, 5, nil),
-		FC1:   nn.NewLinear(16*5*5, 120, nil),
-		FC2:   nn.NewLinear(120, 84, nil),
-		FC3:   nn.NewLinear(84, 10, nil),
+		Conv1: nn.NewConv2d(3, 6, 5),
+		Conv2: nn.NewConv2d(6, 16, 5),
+		FC1:   nn.NewLinear(16*5*5, 120),
+		FC2:   nn.NewLinear(120, 84),
+		FC3:   nn.NewLinear(84, 10),
 	}
 }
 
 // Forward implements [nn.Layer].
 func (n *Net) Forward(x torch.Tensor) torch.Tensor {
-	x = F.MaxPool2d(n.Conv1.Forward(x).ReLU(), 2, nil)
-	x = F.MaxPool2d(n.Conv2.Forward(x).ReLU(), 2, nil)
+	x = F.MaxPool2d(n.Conv1.Forward(x).ReLU(), 2)
+	x = F.MaxPool2d(n.Conv2.Forward(x).ReLU(), 2)
 	x = n.FC1.Forward(x.Reshape(x.Size(0), -1)).ReLU()
 	return n.FC3.Forward(n.FC2.Forward(x).ReLU())
 }
@@ -66,7 +66,7 @@ func learn(ctx context.Context, f *train.Flags, images *train.Images, slice bool
 	halves, err := f.Loaders(images, func(training bool) (half train.Half, err error) {
 		set := datasets.CIFAR10Slice(training)
 		if !slice {
-			set, err = datasets.LoadCIFAR10(ctx, images.Root, training, &datasets.CIFAR10Options{Logf: f.Printf})
+			set, err = datasets.LoadCIFAR10(ctx, images.Root, training, datasets.CIFAR10Options{Logf: f.Printf})
 		}
 		if err == nil {
 			half.Images, half.Labels = set.Head(images.Count(training, set.Len())).Tensors()
@@ -79,7 +79,7 @@ func learn(ctx context.Context, f *train.Flags, images *train.Images, slice bool
 	model := newNet()
 	defer nn.Close(model)
 	nn.To(model, f.Device)
-	opt := optim.NewSGD(nn.Parameters(model), f.LR, &optim.SGDOptions{Momentum: momentum})
+	opt := optim.NewSGD(nn.Parameters(model), f.LR, optim.SGDOptions{Momentum: momentum})
 	defer opt.Close()
 	return f.Classify(ctx, model, opt, halves, normalise)
 }

@@ -19,7 +19,7 @@ type rig struct {
 func newRig(device torch.Device, w workload) *rig {
 	r := &rig{device: device, work: w, bodies: map[torch.MemoryFormat]*body{}, graphs: map[string]*cuda.Step{}}
 	if device.IsCUDA() {
-		r.start, r.end = cuda.NewEvent(&cuda.EventOptions{Timing: true}), cuda.NewEvent(&cuda.EventOptions{Timing: true})
+		r.start, r.end = cuda.NewEvent(cuda.EventOptions{Timing: true}), cuda.NewEvent(cuda.EventOptions{Timing: true})
 	}
 	return r
 }
@@ -86,7 +86,7 @@ func (r *rig) time(b *body, s setting, n int) (time.Duration, error) {
 	if s.on("graph") {
 		graph := r.graphs[s.key()]
 		if graph == nil {
-			graph = cuda.Graphed(step, &cuda.GraphedOptions{Device: max(0, r.device.Index())})
+			graph = cuda.Graphed(step, cuda.GraphedOptions{Device: max(0, r.device.Index())})
 			r.graphs[s.key()] = graph
 		}
 		once = func() error {

@@ -149,11 +149,11 @@ func newBody(device torch.Device, w workload, format torch.MemoryFormat) (b *bod
 		nn.To(model, device, format)
 		torch.Scope(func() {
 			b.images[torch.Float32] = torch.RandN(append([]int{w.Batch}, input...)...).To(device, format).Keep()
-			b.labels = torch.RandInt(0, classes, w.Batch).To(device).Keep()
+			b.labels = torch.RandInt(0, classes, []int{w.Batch}).To(device).Keep()
 		})
 		if nn.Eval(model); w.training() {
 			nn.Train(model)
-			b.opt = optim.NewSGD(nn.Parameters(model), 0.01, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 1e-4})
+			b.opt = optim.NewSGD(nn.Parameters(model), 0.01, optim.SGDOptions{Momentum: 0.9, WeightDecay: 1e-4})
 		}
 	})
 	if err != nil {
@@ -205,12 +205,12 @@ func (b *body) step(dtype torch.DType) func(in []torch.Tensor) []torch.Tensor {
 		return func(in []torch.Tensor) []torch.Tensor { return b.bothGradients(forward, in[0]) }
 	}
 	if b.scalers[dtype] == nil {
-		b.scalers[dtype] = amp.NewGradScaler(b.device, &amp.GradScalerOptions{DType: dtype})
+		b.scalers[dtype] = amp.NewGradScaler(b.device, amp.GradScalerOptions{DType: dtype})
 	}
 	scaler := b.scalers[dtype]
 	return func(in []torch.Tensor) []torch.Tensor {
 		var loss torch.Tensor
-		amp.Autocast(b.device, dtype, func() { loss = F.CrossEntropy(b.model.Forward(in[0]), in[1], nil) })
+		amp.Autocast(b.device, dtype, func() { loss = F.CrossEntropy(b.model.Forward(in[0]), in[1]) })
 		scaler.Scale(loss).Backward()
 		scaler.Step(b.opt)
 		b.opt.ZeroGrad()

@@ -59,15 +59,15 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 
 func fit(ctx context.Context, f *train.Flags) error {
 	x := torch.TensorOptions{DType: torch.Float32, Device: f.Device}.Linspace(-math.Pi, math.Pi, 2000)
-	loader, err := data.NewLoader(data.NewTensorDataset(x, x.Sin()), &data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
+	loader, err := data.NewLoader(data.NewTensorDataset(x, x.Sin()), data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
 	if err != nil {
 		return err
 	}
 	p := newPolynomial(f.Device)
-	opt := optim.NewSGD(p.parameters(), f.LR, nil)
+	opt := optim.NewSGD(p.parameters(), f.LR)
 	defer opt.Close()
 	err = f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
-		loss := F.MSELoss(p.at(b.Input), b.Target, nil)
+		loss := F.MSELoss(p.at(b.Input), b.Target)
 		loss.Backward()
 		opt.Step()
 		opt.ZeroGrad()

@@ -26,13 +26,13 @@ type Kernels struct {
 // Open compiles and registers the kernels.
 func Open() (*Kernels, error) {
 	flags := []string{"-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math"}
-	if err := cpp.LoadInline("customkernel", forCPU, &cpp.Options{Flags: flags}); err != nil {
+	if err := cpp.LoadInline("customkernel", forCPU, cpp.Options{Flags: flags}); err != nil {
 		return nil, err
 	}
 	k := &Kernels{}
 	if cuda.IsAvailable() {
 		var err error
-		if k.module, err = cuda.Compile(forCUDA, &cuda.CompileOptions{Name: "cuda.cu"}); err != nil {
+		if k.module, err = cuda.Compile(forCUDA, cuda.CompileOptions{Name: "cuda.cu"}); err != nil {
 			return nil, err
 		}
 	}

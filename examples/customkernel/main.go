@@ -81,7 +81,7 @@ func (k *Kernels) compare(ctx context.Context, out io.Writer, dev torch.Device, 
 		name       string
 		own, eager func() torch.Tensor
 	}{
-		{"bias + GELU", func() torch.Tensor { return layer.Forward(x) }, func() torch.Tensor { return F.GELU(x.Add(layer.Bias), "none") }},
+		{"bias + GELU", func() torch.Tensor { return layer.Forward(x) }, func() torch.Tensor { return F.GELU(x.Add(layer.Bias)) }},
 		{"log cosh loss", func() torch.Tensor { return k.LogCosh(x, target) }, func() torch.Tensor { return x.Sub(target).Cosh().Log().Mean() }},
 	} {
 		worst := distance(task.own(), task.eager(), leaves)

@@ -36,14 +36,14 @@ func TestKernels(t *testing.T) {
 			options := torch.TensorOptions{Device: dev, DType: torch.Float32}
 			extremes := torch.FromSlice([]float32{0, -0.0, 1e-30, -20, 20, 88, -100, 1e30}).To(dev)
 			layer := BiasGELU{Bias: options.Zeros(8).SetRequiresGrad(true), kernels: k}
-			torchtest.AllClose(t, layer.Forward(extremes), F.GELU(extremes, "none"), torchtest.Tolerance{Absolute: 1e-6, Relative: 1e-5})
+			torchtest.AllClose(t, layer.Forward(extremes), F.GELU(extremes, F.GELUOptions{Approximate: "none"}), torchtest.Tolerance{Absolute: 1e-6, Relative: 1e-5})
 
 			x := options.RandN(3, 5, 8).MulScalar(3).SetRequiresGrad(true)
 			layer.Bias = options.RandN(8).SetRequiresGrad(true)
 			leaves := []torch.Tensor{x, layer.Bias}
 			weight := options.RandN(3, 5, 8)
 			grads := func(y torch.Tensor) []torch.Tensor { return torch.Grad([]torch.Tensor{y.Mul(weight).Sum()}, leaves) }
-			own, eager := layer.Forward(x), F.GELU(x.Add(layer.Bias), "none")
+			own, eager := layer.Forward(x), F.GELU(x.Add(layer.Bias), F.GELUOptions{Approximate: "none"})
 			torchtest.AllClose(t, own, eager, torchtest.Tolerance{Absolute: 1e-6, Relative: 1e-5})
 			want := grads(eager)
 			for i, g := range grads(own) {
@@ -64,7 +64,7 @@ func TestKernels(t *testing.T) {
 func TestCUDASource(t *testing.T) {
 	torchtest.NoLeaks(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	binary, err := cuda.CompileBinary(forCUDA, &cuda.CompileOptions{Arch: 90})
+	binary, err := cuda.CompileBinary(forCUDA, cuda.CompileOptions{Arch: 90})
 	if errors.Is(err, torch.ErrNoCUDA) {
 		t.Skip(err)
 	}

@@ -45,14 +45,14 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 
 func learn(ctx context.Context, f *train.Flags, gamma, rare float64) error {
 	x, y := train.Rings(2000, rare, f.Device)
-	loader, err := data.NewLoader(data.NewTensorDataset(x, y), &data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
+	loader, err := data.NewLoader(data.NewTensorDataset(x, y), data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
 	if err != nil {
 		return err
 	}
-	model := nn.Sequential{nn.NewLinear(2, 32, nil), nn.ReLU{}, nn.NewLinear(32, 2, nil)}
+	model := nn.Sequential{nn.NewLinear(2, 32), nn.ReLU{}, nn.NewLinear(32, 2)}
 	defer nn.Close(model)
 	nn.To(model, f.Device)
-	opt := optim.NewAdamW(nn.Parameters(model), f.LR, nil)
+	opt := optim.NewAdamW(nn.Parameters(model), f.LR)
 	defer opt.Close()
 	err = f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
 		loss := FocalLoss(model.Forward(b.Input), b.Target, gamma)
@@ -65,6 +65,6 @@ func learn(ctx context.Context, f *train.Flags, gamma, rare float64) error {
 		return err
 	}
 	found := model.Forward(x).ArgMaxDim(1).Mul(y).Sum().Int()
-	f.Printf("done: %d of %d rare points found, cross entropy %.4f", found, y.Sum().Int(), F.CrossEntropy(model.Forward(x), y, nil).Float64())
+	f.Printf("done: %d of %d rare points found, cross entropy %.4f", found, y.Sum().Int(), F.CrossEntropy(model.Forward(x), y).Float64())
 	return nil
 }

@@ -39,18 +39,18 @@ func fit(ctx context.Context, f *train.Flags, points int, noise float64) error {
 	x := there.RandN(points, 2)
 	plane := torch.FromSlice([]float32{2, -3}, 2, 1).To(f.Device)
 	y := x.MatMul(plane).AddScalar(1).Add(there.RandN(points, 1).MulScalar(noise))
-	loader, err := data.NewLoader(data.NewTensorDataset(x, y), &data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
+	loader, err := data.NewLoader(data.NewTensorDataset(x, y), data.LoaderOptions{BatchSize: f.Batch, Shuffle: true, Seed: f.Seed})
 	if err != nil {
 		return err
 	}
 
-	model := nn.NewLinear(2, 1, nil)
+	model := nn.NewLinear(2, 1)
 	defer nn.Close(model)
 	nn.To(model, f.Device)
-	opt := optim.NewSGD(nn.Parameters(model), f.LR, nil)
+	opt := optim.NewSGD(nn.Parameters(model), f.LR)
 	defer opt.Close()
 	err = f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
-		loss := F.MSELoss(model.Forward(b.Input), b.Target, nil)
+		loss := F.MSELoss(model.Forward(b.Input), b.Target)
 		loss.Backward()
 		opt.Step()
 		opt.ZeroGrad()

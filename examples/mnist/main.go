@@ -27,20 +27,20 @@ type SimpleCNN struct {
 }
 
 func newSimpleCNN() *SimpleCNN {
-	padded := &nn.Conv2dOptions{Padding: 1}
+	padded := nn.Conv2dOptions{Padding: 1}
 	return &SimpleCNN{
 		Conv1: nn.NewConv2d(1, 32, 3, padded),
 		Conv2: nn.NewConv2d(32, 64, 3, padded),
-		FC1:   nn.NewLinear(64*7*7, 128, nil),
+		FC1:   nn.NewLinear(64*7*7, 128),
 		Drop:  nn.NewDropout(0.5),
-		FC2:   nn.NewLinear(128, 10, nil),
+		FC2:   nn.NewLinear(128, 10),
 	}
 }
 
 // Forward implements [nn.Layer].
 func (n *SimpleCNN) Forward(x torch.Tensor) torch.Tensor {
-	x = F.MaxPool2d(n.Conv1.Forward(x).ReLU(), 2, nil)
-	x = F.MaxPool2d(n.Conv2.Forward(x).ReLU(), 2, nil)
+	x = F.MaxPool2d(n.Conv1.Forward(x).ReLU(), 2)
+	x = F.MaxPool2d(n.Conv2.Forward(x).ReLU(), 2)
 	x = n.FC1.Forward(x.Reshape(x.Size(0), -1)).ReLU()
 	return n.FC2.Forward(n.Drop.Forward(x))
 }
@@ -74,7 +74,7 @@ func learn(ctx context.Context, f *train.Flags, images *train.Images, drawn bool
 	model := newSimpleCNN()
 	defer nn.Close(model)
 	nn.To(model, f.Device)
-	opt := optim.NewAdam(nn.Parameters(model), f.LR, nil)
+	opt := optim.NewAdam(nn.Parameters(model), f.LR)
 	defer opt.Close()
 	return f.Classify(ctx, model, opt, halves, normalise)
 }
@@ -86,7 +86,7 @@ func normalise(pixels torch.Tensor) torch.Tensor {
 }
 
 func openMNIST(ctx context.Context, f *train.Flags, images *train.Images, training bool) (train.Half, error) {
-	set, err := datasets.LoadMNIST(ctx, images.Root, training, &datasets.MNISTOptions{Logf: f.Printf})
+	set, err := datasets.LoadMNIST(ctx, images.Root, training, datasets.MNISTOptions{Logf: f.Printf})
 	if err != nil {
 		return train.Half{}, err
 	}

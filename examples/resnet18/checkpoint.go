@@ -126,7 +126,7 @@ func (t *trainer) restore(file *safetensors.File) error {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return fmt.Errorf("its metadata are damaged: %w", err)
 	}
-	if err := nn.LoadStateDict(t.model, under(modelPrefix, file.Tensors), nil); err != nil {
+	if err := nn.LoadStateDict(t.model, under(modelPrefix, file.Tensors)); err != nil {
 		return brief(err)
 	}
 	t.best = p.Best

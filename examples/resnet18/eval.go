@@ -33,7 +33,7 @@ func (t *trainer) test(ctx context.Context, p *pass) error {
 		var scores, loss torch.Tensor
 		amp.Autocast(t.device, t.ampDType, func() {
 			scores = t.model.Forward(images)
-			loss = F.CrossEntropy(scores, labels, nil)
+			loss = F.CrossEntropy(scores, labels)
 		})
 		p.add(loss, scores, labels)
 	}

@@ -171,9 +171,9 @@ func (c *config) settle() {
 	switch {
 	case !c.amp:
 		c.ampDType = torch.Float32
-	case c.ampDType == 0 && c.device.IsCUDA():
+	case c.ampDType.IsZero() && c.device.IsCUDA():
 		c.ampDType = torch.Float16
-	case c.ampDType == 0:
+	case c.ampDType.IsZero():
 		c.ampDType = torch.BFloat16
 	}
 }

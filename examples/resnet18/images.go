@@ -71,7 +71,7 @@ const sliceName = "slice"
 
 func loadCIFAR10(ctx context.Context, root string, out io.Writer) (train, val *datasets.CIFAR10, err error) {
 	if root != sliceName {
-		options := &datasets.CIFAR10Options{Logf: func(format string, args ...any) {
+		options := datasets.CIFAR10Options{Logf: func(format string, args ...any) {
 			fmt.Fprintf(out, format+"\n", args...)
 		}}
 		train, err = datasets.LoadCIFAR10(ctx, root, true, options)
@@ -106,13 +106,13 @@ func syntheticImages(c *config) *imageSets {
 // augments them.
 func newLoaders(c *config, sets *imageSets) (train, val *data.Loader[data.Batch], err error) {
 	options := data.LoaderOptions{BatchSize: c.Batch, Seed: c.Seed, Workers: c.workers, PinMemory: c.device.IsCUDA()}
-	val, err = data.NewLoader(data.NewTensorDataset(sets.val.images, sets.val.labels), &options)
+	val, err = data.NewLoader(data.NewTensorDataset(sets.val.images, sets.val.labels), options)
 	if err != nil {
 		return nil, nil, err
 	}
 	options.Shuffle = true
 	augmented := data.Map(data.NewTensorDataset(sets.train.images, sets.train.labels), augment)
-	train, err = data.NewLoader(augmented, &options)
+	train, err = data.NewLoader(augmented, options)
 	return train, val, err
 }
 

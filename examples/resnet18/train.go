@@ -49,13 +49,13 @@ func newTrainer(c *config, sets *imageSets, out io.Writer) (*trainer, error) {
 	if t.train, t.val, err = newLoaders(c, sets); err != nil {
 		return nil, err
 	}
-	t.model = models.ResNet18(classes, &models.ResNetOptions{Stem: models.CIFARStem})
+	t.model = models.ResNet18(classes, models.ResNetOptions{Stem: models.CIFARStem})
 	nn.To(t.model, t.device, t.format())
-	t.opt = optim.NewSGD(nn.Parameters(t.model), t.LR, &optim.SGDOptions{
+	t.opt = optim.NewSGD(nn.Parameters(t.model), t.LR, optim.SGDOptions{
 		Momentum: t.Momentum, WeightDecay: t.WeightDecay, Nesterov: t.Momentum > 0,
 	})
 	t.sched = lr.OneCycle(t.opt, t.LR, t.Epochs*t.train.Len(), lr.OneCycleOptions{FixedMomentum: true})
-	t.scaler = amp.NewGradScaler(t.device, &amp.GradScalerOptions{DType: t.ampDType})
+	t.scaler = amp.NewGradScaler(t.device, amp.GradScalerOptions{DType: t.ampDType})
 	t.mean = torch.FromSlice([]float32{125.3, 123.0, 113.9}).To(t.device)
 	t.std = torch.FromSlice([]float32{63.0, 62.1, 66.7}).To(t.device)
 	t.stepper = train.Stepper{Step: t.step, Optimizer: t.opt, Batch: t.Batch}
@@ -147,7 +147,7 @@ func (t *trainer) step(in []torch.Tensor) []torch.Tensor {
 	var scores, loss torch.Tensor
 	amp.Autocast(t.device, t.ampDType, func() {
 		scores = t.model.Forward(images)
-		loss = F.CrossEntropy(scores, labels, nil)
+		loss = F.CrossEntropy(scores, labels)
 	})
 	t.scaler.Scale(loss).Backward()
 	t.scaler.Step(t.opt)

@@ -21,8 +21,8 @@ var byHand = []any{
 	tensor.IsContiguous, tensor.IsInference, tensor.IsConj, tensor.IsNeg, tensor.IsFloatingPoint, tensor.IsComplex, tensor.Version, tensor.CPU,
 	tensor.Bytes, tensor.MarshalJSON, tensor.Item, tensor.Float64, tensor.Int, tensor.String, tensor.Alias,
 	tensor.Index,
-	entry{"Tensor.SetIndex", func(x tensor, value any, at ...any) tensor { x.SetIndex(value, at...); return x }},
-	entry{"Tensor.AddIndex", func(x tensor, value any, at ...any) tensor { x.AddIndex(value, at...); return x }},
+	entry{"Tensor.SetIndex", func(x tensor, value any, at ...any) tensor { x.At(at...).Set(value); return x }},
+	entry{"Tensor.AddIndex", func(x tensor, value any, at ...any) tensor { x.At(at...).Add(value); return x }},
 	entry{"Tensor.SetRequiresGrad", func(x tensor, on bool) { x.SetRequiresGrad(on) }},
 	entry{"Tensor.To", func(x tensor, d torch.DType, f torch.MemoryFormat, device torch.Device, copied bool) tensor {
 		if copied {
@@ -60,7 +60,7 @@ var byHand = []any{
 	entry{"Generator", func(seed uint64, state tensor) tensor {
 		g := torch.NewGenerator(torch.CPU)
 		defer g.Close()
-		g.Seed(seed).SetState(state)
+		g.ManualSeed(seed).SetState(state)
 		return g.State()
 	}},
 	entry{"Checkpointed", func(x, y tensor) []tensor {
@@ -81,7 +81,7 @@ var tools = []any{
 	nnutils.ClipGradNorm, nnutils.GetTotalNorm, nnutils.ClipGradsWithNorm, nnutils.ClipGradValue, nnutils.ParametersToVector, nnutils.VectorToParameters,
 	nnutils.GroupByDeviceAndDType, rnn.PadSequence, rnn.UnpadSequence, rnn.InvertPermutation,
 	entry{"rnn.PackPaddedSequence", func(x tensor, lengths []int, batchFirst, unsorted bool) []tensor {
-		p := rnn.PackPaddedSequence(x, lengths, &rnn.PackOptions{BatchFirst: batchFirst, Unsorted: unsorted})
+		p := rnn.PackPaddedSequence(x, lengths, rnn.PackOptions{BatchFirst: batchFirst, Unsorted: unsorted})
 		return append(rnn.UnpackSequence(p), p.Data, p.BatchSizes, p.SortedIndices, p.UnsortedIndices)
 	}},
 	entry{"rnn.UnpackSequence", func(data, sizes, sorted, unsorted tensor) []tensor {

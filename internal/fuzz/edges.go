@@ -98,7 +98,7 @@ func loadModule(weight, bias, mean, count tensor, assign, partial bool) ([]tenso
 			dict[name] = t.Clone()
 		}
 	}
-	err := nn.LoadStateDict(m, dict, &nn.LoadOptions{Assign: assign})
+	err := nn.LoadStateDict(m, dict, nn.LoadOptions{Assign: assign})
 	if err != nil && !slices.EqualFunc(before, snapshot(m), slices.Equal[[]byte]) {
 		panic("the state is half written: " + err.Error())
 	}
@@ -109,8 +109,8 @@ func loadModule(weight, bias, mean, count tensor, assign, partial bool) ([]tenso
 	return list, err
 }
 
-func linear() *nn.Linear    { return nn.NewLinear(3, 2, nil) }
-func norm() *nn.BatchNorm1d { return nn.NewBatchNorm1d(2, nil) }
+func linear() *nn.Linear    { return nn.NewLinear(3, 2) }
+func norm() *nn.BatchNorm1d { return nn.NewBatchNorm1d(2) }
 
 func snapshot(m any) (list [][]byte) {
 	for _, t := range nn.StateDict(m) {

@@ -190,8 +190,7 @@ func set(place reflect.Value, v any) {
 			place.Set(reflect.ValueOf(reductions[i]))
 			return
 		}
-		place.Set(reflect.ValueOf(torch.Reduction(value.Int())))
-		return
+		panic(unmade{"Go has no such reduction"})
 	case typ.Kind() == reflect.Pointer:
 		p := reflect.New(typ.Elem())
 		set(p.Elem(), v)

@@ -70,7 +70,7 @@ func (m *maker) word(w Word) any {
 	switch w.Kind {
 	case "dtype":
 		if number {
-			return torch.DType(n)
+			panic(unmade{fmt.Sprintf("Go has no dtype of number %d", n)})
 		}
 		return dtype(w.Name)
 	case "device":
@@ -81,18 +81,18 @@ func (m *maker) word(w Word) any {
 		return d
 	case "layout":
 		if number {
-			return torch.Layout(n)
+			panic(unmade{fmt.Sprintf("Go has no layout of number %d", n)})
 		}
 		return layouts[w.Name]
 	case "format":
 		if number {
-			return torch.MemoryFormat(n)
+			panic(unmade{fmt.Sprintf("Go has no memoryformat of number %d", n)})
 		}
 		return formats[w.Name]
 	case "gen":
 		g := torch.NewGenerator(torch.CPU)
 		m.later(g.Close)
-		return g.Seed(uint64(n))
+		return g.ManualSeed(uint64(n))
 	}
 	v, ok := goValues[w.Name]
 	if !ok {
@@ -151,7 +151,7 @@ func (t *Tensor) base() torch.Tensor {
 	switch {
 	case d == torch.QInt8 || d == torch.QUint8 || d == torch.QInt32:
 		return call("quantize_per_tensor", torch.FromSlice(floats(t.Fill, n, t.Shape), n).Reshape(shape...), 0.5, 1, d)
-	case d >= torch.QUint4x2 && d <= torch.Bits16:
+	case quantized(d):
 		return torch.FromBytes(make([]byte, n*d.Size()), torch.Uint8, n*d.Size()).ViewDType(d).Reshape(shape...)
 	case t.Data != nil:
 		return torch.FromSlice(literal(t.Data, n), n).Reshape(shape...).To(d)

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -183,7 +184,7 @@ func (h *hasher) tensor(t torch.Tensor) {
 	}
 	before := h.h.Sum64()
 	d, layout := t.DType(), t.Layout()
-	h.word(uint64(d)<<8 | uint64(layout))
+	h.word(uint64(bridge.Code(d)+1)<<8 | uint64(bridge.Code(layout)+1))
 	if err := torch.Try(func() { h.elements(t, d, layout) }); err != nil {
 		h.word(2) // nested: no shape, and no elements to be had
 	}
@@ -217,7 +218,11 @@ func (h *hasher) elements(t torch.Tensor, d torch.DType, layout torch.Layout) {
 }
 
 func quantized(d torch.DType) bool {
-	return d >= torch.QInt8 && d <= torch.QInt32 || d >= torch.QUint4x2 && d <= torch.Bits16
+	switch d {
+	case torch.QInt8, torch.QUint8, torch.QInt32, torch.QUint4x2, torch.QUint2x4, torch.Bits1x8, torch.Bits2x4, torch.Bits4x2, torch.Bits8, torch.Bits16:
+		return true
+	}
+	return false
 }
 
 // isTorch tells whether an error is one of ours.

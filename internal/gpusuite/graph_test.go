@@ -27,11 +27,11 @@ type trainer struct {
 
 func newTrainer() *trainer {
 	torch.ManualSeed(3)
-	r := &trainer{model: models.ResNet18(classes, &models.ResNetOptions{Stem: models.CIFARStem})}
+	r := &trainer{model: models.ResNet18(classes, models.ResNetOptions{Stem: models.CIFARStem})}
 	nn.To(r.model, dev, torch.ChannelsLast)
-	r.opt = optim.NewSGD(nn.Parameters(r.model), 0.0625, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
+	r.opt = optim.NewSGD(nn.Parameters(r.model), 0.0625, optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
 	r.opt.ParamGroups()[0].LRTensor()
-	r.scaler = amp.NewGradScaler(dev, &amp.GradScalerOptions{InitScale: 1024})
+	r.scaler = amp.NewGradScaler(dev, amp.GradScalerOptions{InitScale: 1024})
 	return r
 }
 
@@ -43,7 +43,7 @@ func (r *trainer) Close() {
 
 func (r *trainer) step(in []torch.Tensor) []torch.Tensor {
 	var loss torch.Tensor
-	amp.Autocast(dev, torch.Float16, func() { loss = F.CrossEntropy(r.model.Forward(in[0]), in[1], nil) })
+	amp.Autocast(dev, torch.Float16, func() { loss = F.CrossEntropy(r.model.Forward(in[0]), in[1]) })
 	r.scaler.Scale(loss).Backward()
 	r.scaler.Step(r.opt)
 	r.opt.ZeroGrad()
@@ -53,7 +53,7 @@ func (r *trainer) step(in []torch.Tensor) []torch.Tensor {
 // batch is the i-th batch of images and labels.
 func batch(i, n int) (images, labels torch.Tensor) {
 	torch.ManualSeed(uint64(100 + i))
-	return torch.RandN(n, 3, 32, 32).To(torch.ChannelsLast), torch.RandInt(0, classes, n)
+	return torch.RandN(n, 3, 32, 32).To(torch.ChannelsLast), torch.RandInt(0, classes, []int{n})
 }
 
 // A training that becomes a graph has the bits of one that does not, step for step: losses, and
@@ -65,7 +65,7 @@ func TestGraphedTrainingEqualsEager(t *testing.T) {
 		eager, other := newTrainer(), newTrainer()
 		defer eager.Close()
 		defer other.Close()
-		graphed := cuda.Graphed(other.step, nil)
+		graphed := cuda.Graphed(other.step)
 		defer graphed.Close()
 		differing := 0
 		for i := range steps {
@@ -102,7 +102,7 @@ func TestGraphedTrainingEqualsEager(t *testing.T) {
 func TestGraphedInferenceEqualsEager(t *testing.T) {
 	needCard(t)
 	exact(func() {
-		model := models.ResNet18(classes, &models.ResNetOptions{Stem: models.CIFARStem})
+		model := models.ResNet18(classes, models.ResNetOptions{Stem: models.CIFARStem})
 		defer nn.Close(model)
 		nn.To(model, dev, torch.Float16, torch.ChannelsLast)
 		nn.Eval(model)
@@ -110,7 +110,7 @@ func TestGraphedInferenceEqualsEager(t *testing.T) {
 			torch.NoGrad(func() { out = []torch.Tensor{model.Forward(in[0])} })
 			return out
 		}
-		step := cuda.Graphed(forward, &cuda.GraphedOptions{Warmup: 2})
+		step := cuda.Graphed(forward, cuda.GraphedOptions{Warmup: 2})
 		defer step.Close()
 		for i := range 6 {
 			torch.Scope(func() {
@@ -128,7 +128,7 @@ func TestGraphedInferenceEqualsEager(t *testing.T) {
 // Random numbers in a graph are those that there would have been without it.
 func TestGraphedRandomNumbers(t *testing.T) {
 	needCard(t)
-	step := cuda.Graphed(func([]torch.Tensor) []torch.Tensor { return []torch.Tensor{on.RandN(1000)} }, &cuda.GraphedOptions{Warmup: 2})
+	step := cuda.Graphed(func([]torch.Tensor) []torch.Tensor { return []torch.Tensor{on.RandN(1000)} }, cuda.GraphedOptions{Warmup: 2})
 	defer step.Close()
 	seen := map[float64]bool{}
 	for range 8 {
@@ -151,16 +151,16 @@ func TestNotCapturable(t *testing.T) {
 			"to the host": func() { x.CPU() },
 			"synchronize": func() { cuda.Synchronize(0) },
 		} {
-			g := cuda.NewGraph(nil)
-			err := g.Capture(func() { torch.Scope(func() { x.Add(x); on.RandN(4); fn() }) }, nil)
+			g := cuda.NewGraph()
+			err := g.Capture(func() { torch.Scope(func() { x.Add(x); on.RandN(4); fn() }) })
 			require.ErrorIs(t, err, cuda.ErrNotCapturable, name)
 			require.False(t, cuda.IsCapturing(), name)
 			require.Equal(t, 8.0, x.Sum().Float64(), name)
 			require.Equal(t, 4, on.RandN(4).NumEl(), name)
-			err = g.Capture(func() { x.Add(on.Ones(3)) }, nil)
+			err = g.Capture(func() { x.Add(on.Ones(3)) })
 			require.Error(t, err, name)
 			require.NotErrorIs(t, err, cuda.ErrNotCapturable, "it is wrong outside of a capture, too")
-			require.NoError(t, g.Capture(func() { torch.Scope(func() { x.MulScalarInPlace(1) }) }, nil), name)
+			require.NoError(t, g.Capture(func() { torch.Scope(func() { x.MulScalarInPlace(1) }) }), name)
 			g.Replay()
 			require.Equal(t, 8.0, x.Sum().Float64(), name)
 			g.Close()
@@ -178,8 +178,8 @@ func TestGraphsSharePools(t *testing.T) {
 		before := cuda.Memory(0).Reserved
 		var graphs []*cuda.Graph
 		for range 4 {
-			g := cuda.NewGraph(nil)
-			require.NoError(t, g.Capture(func() { torch.Scope(func() { on.Ones(1 << 23).AddScalar(1) }) }, &cuda.CaptureOptions{Pool: pool()}))
+			g := cuda.NewGraph()
+			require.NoError(t, g.Capture(func() { torch.Scope(func() { on.Ones(1 << 23).AddScalar(1) }) }, cuda.CaptureOptions{Pool: pool()}))
 			graphs = append(graphs, g)
 		}
 		taken := cuda.Memory(0).Reserved - before
@@ -213,9 +213,9 @@ func TestGraphDump(t *testing.T) {
 	needCard(t)
 	torch.Scope(func() {
 		x := on.Ones(8)
-		g := cuda.NewGraph(&cuda.GraphOptions{Debug: true})
+		g := cuda.NewGraph(cuda.GraphOptions{Debug: true})
 		defer g.Close()
-		require.NoError(t, g.Capture(func() { x.AddScalarInPlace(1) }, nil))
+		require.NoError(t, g.Capture(func() { x.AddScalarInPlace(1) }))
 		g.Replay()
 		require.Equal(t, 2.0, x.Max().Float64())
 		require.NoError(t, g.DebugDump(t.TempDir()+"/graph.dot"))

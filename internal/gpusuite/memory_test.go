@@ -80,7 +80,7 @@ func TestThousandFreshThreads(t *testing.T) {
 func TestStreamsReadWhatIsFreed(t *testing.T) {
 	needCard(t)
 	const n = 1 << 22
-	side, current := cuda.NewStream(0, &cuda.StreamOptions{Priority: -1}), cuda.CurrentStream(0)
+	side, current := cuda.NewStream(0, cuda.StreamOptions{Priority: -1}), cuda.CurrentStream(0)
 	require.NotEqual(t, current, side)
 	require.Equal(t, -1, side.Priority())
 	wrong := 0
@@ -116,7 +116,7 @@ func TestStreamsReadWhatIsFreed(t *testing.T) {
 func TestEvents(t *testing.T) {
 	needCard(t)
 	for _, blocking := range []bool{false, true} {
-		o := &cuda.EventOptions{Timing: true, Blocking: blocking}
+		o := cuda.EventOptions{Timing: true, Blocking: blocking}
 		start, end := cuda.NewEvent(o), cuda.NewEvent(o)
 		require.True(t, start.Query(), "an event that was never recorded is past")
 		require.ErrorIs(t, torch.Try(func() { start.Elapsed(end) }), torch.ErrValue)
@@ -133,7 +133,7 @@ func TestEvents(t *testing.T) {
 		took := start.Elapsed(end)
 		require.Positive(t, took)
 		require.Less(t, took, time.Minute)
-		other := cuda.NewStream(0, nil)
+		other := cuda.NewStream(0)
 		end.Wait(other)
 		other.Synchronize()
 		require.True(t, other.Query())
@@ -143,7 +143,7 @@ func TestEvents(t *testing.T) {
 	untimed := cuda.DefaultStream(0).RecordEvent()
 	defer untimed.Close()
 	require.ErrorIs(t, torch.Try(func() { untimed.Elapsed(untimed) }), torch.ErrValue)
-	external := cuda.ExternalStream(cuda.NewStream(0, nil).Pointer(), 0)
+	external := cuda.ExternalStream(cuda.NewStream(0).Pointer(), 0)
 	cuda.WithStream(external, func() {
 		require.Equal(t, external, cuda.CurrentStream(0))
 		torch.Scope(func() { require.Equal(t, 4.0, on.Ones(4).Sum().Float64()) })
@@ -187,8 +187,8 @@ func TestPinnedCopies(t *testing.T) {
 
 func TestSnapshotOfACard(t *testing.T) {
 	needCard(t)
-	cuda.RecordMemoryHistory(&cuda.MemoryHistoryOptions{MaxEntries: 1000})
-	defer cuda.RecordMemoryHistory(&cuda.MemoryHistoryOptions{Off: true})
+	cuda.RecordMemoryHistory(cuda.MemoryHistoryOptions{MaxEntries: 1000})
+	defer cuda.RecordMemoryHistory(cuda.MemoryHistoryOptions{Off: true})
 	torch.Scope(func() {
 		torch.GC() // nothing is freed between the two counts below
 		x := on.Ones(1 << 20)

@@ -19,7 +19,7 @@ func TestLoaderAndAMPTrainResNet18(t *testing.T) {
 	needCard(t)
 	images, labels := datasets.CIFAR10Slice(true).Head(500).Tensors()
 	defer torch.Close(images, labels)
-	loader, err := data.NewLoader(data.NewTensorDataset(images, labels), &data.LoaderOptions{BatchSize: 50, Shuffle: true, PinMemory: true, Workers: 2})
+	loader, err := data.NewLoader(data.NewTensorDataset(images, labels), data.LoaderOptions{BatchSize: 50, Shuffle: true, PinMemory: true, Workers: 2})
 	require.NoError(t, err)
 	r := newTrainer()
 	defer r.Close()
@@ -47,7 +47,7 @@ func TestScalerEqualsCPU(t *testing.T) {
 		o := amp.GradScalerOptions{DType: torch.Float16, InitScale: 1024, GrowthFactor: 1.5, BackoffFactor: 0.25, GrowthInterval: 3}
 		var scales [2][]float64
 		for i, d := range []torch.Device{torch.CPU, dev} {
-			s := amp.NewGradScaler(d, &o)
+			s := amp.NewGradScaler(d, o)
 			p := torch.TensorOptions{DType: torch.Float32, Device: d}.Ones(3).SetRequiresGrad(true)
 			opt := newPlainSGD(p)
 			for step := range 60 {
@@ -68,4 +68,4 @@ func TestScalerEqualsCPU(t *testing.T) {
 	})
 }
 
-func newPlainSGD(p torch.Tensor) *optim.SGD { return optim.NewSGD([]torch.Tensor{p}, 0.01, nil) }
+func newPlainSGD(p torch.Tensor) *optim.SGD { return optim.NewSGD([]torch.Tensor{p}, 0.01) }

@@ -13,8 +13,9 @@ import (
 var layers = [][]string{
 	{"internal/frames"},
 	{"cgo", "cgo/gen", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pickle", "internal/proc", "internal/pytext", "internal/reliability", "internal/talk"},
+	{"internal/bridge"},
 	{"torch"},
-	{"torch/aten", "internal/switches", "internal/versions"},
+	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},
 	{"torch/cuda", "torch/cuda/nvtx", "torch/mkldnn", "torch/library", "torch/torchtest", "internal/optable"},
 	{"torch/nn/init", "torch/nn/functional", "torch/nn/utils/rnn", "torch/signal/windows", "torch/optim", "torch/data", "torch/profiler", "torch/safetensors", "torch/jit", "torch/export", "torch/dist", "torch/cpp"},
 	{"torch/nn", "torch/optim/lr", "torch/checkpoint", "internal/peer"},
@@ -30,7 +31,7 @@ var layers = [][]string{
 }
 
 // doorKeepers may import cgo; everyone else goes through package torch.
-var doorKeepers = []string{"torch", "internal/fuzz", "internal/switches", "torch/aten", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/optim/lr", "torch/data", "torch/profiler", "torch/jit", "torch/export", "torch/dist", "amp"}
+var doorKeepers = []string{"internal/bridge", "torch", "internal/fuzz", "internal/switches", "torch/aten", "torch/linalg", "torch/fft", "torch/special", "torch/cuda", "torch/cuda/nvtx", "torch/library", "torch/optim", "torch/optim/lr", "torch/data", "torch/profiler", "torch/jit", "torch/export", "torch/dist", "amp"}
 
 func layer(path string) int {
 	for i, row := range layers {

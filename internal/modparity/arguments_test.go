@@ -86,7 +86,7 @@ func find(in reflect.Value, name string) (at reflect.Value, reversed bool) {
 
 // functions are those that arguments name.
 var functions = map[string]any{
-	"gelu":      func(x torch.Tensor) torch.Tensor { return F.GELU(x, "none") },
+	"gelu":      func(x torch.Tensor) torch.Tensor { return F.GELU(x) },
 	"relu":      F.ReLU,
 	"manhattan": func(a, b torch.Tensor) torch.Tensor { return a.Sub(b).Abs().SumDim([]int{-1}) },
 }

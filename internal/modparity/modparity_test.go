@@ -95,7 +95,7 @@ func (c config) compare(t *testing.T, file peer.Tensors) {
 	for _, key := range c.State {
 		state[c.short(key)] = file[key]
 	}
-	require.NoError(t, nn.LoadStateDict(m, state, nil))
+	require.NoError(t, nn.LoadStateDict(m, state))
 	require.Equal(t, c.names(c.State), namesOf(nn.StateDict(m)), "names in the state dict")
 	require.ElementsMatch(t, c.Parameters, namesOf(nn.NamedParameters(m)), "parameters")
 

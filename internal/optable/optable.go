@@ -16,6 +16,8 @@ type Form struct {
 	Op   string // name.overload
 	Func any    // torch.Tensor.Add, torch.Cat, aten.Softmax, …
 	Args string // where each argument of the schema is, in the schema's order
+
+	Private bool // PyTorch keeps the operator to itself: it trusts its callers, and may end the process over nonsense
 }
 
 // Forms lists all forms by operator. An operator may have two.

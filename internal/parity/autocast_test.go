@@ -67,7 +67,7 @@ func (c *chunk) autocast(t *testing.T, device torch.Device, own bool) (cast int)
 		}
 		torch.Scope(func() {
 			mode := torch.AutocastMode{Device: device, Enabled: true, DType: must(torch.ParseDType(k.Autocast))}
-			torch.WithAutocast(mode, func() { c.holds(t, k, "under autocast", 0) })
+			torch.WithAutocast(mode, func() { c.holds(t, k, "under autocast", torch.DType{}) })
 			if k.Cast != "" {
 				c.holds(t, k, "cast by hand", must(torch.ParseDType(k.Cast)))
 				cast++
@@ -101,7 +101,7 @@ func (c *chunk) holds(t *testing.T, k *Case, how string, dtype torch.DType) {
 func castTo(v any, dtype torch.DType) any {
 	switch v := v.(type) {
 	case torch.Tensor:
-		if dtype != 0 && v.IsFloatingPoint() {
+		if !dtype.IsZero() && v.IsFloatingPoint() {
 			return v.To(dtype)
 		}
 	case []any:

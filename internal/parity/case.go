@@ -207,7 +207,7 @@ func (v *value) argument(tensors []torch.Tensor) any {
 	case v.Format != nil:
 		return formats[*v.Format]
 	case v.Generator != nil:
-		return torch.NewGenerator(torch.CPU).Seed(must(strconv.ParseUint(*v.Generator, 10, 64)))
+		return torch.NewGenerator(torch.CPU).ManualSeed(must(strconv.ParseUint(*v.Generator, 10, 64)))
 	case v.L != nil:
 		list := make([]any, len(*v.L))
 		for i, x := range *v.L {

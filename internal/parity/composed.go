@@ -50,19 +50,19 @@ var composed = map[string]func(a arguments){
 			center := number(a, "center")
 			o.Center = &center
 		}
-		windows.Exponential(get[int](a, "M"), tau, &o)
+		windows.Exponential(get[int](a, "M"), tau, o)
 	},
 	"signal.windows.gaussian": func(a arguments) {
 		o := windowOptions(a)
-		windows.Gaussian(get[int](a, "M"), number(a, "std"), &o)
+		windows.Gaussian(get[int](a, "M"), number(a, "std"), o)
 	},
 	"signal.windows.kaiser": func(a arguments) {
 		o := windowOptions(a)
-		windows.Kaiser(get[int](a, "M"), number(a, "beta"), &o)
+		windows.Kaiser(get[int](a, "M"), number(a, "beta"), o)
 	},
 	"signal.windows.general_hamming": func(a arguments) {
 		o := windowOptions(a)
-		windows.GeneralHamming(get[int](a, "M"), 0.54, &o)
+		windows.GeneralHamming(get[int](a, "M"), 0.54, o)
 	},
 	"signal.windows.general_cosine": func(a arguments) {
 		var weights []float64
@@ -73,14 +73,14 @@ var composed = map[string]func(a arguments){
 			weights = append(weights, w.(float64))
 		}
 		o := windowOptions(a)
-		windows.GeneralCosine(get[int](a, "M"), weights, &o)
+		windows.GeneralCosine(get[int](a, "M"), weights, o)
 	},
 }
 
-func window(fn func(int, *windows.Options) torch.Tensor) func(arguments) {
+func window(fn func(int, ...windows.Options) torch.Tensor) func(arguments) {
 	return func(a arguments) {
 		o := windowOptions(a)
-		fn(get[int](a, "M"), &o)
+		fn(get[int](a, "M"), o)
 	}
 }
 

@@ -12,45 +12,45 @@ var nnFunctional = map[string]func(a arguments){
 	"nn.functional.adaptive_max_pool2d": func(a arguments) { F.AdaptiveMaxPool2d(a.tensor("input"), a.size()) },
 	"nn.functional.adaptive_max_pool3d": func(a arguments) { F.AdaptiveMaxPool3d(a.tensor("input"), a.size()) },
 	"nn.functional.gaussian_nll_loss": func(a arguments) {
-		F.GaussianNLLLoss(a.tensor("input"), a.tensor("target"), a.tensor("var"), &F.GaussianNLLLossOptions{Reduction: a.reduction()})
+		F.GaussianNLLLoss(a.tensor("input"), a.tensor("target"), a.tensor("var"), F.GaussianNLLLossOptions{Reduction: a.reduction()})
 	},
-	"nn.functional.group_norm": func(a arguments) { F.GroupNorm(a.tensor("input"), get[int](a, "num_groups"), nil) },
+	"nn.functional.group_norm": func(a arguments) { F.GroupNorm(a.tensor("input"), get[int](a, "num_groups")) },
 	"nn.functional.hardtanh": func(a arguments) {
-		F.Hardtanh(a.tensor("input"), number(a, "min_val"), number(a, "max_val"))
+		F.Hardtanh(a.tensor("input"), F.HardtanhOptions{MinVal: new(number(a, "min_val")), MaxVal: new(number(a, "max_val"))})
 	},
 	"nn.functional.hinge_embedding_loss": func(a arguments) {
-		F.HingeEmbeddingLoss(a.tensor("input"), a.tensor("target"), &F.HingeEmbeddingLossOptions{Reduction: a.reduction()})
+		F.HingeEmbeddingLoss(a.tensor("input"), a.tensor("target"), F.HingeEmbeddingLossOptions{Reduction: a.reduction()})
 	},
 	"nn.functional.huber_loss": func(a arguments) {
-		F.HuberLoss(a.tensor("input"), a.tensor("target"), &F.HuberLossOptions{Reduction: a.reduction()})
+		F.HuberLoss(a.tensor("input"), a.tensor("target"), F.HuberLossOptions{Reduction: a.reduction()})
 	},
 	"nn.functional.l1_loss": func(a arguments) {
-		F.L1Loss(a.tensor("input"), a.tensor("target"), &F.WeightedLossOptions{Reduction: a.reduction()})
+		F.L1Loss(a.tensor("input"), a.tensor("target"), F.WeightedLossOptions{Reduction: a.reduction()})
 	},
 	"nn.functional.margin_ranking_loss": func(a arguments) {
-		F.MarginRankingLoss(a.tensor("input1"), a.tensor("input2"), a.tensor("target"), &F.MarginRankingLossOptions{Reduction: a.reduction()})
+		F.MarginRankingLoss(a.tensor("input1"), a.tensor("input2"), a.tensor("target"), F.MarginRankingLossOptions{Reduction: a.reduction()})
 	},
 	"nn.functional.multi_margin_loss": func(a arguments) {
-		F.MultiMarginLoss(a.tensor("input"), a.tensor("target"), &F.MultiMarginLossOptions{
+		F.MultiMarginLoss(a.tensor("input"), a.tensor("target"), F.MultiMarginLossOptions{
 			P: get[int](a, "p"), Weight: a.tensor("weight"), Reduction: a.reduction(),
 		})
 	},
 	"nn.functional.multilabel_margin_loss": func(a arguments) {
-		F.MultilabelMarginLoss(a.tensor("input"), a.tensor("target"), &F.LossOptions{Reduction: a.reduction()})
+		F.MultilabelMarginLoss(a.tensor("input"), a.tensor("target"), F.LossOptions{Reduction: a.reduction()})
 	},
 	"nn.functional.poisson_nll_loss": func(a arguments) {
-		F.PoissonNLLLoss(a.tensor("input"), a.tensor("target"), &F.PoissonNLLLossOptions{Reduction: a.reduction()})
+		F.PoissonNLLLoss(a.tensor("input"), a.tensor("target"), F.PoissonNLLLossOptions{Reduction: a.reduction()})
 	},
 	"nn.functional.soft_margin_loss": func(a arguments) {
-		F.SoftMarginLoss(a.tensor("input"), a.tensor("target"), &F.LossOptions{Reduction: a.reduction()})
+		F.SoftMarginLoss(a.tensor("input"), a.tensor("target"), F.LossOptions{Reduction: a.reduction()})
 	},
 	"nn.functional.triplet_margin_loss": func(a arguments) {
-		F.TripletMarginLoss(a.tensor("anchor"), a.tensor("positive"), a.tensor("negative"), &F.TripletMarginLossOptions{
+		F.TripletMarginLoss(a.tensor("anchor"), a.tensor("positive"), a.tensor("negative"), F.TripletMarginLossOptions{
 			Margin: number(a, "margin"), Reduction: a.reduction(),
 		})
 	},
 	"nn.functional.triplet_margin_with_distance_loss": func(a arguments) {
-		F.TripletMarginWithDistanceLoss(a.tensor("anchor"), a.tensor("positive"), a.tensor("negative"), &F.TripletMarginWithDistanceLossOptions{
+		F.TripletMarginWithDistanceLoss(a.tensor("anchor"), a.tensor("positive"), a.tensor("negative"), F.TripletMarginWithDistanceLossOptions{
 			Margin: number(a, "margin"), Reduction: a.reduction(),
 		})
 	},
@@ -72,13 +72,14 @@ func (a arguments) size() F.Size {
 	return sizes
 }
 
-// reduction is the one that Python names, or, where it names none that there is, none here.
+// reduction is the one that Python names. Go's compiler refuses what is none; the error stands
+// for that.
 func (a arguments) reduction() torch.Reduction {
 	known := map[string]torch.Reduction{"mean": torch.ReductionMean, "sum": torch.ReductionSum, "none": torch.ReductionNone}
 	name, given := a.named["reduction"].argument(nil).(string)
 	r, ok := known[name]
 	if given && !ok {
-		return 9
+		torch.Throw("reduction", torch.KindValue, "%s is not a valid value for reduction", name)
 	}
 	return r
 }

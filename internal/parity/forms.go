@@ -51,7 +51,7 @@ func toDevice(x torch.Tensor, device torch.Device, d torch.DType, nonBlocking, c
 	if copied {
 		options = append(options, torch.Copy)
 	}
-	if f != 0 {
+	if !f.IsZero() {
 		options = append(options, f)
 	}
 	return x.To(options...)

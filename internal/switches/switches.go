@@ -1,34 +1,47 @@
 package switches
 
 import (
-	"fmt"
-
 	"github.com/libtorch-go/libtorch/cgo"
-	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 )
 
 // Switch is a setting that is on, off, or left as it is.
-type Switch int8
+type Switch struct{ n int8 }
 
 // The states of a Switch; the zero Switch changes nothing.
-const (
-	Unchanged Switch = iota
-	Off
-	On
+var (
+	Unchanged = Switch{0}
+	Off       = Switch{1}
+	On        = Switch{2}
 )
 
 // Precision is how float32 operations may compute inside. The zero Precision changes
 // nothing.
-type Precision int8
+type Precision struct{ n int8 }
 
 // The precisions, libtorch's Float32Precision plus one.
-const (
-	PrecisionUnchanged Precision = iota
-	PrecisionDefault
-	IEEE
-	TF32
-	BF16
+var (
+	PrecisionUnchanged = Precision{0}
+	PrecisionDefault   = Precision{1}
+	IEEE               = Precision{2}
+	TF32               = Precision{3}
+	BF16               = Precision{4}
 )
+
+// Reduction is how cuBLAS may add up products of half precision. The zero Reduction changes
+// nothing.
+type Reduction struct{ n int8 }
+
+// The reductions, libtorch's CuBLASReductionOption plus one.
+var (
+	ReductionUnchanged   = Reduction{0}
+	ReducedPrecision     = Reduction{1}
+	FullPrecision        = Reduction{2}
+	FullPrecisionNoSplit = Reduction{3}
+)
+
+// state is what all of them are: libtorch's value plus one, so that 0 is left for "unchanged".
+type state struct{ n int8 }
 
 // Field is one of the settings of the struct S: its number in cgo/shim/settings.cc, and how a
 // field of S stands for libtorch's value.
@@ -39,10 +52,10 @@ type Field[S any] struct {
 }
 
 // Code is a field that is libtorch's value plus one, so that 0 is left for "unchanged".
-func Code[S any, T ~int8](number int, at func(*S) *T) Field[S] {
+func Code[S any, T ~struct{ n int8 }](number int, at func(*S) *T) Field[S] {
 	return Field[S]{number,
-		func(s *S, v int) { *at(s) = T(v + 1) },
-		func(s *S) (int, bool) { return int(*at(s)) - 1, *at(s) != 0 },
+		func(s *S, v int) { *at(s) = T(state{int8(v + 1)}) },
+		func(s *S) (int, bool) { v := state(*at(s)); return int(v.n) - 1, v.n != 0 },
 	}
 }
 
@@ -55,7 +68,7 @@ func (t Table[S]) Current() (s S) {
 		var c cgo.Call
 		c.Begin(cgo.OpGetSetting)
 		c.Int(f.Number)
-		torch.RawDone(&c)
+		bridge.Done(&c)
 		f.Load(&s, c.IntResult(0))
 	}
 	return s
@@ -72,7 +85,7 @@ func (t Table[S]) Set(s S) {
 		c.Begin(cgo.OpSetSetting)
 		c.Int(f.Number)
 		c.Int(v)
-		torch.RawDone(&c)
+		bridge.Done(&c)
 	}
 }
 
@@ -85,17 +98,14 @@ func (t Table[S]) With(s S, fn func()) {
 }
 
 // String is "on", "off" or "unchanged".
-func (s Switch) String() string {
-	if s < Unchanged || s > On {
-		return fmt.Sprintf("Switch(%d)", int8(s))
-	}
-	return [...]string{"unchanged", "off", "on"}[s]
-}
+func (s Switch) String() string { return [...]string{"unchanged", "off", "on"}[s.n] }
 
 // String is PyTorch's name: "tf32".
 func (p Precision) String() string {
-	if p < PrecisionUnchanged || p > BF16 {
-		return fmt.Sprintf("Precision(%d)", int8(p))
-	}
-	return [...]string{"unchanged", "none", "ieee", "tf32", "bf16"}[p]
+	return [...]string{"unchanged", "none", "ieee", "tf32", "bf16"}[p.n]
+}
+
+// String names how far the precision may go.
+func (r Reduction) String() string {
+	return [...]string{"unchanged", "reduced", "full", "full, no split"}[r.n]
 }

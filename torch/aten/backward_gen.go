@@ -4,6 +4,7 @@ package aten
 
 import (
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -307,11 +308,14 @@ func EmbeddingBagSparseBackward(grad, indices, offsets, offset2bag, bagSize torc
 }
 
 // FakeQuantizeLearnablePerChannelAffineBackward calls
-// aten::_fake_quantize_learnable_per_channel_affine_backward. Optional: gradFactor (default 1).
+// aten::_fake_quantize_learnable_per_channel_affine_backward.
 //
 //	_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
-func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
-	atMost(len(gradFactor), 1)
+func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerChannelAffineBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
+	var o FakeQuantizeLearnablePerChannelAffineBackwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerChannelAffineBackward)
 	putTensor(&c, grad)
@@ -321,16 +325,19 @@ func FakeQuantizeLearnablePerChannelAffineBackward(grad, x, scale, zeroPoint tor
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(optionalOr(gradFactor, 1.0))
+	c.Float(orFloat(o.GradFactor, 1.0))
 	return result3(&c)
 }
 
 // FakeQuantizeLearnablePerTensorAffineBackward calls
-// aten::_fake_quantize_learnable_per_tensor_affine_backward. Optional: gradFactor (default 1).
+// aten::_fake_quantize_learnable_per_tensor_affine_backward.
 //
 //	_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> (Tensor, Tensor, Tensor)
-func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) (torch.Tensor, torch.Tensor, torch.Tensor) {
-	atMost(len(gradFactor), 1)
+func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerTensorAffineBackwardOptions) (torch.Tensor, torch.Tensor, torch.Tensor) {
+	var o FakeQuantizeLearnablePerTensorAffineBackwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerTensorAffineBackward)
 	putTensor(&c, grad)
@@ -339,7 +346,7 @@ func FakeQuantizeLearnablePerTensorAffineBackward(grad, x, scale, zeroPoint torc
 	putTensor(&c, zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(optionalOr(gradFactor, 1.0))
+	c.Float(orFloat(o.GradFactor, 1.0))
 	return result3(&c)
 }
 
@@ -852,18 +859,20 @@ func UpsampleBilinear2dAABackward(gradOutput torch.Tensor, outputSize, inputSize
 	return result1(&c)
 }
 
-// UpsampleNearestExact1dBackward calls aten::_upsample_nearest_exact1d_backward. Optional:
-// scales.
+// UpsampleNearestExact1dBackward calls aten::_upsample_nearest_exact1d_backward.
 //
 //	_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
-func UpsampleNearestExact1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, scales ...float64) torch.Tensor {
-	atMost(len(scales), 1)
+func UpsampleNearestExact1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearestExact1dBackwardOptions) torch.Tensor {
+	var o UpsampleNearestExact1dBackwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact1dBackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
-	c.OptFloat(pointer(scales))
+	c.OptFloat(o.Scales)
 	return result1(&c)
 }
 
@@ -1064,7 +1073,7 @@ func BinaryCrossEntropyBackward(gradOutput, x, target torch.Tensor, opts ...Bina
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	how := torch.RawReduction(o.Reduction)
+	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpBinaryCrossEntropyBackward)
 	putTensor(&c, gradOutput)
@@ -1462,7 +1471,7 @@ func HardtanhBackward(gradOutput, x torch.Tensor, minVal, maxVal torch.Scalar) t
 //
 //	huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor
 func HuberLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction, delta float64) torch.Tensor {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpHuberLossBackward)
 	putTensor(&c, gradOutput)
@@ -1535,16 +1544,19 @@ func LogSigmoidBackward(gradOutput, x, buffer torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// LogitBackward calls aten::logit_backward. Optional: eps.
+// LogitBackward calls aten::logit_backward.
 //
 //	logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor
-func LogitBackward(gradOutput, x torch.Tensor, eps ...float64) torch.Tensor {
-	atMost(len(eps), 1)
+func LogitBackward(gradOutput, x torch.Tensor, opts ...LogitBackwardOptions) torch.Tensor {
+	var o LogitBackwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpLogitBackward)
 	putTensor(&c, gradOutput)
 	putTensor(&c, x)
-	c.OptFloat(pointer(eps))
+	c.OptFloat(o.Eps)
 	return result1(&c)
 }
 
@@ -1872,7 +1884,7 @@ func MPSConvolutionTransposeBackward(x, gradOutput, weight torch.Tensor, padding
 //
 //	mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
 func MSELossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction) torch.Tensor {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMSELossBackward)
 	putTensor(&c, gradOutput)
@@ -1890,7 +1902,7 @@ func MultiMarginLossBackward(gradOutput, x, target torch.Tensor, p, margin torch
 	if given(len(opts)) {
 		o = opts[0]
 	}
-	how := torch.RawReduction(o.Reduction)
+	how := bridge.Reduction(o.Reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultiMarginLossBackward)
 	putTensor(&c, gradOutput)
@@ -1907,7 +1919,7 @@ func MultiMarginLossBackward(gradOutput, x, target torch.Tensor, p, margin torch
 //
 //	multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor
 func MultilabelMarginLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction, isTarget torch.Tensor) torch.Tensor {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLossBackward)
 	putTensor(&c, gradOutput)
@@ -1989,7 +2001,7 @@ func NativeLayerNormBackward(gradOut, input torch.Tensor, normalizedShape []int,
 //
 //	nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor
 func NLLLoss2dBackward(gradOutput, x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int, totalWeight torch.Tensor) torch.Tensor {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2dBackward)
 	putTensor(&c, gradOutput)
@@ -2006,7 +2018,7 @@ func NLLLoss2dBackward(gradOutput, x, target, weight torch.Tensor, reduction tor
 //
 //	nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor
 func NLLLossBackward(gradOutput, x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int, totalWeight torch.Tensor) torch.Tensor {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossBackward)
 	putTensor(&c, gradOutput)
@@ -2161,7 +2173,7 @@ func SliceBackward(gradOutput torch.Tensor, inputSizes []int, dim, start, end, s
 //
 //	smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor
 func SmoothL1LossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction, beta float64) torch.Tensor {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSmoothL1LossBackward)
 	putTensor(&c, gradOutput)
@@ -2176,7 +2188,7 @@ func SmoothL1LossBackward(gradOutput, x, target torch.Tensor, reduction torch.Re
 //
 //	soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
 func SoftMarginLossBackward(gradOutput, x, target torch.Tensor, reduction torch.Reduction) torch.Tensor {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpSoftMarginLossBackward)
 	putTensor(&c, gradOutput)
@@ -2324,32 +2336,38 @@ func UpsampleBilinear2dBackward(gradOutput torch.Tensor, outputSize, inputSize [
 	return result1(&c)
 }
 
-// UpsampleLinear1dBackward calls aten::upsample_linear1d_backward. Optional: scales.
+// UpsampleLinear1dBackward calls aten::upsample_linear1d_backward.
 //
 //	upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor
-func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, scales ...float64) torch.Tensor {
-	atMost(len(scales), 1)
+func UpsampleLinear1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, alignCorners bool, opts ...UpsampleLinear1dBackwardOptions) torch.Tensor {
+	var o UpsampleLinear1dBackwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleLinear1dBackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
 	c.Bool(alignCorners)
-	c.OptFloat(pointer(scales))
+	c.OptFloat(o.Scales)
 	return result1(&c)
 }
 
-// UpsampleNearest1dBackward calls aten::upsample_nearest1d_backward. Optional: scales.
+// UpsampleNearest1dBackward calls aten::upsample_nearest1d_backward.
 //
 //	upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor
-func UpsampleNearest1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, scales ...float64) torch.Tensor {
-	atMost(len(scales), 1)
+func UpsampleNearest1dBackward(gradOutput torch.Tensor, outputSize, inputSize []int, opts ...UpsampleNearest1dBackwardOptions) torch.Tensor {
+	var o UpsampleNearest1dBackwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpUpsampleNearest1dBackward)
 	putTensor(&c, gradOutput)
 	c.Ints(outputSize)
 	c.Ints(inputSize)
-	c.OptFloat(pointer(scales))
+	c.OptFloat(o.Scales)
 	return result1(&c)
 }
 

@@ -4,6 +4,7 @@ package aten
 
 import (
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -237,10 +238,10 @@ func Xor(x, other torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
-// AdaptiveAvgPool2d calls aten::_adaptive_avg_pool2d.
+// PrivateAdaptiveAvgPool2d calls aten::_adaptive_avg_pool2d.
 //
 //	_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-func AdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
+func PrivateAdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAdaptiveAvgPool2d)
 	putTensor(&c, x)
@@ -248,10 +249,10 @@ func AdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// AdaptiveAvgPool3d calls aten::_adaptive_avg_pool3d.
+// PrivateAdaptiveAvgPool3d calls aten::_adaptive_avg_pool3d.
 //
 //	_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-func AdaptiveAvgPool3d(x torch.Tensor, outputSize ...int) torch.Tensor {
+func PrivateAdaptiveAvgPool3d(x torch.Tensor, outputSize ...int) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAdaptiveAvgPool3d)
 	putTensor(&c, x)
@@ -271,16 +272,19 @@ func AddBatchDim(x torch.Tensor, batchDim, level int) torch.Tensor {
 	return result1(&c)
 }
 
-// AddReLUScalar calls aten::_add_relu.Scalar. Optional: alpha (default 1).
+// AddReLUScalar calls aten::_add_relu.Scalar.
 //
 //	_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
-func AddReLUScalar(x torch.Tensor, other torch.Scalar, alpha ...torch.Scalar) torch.Tensor {
-	atMost(len(alpha), 1)
+func AddReLUScalar(x torch.Tensor, other torch.Scalar, opts ...AddReLUOptions) torch.Tensor {
+	var o AddReLUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUScalar)
 	putTensor(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(optional(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	return result1(&c)
 }
 
@@ -300,17 +304,19 @@ func AddReLU(x, other torch.Tensor, opts ...AddReLUOptions) torch.Tensor {
 	return result1(&c)
 }
 
-// AddReLUScalarInPlace is AddReLUScalar in place: it overwrites x and returns it. Optional: alpha
-// (default 1).
+// AddReLUScalarInPlace is AddReLUScalar in place: it overwrites x and returns it.
 //
 //	_add_relu_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
-func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, alpha ...torch.Scalar) torch.Tensor {
-	atMost(len(alpha), 1)
+func AddReLUScalarInPlace(x torch.Tensor, other torch.Scalar, opts ...AddReLUOptions) torch.Tensor {
+	var o AddReLUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenAddReLUInPlaceScalar)
 	putChanged(&c, x)
 	putScalar(&c, other)
-	putScalar(&c, or(optional(alpha), 1))
+	putScalar(&c, or(o.Alpha, 1))
 	done(&c)
 	return x
 }
@@ -422,7 +428,7 @@ func AssertTensorMetadata(a torch.Tensor, opts ...AssertTensorMetadataOptions) {
 	putTensor(&c, a)
 	c.OptInts(o.Size)
 	c.OptInts(o.Stride)
-	c.Code(code(o.Dtype))
+	c.Code(code(o.DType))
 	c.Code(code(o.Device))
 	c.Code(code(o.Layout))
 	done(&c)
@@ -812,10 +818,10 @@ func ConvertWeightToInt4PackForCPU(x torch.Tensor, innerKTiles int) torch.Tensor
 	return result1(&c)
 }
 
-// Convolution calls aten::_convolution.
+// PrivateConvolution calls aten::_convolution.
 //
 //	_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor
-func Convolution(input, weight, bias torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int, benchmark, deterministic, cudnnEnabled, allowTf32 bool) torch.Tensor {
+func PrivateConvolution(input, weight, bias torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int, benchmark, deterministic, cudnnEnabled, allowTf32 bool) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenConvolution)
 	putTensor(&c, input)
@@ -949,11 +955,11 @@ func CSLtSparseMMSearch(compressedA, denseB torch.Tensor, opts ...CSLtSparseMMSe
 	return resultInt(&c)
 }
 
-// CTCLoss calls aten::_ctc_loss.
+// PrivateCTCLoss calls aten::_ctc_loss.
 //
 //	_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)
-func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) (torch.Tensor, torch.Tensor) {
-	var o CTCLossOptions
+func PrivateCTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, opts ...PrivateCTCLossOptions) (torch.Tensor, torch.Tensor) {
+	var o PrivateCTCLossOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -968,11 +974,11 @@ func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, 
 	return result2(&c)
 }
 
-// CTCLossTensor calls aten::_ctc_loss.Tensor.
+// PrivateCTCLossTensor calls aten::_ctc_loss.Tensor.
 //
 //	_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)
-func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, opts ...CTCLossOptions) (torch.Tensor, torch.Tensor) {
-	var o CTCLossOptions
+func PrivateCTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, opts ...PrivateCTCLossOptions) (torch.Tensor, torch.Tensor) {
+	var o PrivateCTCLossOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -1060,7 +1066,7 @@ func CuDNNInitDropoutState(dropout float64, train bool, dropoutSeed int, opts ..
 	c.Bool(train)
 	c.Int(dropoutSeed)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // CuDNNRNN calls aten::_cudnn_rnn.
@@ -1295,14 +1301,14 @@ func EfficientZeroTensor(size []int, opts ...torch.TensorOptions) torch.Tensor {
 	c.Begin(cgo.OpAtenEfficientZeroTensor)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
-// EmbeddingBag calls aten::_embedding_bag.
+// PrivateEmbeddingBag calls aten::_embedding_bag.
 //
 //	_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)
-func EmbeddingBag(weight, indices, offsets torch.Tensor, opts ...EmbeddingBagOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
-	var o EmbeddingBagOptions
+func PrivateEmbeddingBag(weight, indices, offsets torch.Tensor, opts ...PrivateEmbeddingBagOptions) (torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor) {
+	var o PrivateEmbeddingBagOptions
 	if given(len(opts)) {
 		o = opts[0]
 	}
@@ -1357,7 +1363,7 @@ func EmptyAffineQuantized(size []int, scale float64, zeroPoint int, opts ...torc
 	c.Float(scale)
 	c.Int(zeroPoint)
 	c.Code(orCode(code(o.MemoryFormat), 0))
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // EmptyPerChannelAffineQuantized calls aten::_empty_per_channel_affine_quantized.
@@ -1376,7 +1382,7 @@ func EmptyPerChannelAffineQuantized(size []int, scales, zeroPoints torch.Tensor,
 	c.Int(axis)
 	putOptions(&c, &o, -1)
 	c.Code(orCode(code(o.MemoryFormat), 0))
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // EuclideanDist calls aten::_euclidean_dist.
@@ -1391,11 +1397,13 @@ func EuclideanDist(x1, x2 torch.Tensor) torch.Tensor {
 }
 
 // FakeQuantizeLearnablePerChannelAffine calls aten::_fake_quantize_learnable_per_channel_affine.
-// Optional: gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
-func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
-	atMost(len(gradFactor), 1)
+func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axis, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerChannelAffineOptions) torch.Tensor {
+	var o FakeQuantizeLearnablePerChannelAffineOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerChannelAffine)
 	putTensor(&c, x)
@@ -1404,16 +1412,18 @@ func FakeQuantizeLearnablePerChannelAffine(x, scale, zeroPoint torch.Tensor, axi
 	c.Int(axis)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(optionalOr(gradFactor, 1.0))
+	c.Float(orFloat(o.GradFactor, 1.0))
 	return result1(&c)
 }
 
 // FakeQuantizeLearnablePerTensorAffine calls aten::_fake_quantize_learnable_per_tensor_affine.
-// Optional: gradFactor (default 1).
 //
 //	_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor
-func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, gradFactor ...float64) torch.Tensor {
-	atMost(len(gradFactor), 1)
+func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quantMin, quantMax int, opts ...FakeQuantizeLearnablePerTensorAffineOptions) torch.Tensor {
+	var o FakeQuantizeLearnablePerTensorAffineOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFakeQuantizeLearnablePerTensorAffine)
 	putTensor(&c, x)
@@ -1421,7 +1431,7 @@ func FakeQuantizeLearnablePerTensorAffine(x, scale, zeroPoint torch.Tensor, quan
 	putTensor(&c, zeroPoint)
 	c.Int(quantMin)
 	c.Int(quantMax)
-	c.Float(optionalOr(gradFactor, 1.0))
+	c.Float(orFloat(o.GradFactor, 1.0))
 	return result1(&c)
 }
 
@@ -1813,18 +1823,20 @@ func IsZeroTensor(x torch.Tensor) bool {
 	return resultBool(&c)
 }
 
-// JaggedToPaddedDenseForward calls aten::_jagged_to_padded_dense_forward. Optional: paddingValue
-// (default 0).
+// JaggedToPaddedDenseForward calls aten::_jagged_to_padded_dense_forward.
 //
 //	_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) -> Tensor
-func JaggedToPaddedDenseForward(values torch.Tensor, offsets []torch.Tensor, maxLengths []int, paddingValue ...float64) torch.Tensor {
-	atMost(len(paddingValue), 1)
+func JaggedToPaddedDenseForward(values torch.Tensor, offsets []torch.Tensor, maxLengths []int, opts ...JaggedToPaddedDenseForwardOptions) torch.Tensor {
+	var o JaggedToPaddedDenseForwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenJaggedToPaddedDenseForward)
 	putTensor(&c, values)
 	putTensors(&c, offsets)
 	c.Ints(maxLengths)
-	c.Float(optionalOr(paddingValue, 0.0))
+	c.Float(o.PaddingValue)
 	return result1(&c)
 }
 
@@ -1871,7 +1883,7 @@ func LinalgEigh(a torch.Tensor, opts ...LinalgEighOptions) (eigenvalues, eigenve
 	var c cgo.Call
 	c.Begin(cgo.OpAtenLinalgEigh)
 	putTensor(&c, a)
-	c.Str(orStr(o.Uplo, "L"))
+	c.Str(orStr(o.UPLO, "L"))
 	c.Bool(!o.NoComputeV)
 	return result2(&c)
 }
@@ -2010,7 +2022,7 @@ func MakeDepToken(opts ...torch.TensorOptions) torch.Tensor {
 	c.Begin(cgo.OpAtenMakeDepToken)
 	putOptions(&c, &o, -1)
 	c.Code(code(o.MemoryFormat))
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // MakeDual calls aten::_make_dual.
@@ -2447,7 +2459,7 @@ func NestedTensorFromTensorList(list []torch.Tensor, opts ...torch.TensorOptions
 	c.Begin(cgo.OpAtenNestedTensorFromTensorList)
 	putTensors(&c, list)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // NestedTensorSize calls aten::_nested_tensor_size.
@@ -2630,17 +2642,20 @@ func PadCircular(x torch.Tensor, pad ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// PadEnum calls aten::_pad_enum. Optional: value.
+// PadEnum calls aten::_pad_enum.
 //
 //	_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor
-func PadEnum(x torch.Tensor, pad []int, mode int, value ...float64) torch.Tensor {
-	atMost(len(value), 1)
+func PadEnum(x torch.Tensor, pad []int, mode int, opts ...PadEnumOptions) torch.Tensor {
+	var o PadEnumOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPadEnum)
 	putTensor(&c, x)
 	c.Ints(pad)
 	c.Int(mode)
-	c.OptFloat(pointer(value))
+	c.OptFloat(o.Value)
 	return result1(&c)
 }
 
@@ -2671,15 +2686,18 @@ func PaddedDenseToJaggedForward(dense torch.Tensor, offsets []torch.Tensor, tota
 	return result1(&c)
 }
 
-// PDistForward calls aten::_pdist_forward. Optional: p (default 2).
+// PDistForward calls aten::_pdist_forward.
 //
 //	_pdist_forward(Tensor self, float p=2) -> Tensor
-func PDistForward(x torch.Tensor, p ...float64) torch.Tensor {
-	atMost(len(p), 1)
+func PDistForward(x torch.Tensor, opts ...PDistForwardOptions) torch.Tensor {
+	var o PDistForwardOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenPDistForward)
 	putTensor(&c, x)
-	c.Float(optionalOr(p, 2))
+	c.Float(orFloat(o.P, 2))
 	return result1(&c)
 }
 
@@ -2811,28 +2829,34 @@ func RowwisePrune(weight, mask torch.Tensor, compressedIndicesDType torch.DType)
 	return result2(&c)
 }
 
-// SafeSoftmax calls aten::_safe_softmax. Optional: dtype.
+// SafeSoftmax calls aten::_safe_softmax.
 //
 //	_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-func SafeSoftmax(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
-	atMost(len(dtype), 1)
+func SafeSoftmax(x torch.Tensor, dim int, opts ...SafeSoftmaxOptions) torch.Tensor {
+	var o SafeSoftmaxOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSafeSoftmax)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(optional(dtype)))
+	c.Code(code(o.DType))
 	return result1(&c)
 }
 
-// SampleDirichlet calls aten::_sample_dirichlet. Optional: generator.
+// SampleDirichlet calls aten::_sample_dirichlet.
 //
 //	_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor
-func SampleDirichlet(x torch.Tensor, generator ...*torch.Generator) torch.Tensor {
-	atMost(len(generator), 1)
+func SampleDirichlet(x torch.Tensor, opts ...SampleDirichletOptions) torch.Tensor {
+	var o SampleDirichletOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSampleDirichlet)
 	putTensor(&c, x)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
@@ -3264,7 +3288,7 @@ func SparseBSCTensorUnsafe(ccolIndices, rowIndices, values torch.Tensor, size []
 	putTensor(&c, values)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseBSRTensorUnsafe calls aten::_sparse_bsr_tensor_unsafe.
@@ -3282,7 +3306,7 @@ func SparseBSRTensorUnsafe(crowIndices, colIndices, values torch.Tensor, size []
 	putTensor(&c, values)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseCompressedTensorUnsafe calls aten::_sparse_compressed_tensor_unsafe.
@@ -3300,7 +3324,7 @@ func SparseCompressedTensorUnsafe(compressedIndices, plainIndices, values torch.
 	putTensor(&c, values)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseCompressedTensorWithDims calls aten::_sparse_compressed_tensor_with_dims.
@@ -3319,7 +3343,7 @@ func SparseCompressedTensorWithDims(nnz, denseDim int, size, blocksize []int, in
 	c.Ints(blocksize)
 	c.Code(code(indexDType))
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseCOOTensorUnsafe calls aten::_sparse_coo_tensor_unsafe.
@@ -3337,7 +3361,7 @@ func SparseCOOTensorUnsafe(indices, values torch.Tensor, size []int, isCoalesced
 	c.Ints(size)
 	putOptions(&c, &o, -1)
 	c.Bool(isCoalesced)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseCOOTensorWithDims calls aten::_sparse_coo_tensor_with_dims.
@@ -3354,7 +3378,7 @@ func SparseCOOTensorWithDims(sparseDim, denseDim int, size []int, opts ...torch.
 	c.Int(denseDim)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseCOOTensorWithDimsAndTensors calls aten::_sparse_coo_tensor_with_dims_and_tensors.
@@ -3374,7 +3398,7 @@ func SparseCOOTensorWithDimsAndTensors(sparseDim, denseDim int, size []int, indi
 	putTensor(&c, values)
 	putOptions(&c, &o, -1)
 	c.Bool(isCoalesced)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseCSCTensorUnsafe calls aten::_sparse_csc_tensor_unsafe.
@@ -3392,7 +3416,7 @@ func SparseCSCTensorUnsafe(ccolIndices, rowIndices, values torch.Tensor, size []
 	putTensor(&c, values)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseCSRProdDimDType calls aten::_sparse_csr_prod.dim_dtype.
@@ -3408,7 +3432,7 @@ func SparseCSRProdDimDType(x torch.Tensor, dim []int, opts ...SparseCSRProdDimDT
 	putTensor(&c, x)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.Dtype))
+	c.Code(code(o.DType))
 	return result1(&c)
 }
 
@@ -3425,7 +3449,7 @@ func SparseCSRSumDimDType(x torch.Tensor, dim []int, opts ...SparseCSRSumDimDTyp
 	putTensor(&c, x)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.Dtype))
+	c.Code(code(o.DType))
 	return result1(&c)
 }
 
@@ -3444,7 +3468,7 @@ func SparseCSRTensorUnsafe(crowIndices, colIndices, values torch.Tensor, size []
 	putTensor(&c, values)
 	c.Ints(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // SparseLogSoftmax calls aten::_sparse_log_softmax.
@@ -3459,16 +3483,19 @@ func SparseLogSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	return result1(&c)
 }
 
-// SparseLogSoftmaxInt calls aten::_sparse_log_softmax.int. Optional: dtype.
+// SparseLogSoftmaxInt calls aten::_sparse_log_softmax.int.
 //
 //	_sparse_log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-func SparseLogSoftmaxInt(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
-	atMost(len(dtype), 1)
+func SparseLogSoftmaxInt(x torch.Tensor, dim int, opts ...SparseLogSoftmaxIntOptions) torch.Tensor {
+	var o SparseLogSoftmaxIntOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseLogSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(optional(dtype)))
+	c.Code(code(o.DType))
 	return result1(&c)
 }
 
@@ -3584,17 +3611,20 @@ func SparseSemiStructuredLinear(input, weight, meta torch.Tensor, opts ...Sparse
 	return result1(&c)
 }
 
-// SparseSemiStructuredMM calls aten::_sparse_semi_structured_mm. Optional: outDType.
+// SparseSemiStructuredMM calls aten::_sparse_semi_structured_mm.
 //
 //	_sparse_semi_structured_mm(Tensor mat1, Tensor mat1_meta, Tensor mat2, *, ScalarType? out_dtype=None) -> Tensor
-func SparseSemiStructuredMM(mat1, mat1Meta, mat2 torch.Tensor, outDType ...torch.DType) torch.Tensor {
-	atMost(len(outDType), 1)
+func SparseSemiStructuredMM(mat1, mat1Meta, mat2 torch.Tensor, opts ...SparseSemiStructuredMMOptions) torch.Tensor {
+	var o SparseSemiStructuredMMOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSemiStructuredMM)
 	putTensor(&c, mat1)
 	putTensor(&c, mat1Meta)
 	putTensor(&c, mat2)
-	c.Code(code(optional(outDType)))
+	c.Code(code(o.OutDType))
 	return result1(&c)
 }
 
@@ -3626,16 +3656,19 @@ func SparseSoftmax(x torch.Tensor, dim int, halfToFloat bool) torch.Tensor {
 	return result1(&c)
 }
 
-// SparseSoftmaxInt calls aten::_sparse_softmax.int. Optional: dtype.
+// SparseSoftmaxInt calls aten::_sparse_softmax.int.
 //
 //	_sparse_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-func SparseSoftmaxInt(x torch.Tensor, dim int, dtype ...torch.DType) torch.Tensor {
-	atMost(len(dtype), 1)
+func SparseSoftmaxInt(x torch.Tensor, dim int, opts ...SparseSoftmaxIntOptions) torch.Tensor {
+	var o SparseSoftmaxIntOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSparseSoftmaxInt)
 	putTensor(&c, x)
 	c.Int(dim)
-	c.Code(code(optional(dtype)))
+	c.Code(code(o.DType))
 	return result1(&c)
 }
 
@@ -3694,17 +3727,20 @@ func SparseSumDType(x torch.Tensor, dtype torch.DType) torch.Tensor {
 	return result1(&c)
 }
 
-// Spdiags calls aten::_spdiags. Optional: layout.
+// Spdiags calls aten::_spdiags.
 //
 //	_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor
-func Spdiags(diagonals, offsets torch.Tensor, shape []int, layout ...torch.Layout) torch.Tensor {
-	atMost(len(layout), 1)
+func Spdiags(diagonals, offsets torch.Tensor, shape []int, opts ...SpdiagsOptions) torch.Tensor {
+	var o SpdiagsOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenSpdiags)
 	putTensor(&c, diagonals)
 	putTensor(&c, offsets)
 	c.Ints(shape)
-	c.Code(code(optional(layout)))
+	c.Code(code(o.Layout))
 	return result1(&c)
 }
 
@@ -3736,15 +3772,18 @@ func Stack(tensors []torch.Tensor, dim ...int) torch.Tensor {
 	return result1(&c)
 }
 
-// StandardGamma calls aten::_standard_gamma. Optional: generator.
+// StandardGamma calls aten::_standard_gamma.
 //
 //	_standard_gamma(Tensor self, Generator? generator=None) -> Tensor
-func StandardGamma(x torch.Tensor, generator ...*torch.Generator) torch.Tensor {
-	atMost(len(generator), 1)
+func StandardGamma(x torch.Tensor, opts ...StandardGammaOptions) torch.Tensor {
+	var o StandardGammaOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenStandardGamma)
 	putTensor(&c, x)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result1(&c)
 }
 
@@ -3809,7 +3848,7 @@ func ToCopy(x torch.Tensor, nonBlocking bool, opts ...torch.TensorOptions) torch
 	putOptions(&c, &o, -1)
 	c.Bool(nonBlocking)
 	c.Code(code(o.MemoryFormat))
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // ToCPU calls aten::_to_cpu.
@@ -3833,7 +3872,7 @@ func ToDense(x torch.Tensor, opts ...ToDenseOptions) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpAtenToDense)
 	putTensor(&c, x)
-	c.Code(code(o.Dtype))
+	c.Code(code(o.DType))
 	c.OptBool(o.MaskedGrad)
 	return result1(&c)
 }
@@ -4009,18 +4048,20 @@ func TritonMultiHeadAttention(query, key, value torch.Tensor, embedDim, numHead 
 	return result1(&c)
 }
 
-// TritonScaledDotAttention calls aten::_triton_scaled_dot_attention. Optional: dropoutP (default
-// 0).
+// TritonScaledDotAttention calls aten::_triton_scaled_dot_attention.
 //
 //	_triton_scaled_dot_attention(Tensor q, Tensor k, Tensor v, float dropout_p=0.0) -> Tensor
-func TritonScaledDotAttention(q, k, v torch.Tensor, dropoutP ...float64) torch.Tensor {
-	atMost(len(dropoutP), 1)
+func TritonScaledDotAttention(q, k, v torch.Tensor, opts ...TritonScaledDotAttentionOptions) torch.Tensor {
+	var o TritonScaledDotAttentionOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenTritonScaledDotAttention)
 	putTensor(&c, q)
 	putTensor(&c, k)
 	putTensor(&c, v)
-	c.Float(optionalOr(dropoutP, 0.0))
+	c.Float(o.DropoutP)
 	return result1(&c)
 }
 
@@ -4178,16 +4219,19 @@ func UpsampleBilinear2dAAVec(input torch.Tensor, outputSize []int, alignCorners 
 	return result1(&c)
 }
 
-// UpsampleNearestExact1d calls aten::_upsample_nearest_exact1d. Optional: scales.
+// UpsampleNearestExact1d calls aten::_upsample_nearest_exact1d.
 //
 //	_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
-func UpsampleNearestExact1d(x torch.Tensor, outputSize []int, scales ...float64) torch.Tensor {
-	atMost(len(scales), 1)
+func UpsampleNearestExact1d(x torch.Tensor, outputSize []int, opts ...UpsampleNearestExact1dOptions) torch.Tensor {
+	var o UpsampleNearestExact1dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenUpsampleNearestExact1d)
 	putTensor(&c, x)
 	c.Ints(outputSize)
-	c.OptFloat(pointer(scales))
+	c.OptFloat(o.Scales)
 	return result1(&c)
 }
 
@@ -4578,6 +4622,88 @@ func WrappedQuantizedLinearPrepacked(input, inputScale, inputZeroPoint, packedWe
 	return result1(&c)
 }
 
+// AdaptiveAvgPool1d averages [N, C, L] down to outputSize elements per channel.
+//
+//	adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
+func AdaptiveAvgPool1d(x torch.Tensor, outputSize ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpAdaptiveAvgPool1d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	return result1(&c)
+}
+
+// AdaptiveAvgPool2d averages [N, C, H, W] down to outputSize, two numbers or one for both.
+//
+//	adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
+func AdaptiveAvgPool2d(x torch.Tensor, outputSize ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpAdaptiveAvgPool2d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	return result1(&c)
+}
+
+// AdaptiveAvgPool3d averages [N, C, D, H, W] down to outputSize, three numbers or one for all.
+//
+//	adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
+func AdaptiveAvgPool3d(x torch.Tensor, outputSize ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpAdaptiveAvgPool3d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	return result1(&c)
+}
+
+// AdaptiveMaxPool1d takes maxima of [N, C, L] down to outputSize elements per channel and returns
+// where they were.
+//
+//	adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
+func AdaptiveMaxPool1d(x torch.Tensor, outputSize ...int) (values, indices torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpAdaptiveMaxPool1d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	return result2(&c)
+}
+
+// AdaptiveMaxPool2d takes maxima of [N, C, H, W] down to outputSize and returns where they were.
+//
+//	adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
+func AdaptiveMaxPool2d(x torch.Tensor, outputSize ...int) (values, indices torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpAdaptiveMaxPool2d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	return result2(&c)
+}
+
+// AdaptiveMaxPool3d takes maxima of [N, C, D, H, W] down to outputSize and returns where they
+// were.
+//
+//	adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
+func AdaptiveMaxPool3d(x torch.Tensor, outputSize ...int) (values, indices torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpAdaptiveMaxPool3d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	return result2(&c)
+}
+
+// AffineGridGenerator makes the grid of coordinates that GridSampler takes, for the affine maps
+// theta: [N, 2, 3] and a size [N, C, H, W] give [N, H, W, 2], [N, 3, 4] and [N, C, D, H, W] give
+// [N, D, H, W, 3].
+//
+//	affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor
+func AffineGridGenerator(theta torch.Tensor, size []int, alignCorners bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpAffineGridGenerator)
+	putTensor(&c, theta)
+	c.Ints(size)
+	c.Bool(alignCorners)
+	return result1(&c)
+}
+
 // Alias calls aten::alias.
 //
 //	alias(Tensor(a) self) -> Tensor(a)
@@ -4598,6 +4724,32 @@ func AliasCopy(x torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
+// AlphaDropout drops elements with probability p to the negative limit of SELU and rescales, so
+// that mean and variance stay, if train is true.
+//
+//	alpha_dropout(Tensor input, float p, bool train) -> Tensor
+func AlphaDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpAlphaDropout)
+	putTensor(&c, input)
+	c.Float(p)
+	c.Bool(train)
+	return result1(&c)
+}
+
+// AlphaDropoutInPlace is AlphaDropout in place: it overwrites x and returns it.
+//
+//	alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+func AlphaDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpAlphaDropoutInPlace)
+	putChanged(&c, x)
+	c.Float(p)
+	c.Bool(train)
+	done(&c)
+	return x
+}
+
 // AsStridedCopy calls aten::as_strided_copy. Optional: storageOffset.
 //
 //	as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
@@ -4609,6 +4761,84 @@ func AsStridedCopy(x torch.Tensor, size, stride []int, storageOffset ...int) tor
 	c.Ints(size)
 	c.Ints(stride)
 	c.OptInt(pointer(storageOffset))
+	return result1(&c)
+}
+
+// AvgPool1d averages each window of [N, C, L].
+//
+//	avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor
+func AvgPool1d(x torch.Tensor, kernelSize []int, opts ...AvgPool1dOptions) torch.Tensor {
+	var o AvgPool1dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpAvgPool1d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0))
+	c.Bool(o.CeilMode)
+	c.Bool(!o.CountExcludePad)
+	return result1(&c)
+}
+
+// AvgPool2d averages each window of [N, C, H, W].
+//
+//	avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
+func AvgPool2d(x torch.Tensor, kernelSize []int, opts ...AvgPool2dOptions) torch.Tensor {
+	var o AvgPool2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpAvgPool2d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0, 0))
+	c.Bool(o.CeilMode)
+	c.Bool(!o.CountExcludePad)
+	c.OptInt(o.DivisorOverride)
+	return result1(&c)
+}
+
+// AvgPool3d averages each window of [N, C, D, H, W].
+//
+//	avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor
+func AvgPool3d(x torch.Tensor, kernelSize []int, opts ...AvgPool3dOptions) torch.Tensor {
+	var o AvgPool3dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpAvgPool3d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0, 0, 0))
+	c.Bool(o.CeilMode)
+	c.Bool(!o.CountExcludePad)
+	c.OptInt(o.DivisorOverride)
+	return result1(&c)
+}
+
+// BatchNorm normalises each channel (dimension 1) over the batch, or with the running statistics
+// if training is false, then applies weight and bias. The statistics are updated in place.
+//
+//	batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor
+func BatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, momentum, eps float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpBatchNorm)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, bias)
+	putTensor(&c, runningMean)
+	putTensor(&c, runningVar)
+	c.Bool(training)
+	c.Float(momentum)
+	c.Float(eps)
+	c.Bool(true)
 	return result1(&c)
 }
 
@@ -4685,6 +4915,58 @@ func BatchNormUpdateStats(input, runningMean, runningVar torch.Tensor, momentum 
 	return result2(&c)
 }
 
+// Bilinear returns input1·weight·input2 + bias for a weight of [out, in1, in2]. Optional: bias.
+//
+//	bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
+func Bilinear(input1, input2, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
+	atMost(len(bias), 1)
+	var c cgo.Call
+	c.Begin(cgo.OpBilinear)
+	putTensor(&c, input1)
+	putTensor(&c, input2)
+	putTensor(&c, weight)
+	putTensor(&c, optional(bias))
+	return result1(&c)
+}
+
+// BinaryCrossEntropy is the cross entropy of the probabilities x against target.
+//
+//	binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
+func BinaryCrossEntropy(x, target torch.Tensor, opts ...BinaryCrossEntropyOptions) torch.Tensor {
+	var o BinaryCrossEntropyOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpBinaryCrossEntropy)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	putTensor(&c, o.Weight)
+	c.Code(how)
+	return result1(&c)
+}
+
+// BinaryCrossEntropyWithLogits is the cross entropy of sigmoid(x) against target, without
+// overflow.
+//
+//	binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor
+func BinaryCrossEntropyWithLogits(x, target torch.Tensor, opts ...BinaryCrossEntropyWithLogitsOptions) torch.Tensor {
+	var o BinaryCrossEntropyWithLogitsOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpBinaryCrossEntropyWithLogits)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	putTensor(&c, o.Weight)
+	putTensor(&c, o.PosWeight)
+	c.Code(how)
+	return result1(&c)
+}
+
 // CColIndicesCopy calls aten::ccol_indices_copy.
 //
 //	ccol_indices_copy(Tensor self) -> Tensor
@@ -4692,6 +4974,48 @@ func CColIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCColIndicesCopy)
 	putTensor(&c, x)
+	return result1(&c)
+}
+
+// CELU returns max(0, x) + min(0, Alpha*(exp(x/Alpha)-1)).
+//
+//	celu(Tensor self, Scalar alpha=1.0) -> Tensor
+func CELU(x torch.Tensor, opts ...CELUOptions) torch.Tensor {
+	var o CELUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpCELU)
+	putTensor(&c, x)
+	putScalar(&c, or(o.Alpha, 1.0))
+	return result1(&c)
+}
+
+// CELUInPlace is CELU in place: it overwrites x and returns it.
+//
+//	celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
+func CELUInPlace(x torch.Tensor, opts ...CELUOptions) torch.Tensor {
+	var o CELUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpCELUInPlace)
+	putChanged(&c, x)
+	putScalar(&c, or(o.Alpha, 1.0))
+	done(&c)
+	return x
+}
+
+// ChannelShuffle splits the channels (dimension 1) into groups groups and interleaves them.
+//
+//	channel_shuffle(Tensor self, SymInt groups) -> Tensor
+func ChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpChannelShuffle)
+	putTensor(&c, x)
+	c.Int(groups)
 	return result1(&c)
 }
 
@@ -4709,6 +5033,22 @@ func ChooseQParamsOptimized(input torch.Tensor, numel, nBins int, ratio float64,
 	return result2(&c)
 }
 
+// Col2Im adds up columns, [N, C*kH*kW, windows], at the places of their windows in images of
+// outputSize, [N, C, H, W].
+//
+//	col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+func Col2Im(x torch.Tensor, outputSize, kernelSize, dilation, padding, stride []int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpCol2Im)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.Ints(kernelSize)
+	c.Ints(dilation)
+	c.Ints(padding)
+	c.Ints(stride)
+	return result1(&c)
+}
+
 // ColIndicesCopy calls aten::col_indices_copy.
 //
 //	col_indices_copy(Tensor self) -> Tensor
@@ -4716,6 +5056,146 @@ func ColIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpColIndicesCopy)
 	putTensor(&c, x)
+	return result1(&c)
+}
+
+// ConstantPadND pads x with a value by pad, which gives the amounts before and after, from the
+// last dimension on.
+//
+//	constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
+func ConstantPadND(x torch.Tensor, pad []int, opts ...ConstantPadNDOptions) torch.Tensor {
+	var o ConstantPadNDOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConstantPadND)
+	putTensor(&c, x)
+	c.Ints(pad)
+	putScalar(&c, or(o.Value, 0))
+	return result1(&c)
+}
+
+// Conv1d convolves [N, in, L] with weight [out, in/Groups, k].
+//
+//	conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor
+func Conv1d(input, weight torch.Tensor, opts ...Conv1dOptions) torch.Tensor {
+	var o Conv1dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConv1d)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1))
+	c.Ints(orInts(o.Padding, 0))
+	c.Ints(orInts(o.Dilation, 1))
+	c.Int(orInt(o.Groups, 1))
+	return result1(&c)
+}
+
+// Conv1dPadding is Conv1d with Padding "valid" (none) or "same" (as much as keeps the size).
+//
+//	conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1] dilation=1, SymInt groups=1) -> Tensor
+func Conv1dPadding(input, weight torch.Tensor, opts ...Conv1dPaddingOptions) torch.Tensor {
+	var o Conv1dPaddingOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConv1dPadding)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1))
+	c.Str(orStr(o.Padding, "valid"))
+	c.Ints(orInts(o.Dilation, 1))
+	c.Int(orInt(o.Groups, 1))
+	return result1(&c)
+}
+
+// Conv2d convolves images [N, in, H, W], or one of [in, H, W], with weight [out, in/Groups, kH,
+// kW] to [N, out, H', W'], where H' is (H + 2*Padding - Dilation*(kH-1) - 1)/Stride + 1, rounded
+// down, and W' likewise. Bias, [out], is added to every place. Stride, Padding and Dilation hold
+// one number, or one for the height and one for the width: Conv2dOptions{Padding: []int{1}}.
+//
+//	conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor
+func Conv2d(input, weight torch.Tensor, opts ...Conv2dOptions) torch.Tensor {
+	var o Conv2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConv2d)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1, 1))
+	c.Ints(orInts(o.Padding, 0, 0))
+	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Int(orInt(o.Groups, 1))
+	return result1(&c)
+}
+
+// Conv2dPadding is Conv2d with Padding "valid" (none) or "same" (as much as keeps the size).
+//
+//	conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", SymInt[2] dilation=1, SymInt groups=1) -> Tensor
+func Conv2dPadding(input, weight torch.Tensor, opts ...Conv2dPaddingOptions) torch.Tensor {
+	var o Conv2dPaddingOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConv2dPadding)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1, 1))
+	c.Str(orStr(o.Padding, "valid"))
+	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Int(orInt(o.Groups, 1))
+	return result1(&c)
+}
+
+// Conv3d convolves [N, in, D, H, W] with weight [out, in/Groups, kD, kH, kW].
+//
+//	conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor
+func Conv3d(input, weight torch.Tensor, opts ...Conv3dOptions) torch.Tensor {
+	var o Conv3dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConv3d)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1, 1, 1))
+	c.Ints(orInts(o.Padding, 0, 0, 0))
+	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Int(orInt(o.Groups, 1))
+	return result1(&c)
+}
+
+// Conv3dPadding is Conv3d with Padding "valid" (none) or "same" (as much as keeps the size).
+//
+//	conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3] dilation=1, SymInt groups=1) -> Tensor
+func Conv3dPadding(input, weight torch.Tensor, opts ...Conv3dPaddingOptions) torch.Tensor {
+	var o Conv3dPaddingOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConv3dPadding)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1, 1, 1))
+	c.Str(orStr(o.Padding, "valid"))
+	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Int(orInt(o.Groups, 1))
 	return result1(&c)
 }
 
@@ -4732,6 +5212,105 @@ func ConvDepthwise3d(x, weight torch.Tensor, kernelSize []int, bias torch.Tensor
 	c.Ints(stride)
 	c.Ints(padding)
 	c.Ints(dilation)
+	return result1(&c)
+}
+
+// ConvTBC convolves a sequence [T, N, in] with weight [k, in, out] and adds bias, [out].
+// Optional: pad (default 0).
+//
+//	conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor
+func ConvTBC(x, weight, bias torch.Tensor, pad ...int) torch.Tensor {
+	atMost(len(pad), 1)
+	var c cgo.Call
+	c.Begin(cgo.OpConvTBC)
+	putTensor(&c, x)
+	putTensor(&c, weight)
+	putTensor(&c, bias)
+	c.Int(intAt(pad, 0, 0))
+	return result1(&c)
+}
+
+// ConvTranspose1d is the transposed convolution of [N, in, L] with weight [in, out/Groups, k].
+//
+//	conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor
+func ConvTranspose1d(input, weight torch.Tensor, opts ...ConvTranspose1dOptions) torch.Tensor {
+	var o ConvTranspose1dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConvTranspose1d)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1))
+	c.Ints(orInts(o.Padding, 0))
+	c.Ints(orInts(o.OutputPadding, 0))
+	c.Int(orInt(o.Groups, 1))
+	c.Ints(orInts(o.Dilation, 1))
+	return result1(&c)
+}
+
+// ConvTranspose2d is the transposed convolution of [N, in, H, W] with weight [in, out/Groups, kH,
+// kW].
+//
+//	conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor
+func ConvTranspose2d(input, weight torch.Tensor, opts ...ConvTranspose2dOptions) torch.Tensor {
+	var o ConvTranspose2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConvTranspose2dInput)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1, 1))
+	c.Ints(orInts(o.Padding, 0, 0))
+	c.Ints(orInts(o.OutputPadding, 0, 0))
+	c.Int(orInt(o.Groups, 1))
+	c.Ints(orInts(o.Dilation, 1, 1))
+	return result1(&c)
+}
+
+// ConvTranspose3d is the transposed convolution of [N, in, D, H, W] with weight [in, out/Groups,
+// kD, kH, kW].
+//
+//	conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor
+func ConvTranspose3d(input, weight torch.Tensor, opts ...ConvTranspose3dOptions) torch.Tensor {
+	var o ConvTranspose3dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpConvTranspose3dInput)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, o.Bias)
+	c.Ints(orInts(o.Stride, 1, 1, 1))
+	c.Ints(orInts(o.Padding, 0, 0, 0))
+	c.Ints(orInts(o.OutputPadding, 0, 0, 0))
+	c.Int(orInt(o.Groups, 1))
+	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	return result1(&c)
+}
+
+// Convolution convolves with weight in any number of dimensions, transposed if so told: the
+// operator below Conv2d and its kin.
+//
+//	convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor
+func Convolution(input, weight, bias torch.Tensor, stride, padding, dilation []int, transposed bool, outputPadding []int, groups int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpConvolution)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, bias)
+	c.Ints(stride)
+	c.Ints(padding)
+	c.Ints(dilation)
+	c.Bool(transposed)
+	c.Ints(outputPadding)
+	c.Int(groups)
 	return result1(&c)
 }
 
@@ -4786,6 +5365,67 @@ func CopySparseToSparseInPlace(x, src torch.Tensor, opts ...CopySparseToSparseOp
 	return x
 }
 
+// CosineEmbeddingLoss is 1 - cos(input1, input2) where target is 1 and max(0, cos(input1, input2)
+// - Margin) where it is -1.
+//
+//	cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
+func CosineEmbeddingLoss(input1, input2, target torch.Tensor, opts ...CosineEmbeddingLossOptions) torch.Tensor {
+	var o CosineEmbeddingLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpCosineEmbeddingLoss)
+	putTensor(&c, input1)
+	putTensor(&c, input2)
+	putTensor(&c, target)
+	c.Float(o.Margin)
+	c.Code(how)
+	return result1(&c)
+}
+
+// CosineSimilarity returns the cosine of the angle between x1 and x2 along a dimension.
+//
+//	cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
+func CosineSimilarity(x1, x2 torch.Tensor, opts ...CosineSimilarityOptions) torch.Tensor {
+	var o CosineSimilarityOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpCosineSimilarity)
+	putTensor(&c, x1)
+	putTensor(&c, x2)
+	c.Int(orInt(o.Dim, 1))
+	c.Float(orFloat(o.Eps, 1e-08))
+	return result1(&c)
+}
+
+// CrossEntropyLoss is the loss of the logits x, [N, C] or [N, C, *], against target: class
+// indices, [N] or [N, *] of int64, or probabilities in the shape of x. x must not be normalised:
+// torch.Tensor.LogSoftmax over the classes is part of it. Weight, [C], weighs the classes,
+// IgnoreIndex names a class whose targets do not count, LabelSmoothing mixes so much of the
+// uniform distribution into the target.
+//
+//	cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor
+func CrossEntropyLoss(x, target torch.Tensor, opts ...CrossEntropyLossOptions) torch.Tensor {
+	var o CrossEntropyLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpCrossEntropyLoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	putTensor(&c, o.Weight)
+	c.Code(how)
+	c.Int(orInt(o.IgnoreIndex, -100))
+	c.Float(o.LabelSmoothing)
+	return result1(&c)
+}
+
 // CRowIndicesCopy calls aten::crow_indices_copy.
 //
 //	crow_indices_copy(Tensor self) -> Tensor
@@ -4793,6 +5433,50 @@ func CRowIndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpCRowIndicesCopy)
 	putTensor(&c, x)
+	return result1(&c)
+}
+
+// CTCLoss is the connectionist temporal classification loss of logProbs, [T, N, C], against
+// targets, class numbers of [N, S], or all of them in one vector. Others than 0 to C-1 are
+// refused, on the CPU only: elsewhere they read memory at random.
+//
+//	ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
+func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) torch.Tensor {
+	var o CTCLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpCTCLossIntList)
+	putTensor(&c, logProbs)
+	putTensor(&c, targets)
+	c.Ints(inputLengths)
+	c.Ints(targetLengths)
+	c.Int(o.Blank)
+	c.Code(how)
+	c.Bool(o.ZeroInfinity)
+	return result1(&c)
+}
+
+// CTCLossTensor is CTCLoss with the lengths in tensors.
+//
+//	ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor
+func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, opts ...CTCLossOptions) torch.Tensor {
+	var o CTCLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpCTCLossTensor)
+	putTensor(&c, logProbs)
+	putTensor(&c, targets)
+	putTensor(&c, inputLengths)
+	putTensor(&c, targetLengths)
+	c.Int(o.Blank)
+	c.Code(how)
+	c.Bool(o.ZeroInfinity)
 	return result1(&c)
 }
 
@@ -4964,6 +5648,141 @@ func DiagonalCopy(x torch.Tensor, offsetDims ...int) torch.Tensor {
 	return result1(&c)
 }
 
+// Dropout zeroes elements with probability p and scales the others by 1/(1-p) if train is true.
+//
+//	dropout(Tensor input, float p, bool train) -> Tensor
+func Dropout(input torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpDropout)
+	putTensor(&c, input)
+	c.Float(p)
+	c.Bool(train)
+	return result1(&c)
+}
+
+// DropoutInPlace is Dropout in place: it overwrites x and returns it.
+//
+//	dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+func DropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpDropoutInPlace)
+	putChanged(&c, x)
+	c.Float(p)
+	c.Bool(train)
+	done(&c)
+	return x
+}
+
+// ELU returns x where it is positive and Alpha*(exp(x)-1) elsewhere.
+//
+//	elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
+func ELU(x torch.Tensor, opts ...ELUOptions) torch.Tensor {
+	var o ELUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpELU)
+	putTensor(&c, x)
+	putScalar(&c, or(o.Alpha, 1))
+	putScalar(&c, or(o.Scale, 1))
+	putScalar(&c, or(o.InputScale, 1))
+	return result1(&c)
+}
+
+// ELUInPlace is ELU in place: it overwrites x and returns it.
+//
+//	elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
+func ELUInPlace(x torch.Tensor, opts ...ELUOptions) torch.Tensor {
+	var o ELUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpELUInPlace)
+	putChanged(&c, x)
+	putScalar(&c, or(o.Alpha, 1))
+	putScalar(&c, or(o.Scale, 1))
+	putScalar(&c, or(o.InputScale, 1))
+	done(&c)
+	return x
+}
+
+// Embedding looks up rows of weight, [n, d], by int64 indices, [*] → [*, d].
+//
+//	embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
+func Embedding(weight, indices torch.Tensor, opts ...EmbeddingOptions) torch.Tensor {
+	var o EmbeddingOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpEmbedding)
+	putTensor(&c, weight)
+	putTensor(&c, indices)
+	c.Int(orInt(o.PaddingIdx, -1))
+	c.Bool(o.ScaleGradByFreq)
+	c.Bool(o.Sparse)
+	return result1(&c)
+}
+
+// EmbeddingBag sums (Mode 0), averages (1) or takes the maximum (2) of the rows of weight, [n,
+// d], that the vector indices names, in bags: each begins at one of offsets and ends where the
+// next begins. Offsets that do not ascend from 0 are refused; on the CPU only, because elsewhere
+// that would make the caller wait for the device.
+//
+//	embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)
+func EmbeddingBag(weight, indices, offsets torch.Tensor, opts ...EmbeddingBagOptions) (output, offset2bag, bagSize, maxIndices torch.Tensor) {
+	var o EmbeddingBagOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpEmbeddingBag)
+	putTensor(&c, weight)
+	putTensor(&c, indices)
+	putTensor(&c, offsets)
+	c.Bool(o.ScaleGradByFreq)
+	c.Int(o.Mode)
+	c.Bool(o.Sparse)
+	putTensor(&c, o.PerSampleWeights)
+	c.Bool(o.IncludeLastOffset)
+	return result4(&c)
+}
+
+// EmbeddingBagPaddingIdx is EmbeddingBag that leaves out the rows of index paddingIdx.
+//
+//	embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)
+func EmbeddingBagPaddingIdx(weight, indices, offsets torch.Tensor, scaleGradByFreq bool, mode int, sparse bool, perSampleWeights torch.Tensor, includeLastOffset bool, paddingIdx *int) (output, offset2bag, bagSize, maxIndices torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpEmbeddingBagPaddingIdx)
+	putTensor(&c, weight)
+	putTensor(&c, indices)
+	putTensor(&c, offsets)
+	c.Bool(scaleGradByFreq)
+	c.Int(mode)
+	c.Bool(sparse)
+	putTensor(&c, perSampleWeights)
+	c.Bool(includeLastOffset)
+	c.OptInt(paddingIdx)
+	return result4(&c)
+}
+
+// EmbeddingRenormInPlace scales down the rows of x that indices names whose normType-norm exceeds
+// maxNorm, and returns x.
+//
+//	embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
+func EmbeddingRenormInPlace(x, indices torch.Tensor, maxNorm, normType float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpEmbeddingRenormInPlace)
+	putChanged(&c, x)
+	putTensor(&c, indices)
+	c.Float(maxNorm)
+	c.Float(normType)
+	done(&c)
+	return x
+}
+
 // EmptyQuantized calls aten::empty_quantized.
 //
 //	empty_quantized(int[] size, Tensor qtensor, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
@@ -4978,7 +5797,7 @@ func EmptyQuantized(size []int, qtensor torch.Tensor, opts ...torch.TensorOption
 	putTensor(&c, qtensor)
 	putOptions(&c, &o, -1)
 	c.Code(code(o.MemoryFormat))
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // ExpandCopy calls aten::expand_copy.
@@ -5165,6 +5984,97 @@ func FBGEMMPackQuantizedMatrixKN(input torch.Tensor, k, n int) torch.Tensor {
 	return result1(&c)
 }
 
+// FeatureAlphaDropout is AlphaDropout of whole channels (dimension 1).
+//
+//	feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor
+func FeatureAlphaDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpFeatureAlphaDropout)
+	putTensor(&c, input)
+	c.Float(p)
+	c.Bool(train)
+	return result1(&c)
+}
+
+// FeatureAlphaDropoutInPlace is FeatureAlphaDropout in place: it overwrites x and returns it.
+//
+//	feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+func FeatureAlphaDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpFeatureAlphaDropoutInPlace)
+	putChanged(&c, x)
+	c.Float(p)
+	c.Bool(train)
+	done(&c)
+	return x
+}
+
+// FeatureDropout zeroes whole channels (dimension 1) with probability p and scales the others by
+// 1/(1-p) if train is true.
+//
+//	feature_dropout(Tensor input, float p, bool train) -> Tensor
+func FeatureDropout(input torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpFeatureDropout)
+	putTensor(&c, input)
+	c.Float(p)
+	c.Bool(train)
+	return result1(&c)
+}
+
+// FeatureDropoutInPlace is FeatureDropout in place: it overwrites x and returns it.
+//
+//	feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+func FeatureDropoutInPlace(x torch.Tensor, p float64, train bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpFeatureDropoutInPlace)
+	putChanged(&c, x)
+	c.Float(p)
+	c.Bool(train)
+	done(&c)
+	return x
+}
+
+// FlattenDenseTensors joins the elements of all tensors in one vector.
+//
+//	flatten_dense_tensors(Tensor[] tensors) -> Tensor
+func FlattenDenseTensors(tensors ...torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpFlattenDenseTensors)
+	putTensors(&c, tensors)
+	return result1(&c)
+}
+
+// FractionalMaxPool2d takes the maximum of windows of [N, C, H, W] that lie at random distances,
+// down to outputSize, and returns where they were; randomSamples, [N, C, 2] of numbers from [0,
+// 1), decides on the places.
+//
+//	fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)
+func FractionalMaxPool2d(x torch.Tensor, kernelSize, outputSize []int, randomSamples torch.Tensor) (values, indices torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpFractionalMaxPool2d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(outputSize)
+	putTensor(&c, randomSamples)
+	return result2(&c)
+}
+
+// FractionalMaxPool3d takes the maximum of windows of [N, C, D, H, W] that lie at random
+// distances, down to outputSize, and returns where they were; randomSamples, [N, C, 3] of numbers
+// from [0, 1), decides on the places.
+//
+//	fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)
+func FractionalMaxPool3d(x torch.Tensor, kernelSize, outputSize []int, randomSamples torch.Tensor) (values, indices torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpFractionalMaxPool3d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(outputSize)
+	putTensor(&c, randomSamples)
+	return result2(&c)
+}
+
 // FromFile calls aten::from_file.
 //
 //	from_file(str filename, bool? shared=None, int? size=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
@@ -5179,7 +6089,7 @@ func FromFile(filename string, shared bool, size *int, opts ...torch.TensorOptio
 	c.Bool(shared)
 	c.OptInt(size)
 	putOptions(&c, &o, -1)
-	return torch.RawFinish(o, result1(&c))
+	return finish(o, result1(&c))
 }
 
 // FusedMovingAvgObsFakeQuant calls aten::fused_moving_avg_obs_fake_quant.
@@ -5208,6 +6118,51 @@ func FusedMovingAvgObsFakeQuant(x, observerOn, fakeQuantOn, runningMin, runningM
 	return result1(&c)
 }
 
+// GELU returns x*Φ(x), with the exact normal distribution or, if Approximate is "tanh", nearly
+// so.
+//
+//	gelu(Tensor self, *, str approximate='none') -> Tensor
+func GELU(x torch.Tensor, opts ...GELUOptions) torch.Tensor {
+	var o GELUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpGELU)
+	putTensor(&c, x)
+	c.Str(orStr(o.Approximate, "none"))
+	return result1(&c)
+}
+
+// GELUInPlace is GELU in place: it overwrites x and returns it.
+//
+//	gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
+func GELUInPlace(x torch.Tensor, opts ...GELUOptions) torch.Tensor {
+	var o GELUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpGELUInPlace)
+	putChanged(&c, x)
+	c.Str(orStr(o.Approximate, "none"))
+	done(&c)
+	return x
+}
+
+// GLU returns a*sigmoid(b), where a and b are the halves of x along dim, whose size must be even.
+// Optional: dim (default -1).
+//
+//	glu(Tensor self, int dim=-1) -> Tensor
+func GLU(x torch.Tensor, dim ...int) torch.Tensor {
+	atMost(len(dim), 1)
+	var c cgo.Call
+	c.Begin(cgo.OpGLU)
+	putTensor(&c, x)
+	c.Int(intAt(dim, 0, -1))
+	return result1(&c)
+}
+
 // GLUJVP calls aten::glu_jvp.
 //
 //	glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor
@@ -5218,6 +6173,220 @@ func GLUJVP(glu, x, dx torch.Tensor, dim int) torch.Tensor {
 	putTensor(&c, x)
 	putTensor(&c, dx)
 	c.Int(dim)
+	return result1(&c)
+}
+
+// GridSampler samples images at the coordinates in grid, which run from -1 to 1: [N, C, H, W] and
+// [N, H', W', 2] → [N, C, H', W'], or the same with depth. Interpolation is bilinear (0),
+// nearest (1) or bicubic (2), what lies outside is 0 (0), the edge (1) or the reflection (2).
+//
+//	grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+func GridSampler(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpGridSampler)
+	putTensor(&c, input)
+	putTensor(&c, grid)
+	c.Int(interpolationMode)
+	c.Int(paddingMode)
+	c.Bool(alignCorners)
+	return result1(&c)
+}
+
+// GridSampler2d is GridSampler for images.
+//
+//	grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+func GridSampler2d(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpGridSampler2d)
+	putTensor(&c, input)
+	putTensor(&c, grid)
+	c.Int(interpolationMode)
+	c.Int(paddingMode)
+	c.Bool(alignCorners)
+	return result1(&c)
+}
+
+// GridSampler3d is GridSampler for volumes.
+//
+//	grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor
+func GridSampler3d(input, grid torch.Tensor, interpolationMode, paddingMode int, alignCorners bool) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpGridSampler3d)
+	putTensor(&c, input)
+	putTensor(&c, grid)
+	c.Int(interpolationMode)
+	c.Int(paddingMode)
+	c.Bool(alignCorners)
+	return result1(&c)
+}
+
+// GroupNorm normalises over groups of channels (dimension 1), then applies Weight and Bias.
+//
+//	group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor
+func GroupNorm(input torch.Tensor, numGroups int, opts ...GroupNormOptions) torch.Tensor {
+	var o GroupNormOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpGroupNorm)
+	putTensor(&c, input)
+	c.Int(numGroups)
+	putTensor(&c, o.Weight)
+	putTensor(&c, o.Bias)
+	c.Float(orFloat(o.Eps, 1e-05))
+	c.Bool(true)
+	return result1(&c)
+}
+
+// GRUPacked runs a gated recurrent unit over packed sequences: data [elements, in] in the order
+// that batchSizes tells.
+//
+//	gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
+func GRUPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpGRUData)
+	putTensor(&c, data)
+	putTensor(&c, batchSizes)
+	putTensor(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	return result2(&c)
+}
+
+// GRU runs a gated recurrent unit over sequences: input [T, N, in], hx the first hidden state,
+// params the weights and biases of each layer and direction.
+//
+//	gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
+func GRU(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpGRUInput)
+	putTensor(&c, input)
+	putTensor(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	c.Bool(batchFirst)
+	return result2(&c)
+}
+
+// GRUCell is one step of a gated recurrent unit: input [N, in] and the hidden state hx give the
+// next state.
+//
+//	gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
+func GRUCell(input, hx, wIH, wHH torch.Tensor, opts ...GRUCellOptions) torch.Tensor {
+	var o GRUCellOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpGRUCell)
+	putTensor(&c, input)
+	putTensor(&c, hx)
+	putTensor(&c, wIH)
+	putTensor(&c, wHH)
+	putTensor(&c, o.BIH)
+	putTensor(&c, o.BHH)
+	return result1(&c)
+}
+
+// Hardsigmoid returns ReLU6(x+3)/6.
+//
+//	hardsigmoid(Tensor self) -> Tensor
+func Hardsigmoid(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpHardsigmoid)
+	putTensor(&c, x)
+	return result1(&c)
+}
+
+// HardsigmoidInPlace is Hardsigmoid in place: it overwrites x and returns it.
+//
+//	hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
+func HardsigmoidInPlace(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpHardsigmoidInPlace)
+	putChanged(&c, x)
+	done(&c)
+	return x
+}
+
+// Hardswish returns x*ReLU6(x+3)/6.
+//
+//	hardswish(Tensor self) -> Tensor
+func Hardswish(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpHardswish)
+	putTensor(&c, x)
+	return result1(&c)
+}
+
+// HardswishInPlace is Hardswish in place: it overwrites x and returns it.
+//
+//	hardswish_(Tensor(a!) self) -> Tensor(a!)
+func HardswishInPlace(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpHardswishInPlace)
+	putChanged(&c, x)
+	done(&c)
+	return x
+}
+
+// Hardtanh limits each element to MinVal and MaxVal.
+//
+//	hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
+func Hardtanh(x torch.Tensor, opts ...HardtanhOptions) torch.Tensor {
+	var o HardtanhOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpHardtanh)
+	putTensor(&c, x)
+	putScalar(&c, or(o.MinVal, -1))
+	putScalar(&c, or(o.MaxVal, 1))
+	return result1(&c)
+}
+
+// HardtanhInPlace is Hardtanh in place: it overwrites x and returns it.
+//
+//	hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
+func HardtanhInPlace(x torch.Tensor, opts ...HardtanhOptions) torch.Tensor {
+	var o HardtanhOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpHardtanhInPlace)
+	putChanged(&c, x)
+	putScalar(&c, or(o.MinVal, -1))
+	putScalar(&c, or(o.MaxVal, 1))
+	done(&c)
+	return x
+}
+
+// HingeEmbeddingLoss is x where target is 1 and max(0, Margin - x) where it is -1.
+//
+//	hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor
+func HingeEmbeddingLoss(x, target torch.Tensor, opts ...HingeEmbeddingLossOptions) torch.Tensor {
+	var o HingeEmbeddingLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpHingeEmbeddingLoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Float(orFloat(o.Margin, 1.0))
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -5232,6 +6401,39 @@ func HSPMM(mat1, mat2 torch.Tensor) torch.Tensor {
 	return result1(&c)
 }
 
+// HuberLoss is the squared difference, halved, below Delta and Delta times the absolute one
+// above.
+//
+//	huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+func HuberLoss(x, target torch.Tensor, opts ...HuberLossOptions) torch.Tensor {
+	var o HuberLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpHuberLoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Code(how)
+	c.Float(orFloat(o.Delta, 1.0))
+	return result1(&c)
+}
+
+// Im2Col takes the windows of images, [N, C, H, W], as columns: [N, C*kH*kW, windows].
+//
+//	im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor
+func Im2Col(x torch.Tensor, kernelSize, dilation, padding, stride []int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpIm2Col)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(dilation)
+	c.Ints(padding)
+	c.Ints(stride)
+	return result1(&c)
+}
+
 // IndicesCopy calls aten::indices_copy.
 //
 //	indices_copy(Tensor self) -> Tensor
@@ -5239,6 +6441,24 @@ func IndicesCopy(x torch.Tensor) torch.Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpIndicesCopy)
 	putTensor(&c, x)
+	return result1(&c)
+}
+
+// InstanceNorm normalises each channel of each sample, then applies weight and bias.
+//
+//	instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor
+func InstanceNorm(input, weight, bias, runningMean, runningVar torch.Tensor, useInputStats bool, momentum, eps float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpInstanceNorm)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, bias)
+	putTensor(&c, runningMean)
+	putTensor(&c, runningVar)
+	c.Bool(useInputStats)
+	c.Float(momentum)
+	c.Float(eps)
+	c.Bool(true)
 	return result1(&c)
 }
 
@@ -5259,6 +6479,92 @@ func IsVulkanAvailable() bool {
 	var c cgo.Call
 	c.Begin(cgo.OpIsVulkanAvailable)
 	return resultBool(&c)
+}
+
+// KLDiv is the Kullback-Leibler divergence of the log-probabilities x from target.
+//
+//	kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor
+func KLDiv(x, target torch.Tensor, opts ...KLDivOptions) torch.Tensor {
+	var o KLDivOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpKLDiv)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Code(how)
+	c.Bool(o.LogTarget)
+	return result1(&c)
+}
+
+// L1Loss is the absolute difference.
+//
+//	l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+func L1Loss(x, target torch.Tensor, opts ...L1LossOptions) torch.Tensor {
+	var o L1LossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpL1Loss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Code(how)
+	return result1(&c)
+}
+
+// LayerNorm normalises over the last dimensions, whose sizes are normalizedShape, then applies
+// Weight and Bias.
+//
+//	layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor
+func LayerNorm(input torch.Tensor, normalizedShape []int, opts ...LayerNormOptions) torch.Tensor {
+	var o LayerNormOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpLayerNorm)
+	putTensor(&c, input)
+	c.Ints(normalizedShape)
+	putTensor(&c, o.Weight)
+	putTensor(&c, o.Bias)
+	c.Float(orFloat(o.Eps, 1e-05))
+	c.Bool(true)
+	return result1(&c)
+}
+
+// LeakyReLU returns x where it is positive and negativeSlope*x elsewhere.
+//
+//	leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
+func LeakyReLU(x torch.Tensor, opts ...LeakyReLUOptions) torch.Tensor {
+	var o LeakyReLUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpLeakyReLU)
+	putTensor(&c, x)
+	putScalar(&c, or(o.NegativeSlope, 0.01))
+	return result1(&c)
+}
+
+// LeakyReLUInPlace is LeakyReLU in place: it overwrites x and returns it.
+//
+//	leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
+func LeakyReLUInPlace(x torch.Tensor, opts ...LeakyReLUOptions) torch.Tensor {
+	var o LeakyReLUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpLeakyReLUInPlace)
+	putChanged(&c, x)
+	putScalar(&c, or(o.NegativeSlope, 0.01))
+	done(&c)
+	return x
 }
 
 // Lift calls aten::lift.
@@ -5305,7 +6611,31 @@ func LinalgPowsum(x torch.Tensor, opts ...LinalgPowsumOptions) torch.Tensor {
 	putScalar(&c, or(o.Ord, 2))
 	c.OptInts(o.Dim)
 	c.Bool(o.KeepDim)
-	c.Code(code(o.Dtype))
+	c.Code(code(o.DType))
+	return result1(&c)
+}
+
+// Linear returns input·weightᵀ + bias: input [*, in], weight [out, in] and bias [out] give [*,
+// out]. Optional: bias.
+//
+//	linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+func Linear(input, weight torch.Tensor, bias ...torch.Tensor) torch.Tensor {
+	atMost(len(bias), 1)
+	var c cgo.Call
+	c.Begin(cgo.OpLinear)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, optional(bias))
+	return result1(&c)
+}
+
+// LogSigmoid returns log(1/(1+exp(-x))) without overflow.
+//
+//	log_sigmoid(Tensor self) -> Tensor
+func LogSigmoid(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpLogSigmoid)
+	putTensor(&c, x)
 	return result1(&c)
 }
 
@@ -5317,6 +6647,229 @@ func LogSigmoidForward(x torch.Tensor) (output, buffer torch.Tensor) {
 	c.Begin(cgo.OpLogSigmoidForward)
 	putTensor(&c, x)
 	return result2(&c)
+}
+
+// LSTMPacked runs a long short-term memory over packed sequences: data [elements, in] in the
+// order that batchSizes tells.
+//
+//	lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)
+func LSTMPacked(data, batchSizes torch.Tensor, hx, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden, cell torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpLSTMData)
+	putTensor(&c, data)
+	putTensor(&c, batchSizes)
+	putTensors(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	return result3(&c)
+}
+
+// LSTM runs a long short-term memory over sequences: input [T, N, in], hx the first hidden and
+// cell state, params the weights and biases of each layer and direction.
+//
+//	lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)
+func LSTM(input torch.Tensor, hx, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden, cell torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpLSTMInput)
+	putTensor(&c, input)
+	putTensors(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	c.Bool(batchFirst)
+	return result3(&c)
+}
+
+// LSTMCell is one step of a long short-term memory: input [N, in] and hx, the hidden and the cell
+// state, give the next ones.
+//
+//	lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)
+func LSTMCell(input torch.Tensor, hx []torch.Tensor, wIH, wHH torch.Tensor, opts ...LSTMCellOptions) (hidden, cell torch.Tensor) {
+	var o LSTMCellOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpLSTMCell)
+	putTensor(&c, input)
+	putTensors(&c, hx)
+	putTensor(&c, wIH)
+	putTensor(&c, wHH)
+	putTensor(&c, o.BIH)
+	putTensor(&c, o.BHH)
+	return result2(&c)
+}
+
+// MarginRankingLoss is max(0, -target*(input1 - input2) + Margin): target is 1 where input1
+// should be the larger, -1 where input2 should.
+//
+//	margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
+func MarginRankingLoss(input1, input2, target torch.Tensor, opts ...MarginRankingLossOptions) torch.Tensor {
+	var o MarginRankingLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpMarginRankingLoss)
+	putTensor(&c, input1)
+	putTensor(&c, input2)
+	putTensor(&c, target)
+	c.Float(o.Margin)
+	c.Code(how)
+	return result1(&c)
+}
+
+// MaxPool1d takes the maximum of each window of [N, C, L].
+//
+//	max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> Tensor
+func MaxPool1d(x torch.Tensor, kernelSize []int, opts ...MaxPool1dOptions) torch.Tensor {
+	var o MaxPool1dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpMaxPool1d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0))
+	c.Ints(orInts(o.Dilation, 1))
+	c.Bool(o.CeilMode)
+	return result1(&c)
+}
+
+// MaxPool1dWithIndices is MaxPool1d that also returns where each maximum was.
+//
+//	max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
+func MaxPool1dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool1dWithIndicesOptions) (values, indices torch.Tensor) {
+	var o MaxPool1dWithIndicesOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpMaxPool1dWithIndices)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0))
+	c.Ints(orInts(o.Dilation, 1))
+	c.Bool(o.CeilMode)
+	return result2(&c)
+}
+
+// MaxPool2d takes the maximum of each window of [N, C, H, W] or [C, H, W]. kernelSize, Stride,
+// Padding and Dilation hold one number, or one for the height and one for the width. Windows do
+// not overlap unless Stride says so; Padding, at most half the window, adds -∞ around; CeilMode
+// adds a window for what is left over at the end.
+//
+//	max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor
+func MaxPool2d(x torch.Tensor, kernelSize []int, opts ...MaxPool2dOptions) torch.Tensor {
+	var o MaxPool2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpMaxPool2d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0, 0))
+	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Bool(o.CeilMode)
+	return result1(&c)
+}
+
+// MaxPool2dWithIndices is MaxPool2d that also returns where each maximum was in the plane.
+//
+//	max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
+func MaxPool2dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool2dWithIndicesOptions) (values, indices torch.Tensor) {
+	var o MaxPool2dWithIndicesOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpMaxPool2dWithIndices)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0, 0))
+	c.Ints(orInts(o.Dilation, 1, 1))
+	c.Bool(o.CeilMode)
+	return result2(&c)
+}
+
+// MaxPool3d takes the maximum of each window of [N, C, D, H, W].
+//
+//	max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor
+func MaxPool3d(x torch.Tensor, kernelSize []int, opts ...MaxPool3dOptions) torch.Tensor {
+	var o MaxPool3dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpMaxPool3d)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0, 0, 0))
+	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Bool(o.CeilMode)
+	return result1(&c)
+}
+
+// MaxPool3dWithIndices is MaxPool3d that also returns where each maximum was in the volume.
+//
+//	max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
+func MaxPool3dWithIndices(x torch.Tensor, kernelSize []int, opts ...MaxPool3dWithIndicesOptions) (values, indices torch.Tensor) {
+	var o MaxPool3dWithIndicesOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpMaxPool3dWithIndices)
+	putTensor(&c, x)
+	c.Ints(kernelSize)
+	c.Ints(o.Stride)
+	c.Ints(orInts(o.Padding, 0, 0, 0))
+	c.Ints(orInts(o.Dilation, 1, 1, 1))
+	c.Bool(o.CeilMode)
+	return result2(&c)
+}
+
+// MaxUnpool2d puts the elements of x at the places in planes of outputSize that indices, as
+// MaxPool2dWithIndices returns them, name; all others are 0.
+//
+//	max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+func MaxUnpool2d(x, indices torch.Tensor, outputSize ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpMaxUnpool2d)
+	putTensor(&c, x)
+	putTensor(&c, indices)
+	c.Ints(outputSize)
+	return result1(&c)
+}
+
+// MaxUnpool3d puts the elements of x at the places in volumes of outputSize that indices, as
+// MaxPool3dWithIndices returns them, name; all others are 0.
+//
+//	max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor
+func MaxUnpool3d(x, indices torch.Tensor, outputSize, stride, padding []int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpMaxUnpool3d)
+	putTensor(&c, x)
+	putTensor(&c, indices)
+	c.Ints(outputSize)
+	c.Ints(stride)
+	c.Ints(padding)
+	return result1(&c)
 }
 
 // MIOpenBatchNorm calls aten::miopen_batch_norm.
@@ -5480,6 +7033,27 @@ func MIOpenRNN(input torch.Tensor, weight []torch.Tensor, weightStride0 int, hx,
 	return result5(&c)
 }
 
+// Mish returns x*tanh(softplus(x)).
+//
+//	mish(Tensor self) -> Tensor
+func Mish(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpMish)
+	putTensor(&c, x)
+	return result1(&c)
+}
+
+// MishInPlace is Mish in place: it overwrites x and returns it.
+//
+//	mish_(Tensor(a!) self) -> Tensor(a!)
+func MishInPlace(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpMishInPlace)
+	putChanged(&c, x)
+	done(&c)
+	return x
+}
+
 // MKLDNNAdaptiveAvgPool2d calls aten::mkldnn_adaptive_avg_pool2d.
 //
 //	mkldnn_adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor
@@ -5621,17 +7195,91 @@ func MKLDNNRNNLayer(input, weight0, weight1, weight2, weight3, hx, cx torch.Tens
 	return result4(&c)
 }
 
+// MSELoss is the squared difference.
+//
+//	mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+func MSELoss(x, target torch.Tensor, opts ...MSELossOptions) torch.Tensor {
+	var o MSELossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpMSELoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Code(how)
+	return result1(&c)
+}
+
+// MultiMarginLoss is the mean over the classes of max(0, Margin - x[target] + x[class])^P for
+// scores x, [N, C], against class indices [N].
+//
+//	multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor
+func MultiMarginLoss(x, target torch.Tensor, opts ...MultiMarginLossOptions) torch.Tensor {
+	var o MultiMarginLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpMultiMarginLoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	putScalar(&c, or(o.P, 1))
+	putScalar(&c, or(o.Margin, 1))
+	putTensor(&c, o.Weight)
+	c.Code(how)
+	return result1(&c)
+}
+
+// MultilabelMarginLoss is the multi-label hinge loss of scores x, [N, C], against class indices
+// [N, C], of which those before the first -1 count.
+//
+//	multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+func MultilabelMarginLoss(x, target torch.Tensor, opts ...MultilabelMarginLossOptions) torch.Tensor {
+	var o MultilabelMarginLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpMultilabelMarginLoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Code(how)
+	return result1(&c)
+}
+
 // MultilabelMarginLossForward calls aten::multilabel_margin_loss_forward.
 //
 //	multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 func MultilabelMarginLossForward(x, target torch.Tensor, reduction torch.Reduction) (output, isTarget torch.Tensor) {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpMultilabelMarginLossForward)
 	putTensor(&c, x)
 	putTensor(&c, target)
 	c.Code(how)
 	return result2(&c)
+}
+
+// NativeBatchNorm is BatchNorm that also returns the mean and the inverse standard deviation of
+// the batch, which the gradient needs.
+//
+//	native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
+func NativeBatchNorm(input, weight, bias, runningMean, runningVar torch.Tensor, training bool, momentum, eps float64) (output, saveMean, saveInvStd torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpNativeBatchNorm)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, bias)
+	putTensor(&c, runningMean)
+	putTensor(&c, runningVar)
+	c.Bool(training)
+	c.Float(momentum)
+	c.Float(eps)
+	return result3(&c)
 }
 
 // NativeChannelShuffle calls aten::native_channel_shuffle.
@@ -5645,15 +7293,63 @@ func NativeChannelShuffle(x torch.Tensor, groups int) torch.Tensor {
 	return result1(&c)
 }
 
-// NativeNorm calls aten::native_norm. Optional: p (default 2).
+// NativeDropout is Dropout that also returns which elements stayed, a bool tensor.
+//
+//	native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
+func NativeDropout(input torch.Tensor, p float64, train bool) (output, mask torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpNativeDropout)
+	putTensor(&c, input)
+	c.Float(p)
+	c.Bool(train)
+	return result2(&c)
+}
+
+// NativeGroupNorm is GroupNorm that also returns the mean and the inverse standard deviation of
+// each group, which the gradient needs.
+//
+//	native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)
+func NativeGroupNorm(input, weight, bias torch.Tensor, n, channels, hxw, group int, eps float64) (output, mean, rstd torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpNativeGroupNorm)
+	putTensor(&c, input)
+	putTensor(&c, weight)
+	putTensor(&c, bias)
+	c.Int(n)
+	c.Int(channels)
+	c.Int(hxw)
+	c.Int(group)
+	c.Float(eps)
+	return result3(&c)
+}
+
+// NativeLayerNorm is LayerNorm that also returns the mean and the inverse standard deviation,
+// which the gradient needs.
+//
+//	native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)
+func NativeLayerNorm(input torch.Tensor, normalizedShape []int, weight, bias torch.Tensor, eps float64) (output, mean, rstd torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpNativeLayerNorm)
+	putTensor(&c, input)
+	c.Ints(normalizedShape)
+	putTensor(&c, weight)
+	putTensor(&c, bias)
+	c.Float(eps)
+	return result3(&c)
+}
+
+// NativeNorm calls aten::native_norm.
 //
 //	native_norm(Tensor self, Scalar p=2) -> Tensor
-func NativeNorm(x torch.Tensor, p ...torch.Scalar) torch.Tensor {
-	atMost(len(p), 1)
+func NativeNorm(x torch.Tensor, opts ...NativeNormOptions) torch.Tensor {
+	var o NativeNormOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpNativeNorm)
 	putTensor(&c, x)
-	putScalar(&c, or(optional(p), 2))
+	putScalar(&c, or(o.P, 2))
 	return result1(&c)
 }
 
@@ -5671,11 +7367,51 @@ func NativeNormDimDType(x torch.Tensor, p torch.Scalar, dim []int, keepDim bool,
 	return result1(&c)
 }
 
+// NLLLoss is the negative log-likelihood of the log-probabilities x, [N, C], against class
+// indices [N].
+//
+//	nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
+func NLLLoss(x, target torch.Tensor, opts ...NLLLossOptions) torch.Tensor {
+	var o NLLLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpNLLLoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	putTensor(&c, o.Weight)
+	c.Code(how)
+	c.Int(orInt(o.IgnoreIndex, -100))
+	return result1(&c)
+}
+
+// NLLLoss2d is the negative log-likelihood of the log-probabilities x, [N, C, H, W], against
+// class indices [N, H, W].
+//
+//	nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
+func NLLLoss2d(x, target torch.Tensor, opts ...NLLLoss2dOptions) torch.Tensor {
+	var o NLLLoss2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpNLLLoss2d)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	putTensor(&c, o.Weight)
+	c.Code(how)
+	c.Int(orInt(o.IgnoreIndex, -100))
+	return result1(&c)
+}
+
 // NLLLoss2dForward calls aten::nll_loss2d_forward.
 //
 //	nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)
 func NLLLoss2dForward(x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int) (output, totalWeight torch.Tensor) {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLoss2dForward)
 	putTensor(&c, x)
@@ -5690,7 +7426,7 @@ func NLLLoss2dForward(x, target, weight torch.Tensor, reduction torch.Reduction,
 //
 //	nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)
 func NLLLossForward(x, target, weight torch.Tensor, reduction torch.Reduction, ignoreIndex int) (output, totalWeight torch.Tensor) {
-	how := torch.RawReduction(reduction)
+	how := bridge.Reduction(reduction)
 	var c cgo.Call
 	c.Begin(cgo.OpNLLLossForward)
 	putTensor(&c, x)
@@ -5699,6 +7435,26 @@ func NLLLossForward(x, target, weight torch.Tensor, reduction torch.Reduction, i
 	c.Code(how)
 	c.Int(ignoreIndex)
 	return result2(&c)
+}
+
+// NLLLossND is the negative log-likelihood of the log-probabilities x, [N, C, *], against class
+// indices [N, *].
+//
+//	nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
+func NLLLossND(x, target torch.Tensor, opts ...NLLLossNDOptions) torch.Tensor {
+	var o NLLLossNDOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpNLLLossND)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	putTensor(&c, o.Weight)
+	c.Code(how)
+	c.Int(orInt(o.IgnoreIndex, -100))
+	return result1(&c)
 }
 
 // NormExceptDim calls aten::norm_except_dim. Optional, in this order: pow (default 2), dim
@@ -5715,6 +7471,37 @@ func NormExceptDim(v torch.Tensor, powDim ...int) torch.Tensor {
 	return result1(&c)
 }
 
+// NormalFunctional returns normally distributed numbers in the shape of x, which it does not
+// change.
+//
+//	normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
+func NormalFunctional(x torch.Tensor, mean, std float64, opts ...NormalFunctionalOptions) torch.Tensor {
+	var o NormalFunctionalOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpNormalFunctional)
+	putTensor(&c, x)
+	c.Float(mean)
+	c.Float(std)
+	putGenerator(&c, o.Generator)
+	return result1(&c)
+}
+
+// OneHot turns int64 classes into vectors of 0 and 1: [*] → [*, numClasses]. Optional:
+// numClasses (default -1).
+//
+//	one_hot(Tensor self, int num_classes=-1) -> Tensor
+func OneHot(x torch.Tensor, numClasses ...int) torch.Tensor {
+	atMost(len(numClasses), 1)
+	var c cgo.Call
+	c.Begin(cgo.OpOneHot)
+	putTensor(&c, x)
+	c.Int(intAt(numClasses, 0, -1))
+	return result1(&c)
+}
+
 // OutputNr calls aten::output_nr.
 //
 //	output_nr(Tensor self) -> int
@@ -5725,6 +7512,76 @@ func OutputNr(x torch.Tensor) int {
 	return resultInt(&c)
 }
 
+// Pad pads x by pad, which gives the amounts before and after, from the last dimension on; Mode
+// is "constant", "reflect", "replicate" or "circular".
+//
+//	pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor
+func Pad(x torch.Tensor, pad []int, opts ...PadOptions) torch.Tensor {
+	var o PadOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpPad)
+	putTensor(&c, x)
+	c.Ints(pad)
+	c.Str(orStr(o.Mode, "constant"))
+	c.OptFloat(o.Value)
+	return result1(&c)
+}
+
+// PadSequence joins tensors [l, *] of different lengths into one: [longest, n, *], or with
+// BatchFirst [n, longest, *], filled up with PaddingValue.
+//
+//	pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor
+func PadSequence(sequences []torch.Tensor, opts ...PadSequenceOptions) torch.Tensor {
+	var o PadSequenceOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpPadSequence)
+	putTensors(&c, sequences)
+	c.Bool(o.BatchFirst)
+	c.Float(o.PaddingValue)
+	c.Str(orStr(o.PaddingSide, "right"))
+	return result1(&c)
+}
+
+// PairwiseDistance returns the P-norm of x1 - x2 + Eps along the last dimension.
+//
+//	pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor
+func PairwiseDistance(x1, x2 torch.Tensor, opts ...PairwiseDistanceOptions) torch.Tensor {
+	var o PairwiseDistanceOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpPairwiseDistance)
+	putTensor(&c, x1)
+	putTensor(&c, x2)
+	c.Float(orFloat(o.P, 2))
+	c.Float(orFloat(o.Eps, 1e-06))
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
+// PDist returns the P-norm distances of every two rows of x, [n, d], in one vector of n*(n-1)/2
+// elements.
+//
+//	pdist(Tensor self, float p=2) -> Tensor
+func PDist(x torch.Tensor, opts ...PDistOptions) torch.Tensor {
+	var o PDistOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpPDist)
+	putTensor(&c, x)
+	c.Float(orFloat(o.P, 2))
+	return result1(&c)
+}
+
 // PermuteCopy calls aten::permute_copy.
 //
 //	permute_copy(Tensor self, int[] dims) -> Tensor
@@ -5733,6 +7590,46 @@ func PermuteCopy(x torch.Tensor, dims ...int) torch.Tensor {
 	c.Begin(cgo.OpPermuteCopy)
 	putTensor(&c, x)
 	c.Ints(dims)
+	return result1(&c)
+}
+
+// PixelShuffle turns channels into pixels: [*, C*r*r, H, W] → [*, C, H*r, W*r].
+//
+//	pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
+func PixelShuffle(x torch.Tensor, upscaleFactor int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpPixelShuffle)
+	putTensor(&c, x)
+	c.Int(upscaleFactor)
+	return result1(&c)
+}
+
+// PixelUnshuffle turns pixels into channels: [*, C, H*r, W*r] → [*, C*r*r, H, W].
+//
+//	pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
+func PixelUnshuffle(x torch.Tensor, downscaleFactor int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpPixelUnshuffle)
+	putTensor(&c, x)
+	c.Int(downscaleFactor)
+	return result1(&c)
+}
+
+// PoissonNLLLoss is the negative log-likelihood of target under Poisson distributions: exp(input)
+// - target*input, or input - target*log(input + eps) unless logInput; full adds Stirling's
+// approximation of the rest.
+//
+//	poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor
+func PoissonNLLLoss(input, target torch.Tensor, logInput, full bool, eps float64, reduction torch.Reduction) torch.Tensor {
+	how := bridge.Reduction(reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpPoissonNLLLoss)
+	putTensor(&c, input)
+	putTensor(&c, target)
+	c.Bool(logInput)
+	c.Bool(full)
+	c.Float(eps)
+	c.Code(how)
 	return result1(&c)
 }
 
@@ -6017,6 +7914,98 @@ func QuantizedRNNTanhCell(input, hx, wIH, wHH, bIH, bHH, packedIH, packedHH, col
 	return result1(&c)
 }
 
+// ReflectionPad1d pads the last dimension by its reflection: padding is left, right, each less
+// than the size.
+//
+//	reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+func ReflectionPad1d(x torch.Tensor, padding ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReflectionPad1d)
+	putTensor(&c, x)
+	c.Ints(padding)
+	return result1(&c)
+}
+
+// ReflectionPad2d pads the last two dimensions by their reflection: padding is left, right, top,
+// bottom, each less than the size.
+//
+//	reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+func ReflectionPad2d(x torch.Tensor, padding ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReflectionPad2d)
+	putTensor(&c, x)
+	c.Ints(padding)
+	return result1(&c)
+}
+
+// ReflectionPad3d pads the last three dimensions by their reflection: padding is left, right,
+// top, bottom, front, back, each less than the size.
+//
+//	reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+func ReflectionPad3d(x torch.Tensor, padding ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReflectionPad3d)
+	putTensor(&c, x)
+	c.Ints(padding)
+	return result1(&c)
+}
+
+// ReLU6 returns min(max(x, 0), 6).
+//
+//	relu6(Tensor self) -> Tensor
+func ReLU6(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReLU6)
+	putTensor(&c, x)
+	return result1(&c)
+}
+
+// ReLU6InPlace is ReLU6 in place: it overwrites x and returns it.
+//
+//	relu6_(Tensor(a!) self) -> Tensor(a!)
+func ReLU6InPlace(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReLU6InPlace)
+	putChanged(&c, x)
+	done(&c)
+	return x
+}
+
+// ReplicationPad1d pads the last dimension by its first and last element: padding is left, right.
+//
+//	replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
+func ReplicationPad1d(x torch.Tensor, padding ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReplicationPad1d)
+	putTensor(&c, x)
+	c.Ints(padding)
+	return result1(&c)
+}
+
+// ReplicationPad2d pads the last two dimensions by their edges: padding is left, right, top,
+// bottom.
+//
+//	replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
+func ReplicationPad2d(x torch.Tensor, padding ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReplicationPad2d)
+	putTensor(&c, x)
+	c.Ints(padding)
+	return result1(&c)
+}
+
+// ReplicationPad3d pads the last three dimensions by their edges: padding is left, right, top,
+// bottom, front, back.
+//
+//	replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
+func ReplicationPad3d(x torch.Tensor, padding ...int) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpReplicationPad3d)
+	putTensor(&c, x)
+	c.Ints(padding)
+	return result1(&c)
+}
+
 // ResizeAsSparseInPlace calls aten::resize_as_sparse_. It overwrites x and returns it.
 //
 //	resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)
@@ -6029,6 +8018,140 @@ func ResizeAsSparseInPlace(x, theTemplate torch.Tensor) torch.Tensor {
 	return x
 }
 
+// RMSNorm divides by the root of the mean square over the last dimensions, whose sizes are
+// normalizedShape, then applies Weight.
+//
+//	rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor
+func RMSNorm(input torch.Tensor, normalizedShape []int, opts ...RMSNormOptions) torch.Tensor {
+	var o RMSNormOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpRMSNorm)
+	putTensor(&c, input)
+	c.Ints(normalizedShape)
+	putTensor(&c, o.Weight)
+	c.OptFloat(o.Eps)
+	return result1(&c)
+}
+
+// RNNReLUPacked runs a recurrent network with torch.Tensor.ReLU over packed sequences: data
+// [elements, in] in the order that batchSizes tells.
+//
+//	rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
+func RNNReLUPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpRNNReLUData)
+	putTensor(&c, data)
+	putTensor(&c, batchSizes)
+	putTensor(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	return result2(&c)
+}
+
+// RNNReLU runs a recurrent network with torch.Tensor.ReLU over sequences: input [T, N, in], hx
+// the first hidden state, params the weights and biases of each layer and direction.
+//
+//	rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
+func RNNReLU(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpRNNReLUInput)
+	putTensor(&c, input)
+	putTensor(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	c.Bool(batchFirst)
+	return result2(&c)
+}
+
+// RNNReLUCell is one step of a recurrent network with torch.Tensor.ReLU: input [N, in] and the
+// hidden state hx give the next state.
+//
+//	rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
+func RNNReLUCell(input, hx, wIH, wHH torch.Tensor, opts ...RNNReLUCellOptions) torch.Tensor {
+	var o RNNReLUCellOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpRNNReLUCell)
+	putTensor(&c, input)
+	putTensor(&c, hx)
+	putTensor(&c, wIH)
+	putTensor(&c, wHH)
+	putTensor(&c, o.BIH)
+	putTensor(&c, o.BHH)
+	return result1(&c)
+}
+
+// RNNTanhPacked runs a recurrent network with torch.Tensor.Tanh over packed sequences: data
+// [elements, in] in the order that batchSizes tells.
+//
+//	rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
+func RNNTanhPacked(data, batchSizes, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional bool) (output, hidden torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpRNNTanhData)
+	putTensor(&c, data)
+	putTensor(&c, batchSizes)
+	putTensor(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	return result2(&c)
+}
+
+// RNNTanh runs a recurrent network with torch.Tensor.Tanh over sequences: input [T, N, in], hx
+// the first hidden state, params the weights and biases of each layer and direction.
+//
+//	rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)
+func RNNTanh(input, hx torch.Tensor, params []torch.Tensor, hasBiases bool, numLayers int, dropout float64, train, bidirectional, batchFirst bool) (output, hidden torch.Tensor) {
+	var c cgo.Call
+	c.Begin(cgo.OpRNNTanhInput)
+	putTensor(&c, input)
+	putTensor(&c, hx)
+	putTensors(&c, params)
+	c.Bool(hasBiases)
+	c.Int(numLayers)
+	c.Float(dropout)
+	c.Bool(train)
+	c.Bool(bidirectional)
+	c.Bool(batchFirst)
+	return result2(&c)
+}
+
+// RNNTanhCell is one step of a recurrent network with torch.Tensor.Tanh: input [N, in] and the
+// hidden state hx give the next state.
+//
+//	rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
+func RNNTanhCell(input, hx, wIH, wHH torch.Tensor, opts ...RNNTanhCellOptions) torch.Tensor {
+	var o RNNTanhCellOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpRNNTanhCell)
+	putTensor(&c, input)
+	putTensor(&c, hx)
+	putTensor(&c, wIH)
+	putTensor(&c, wHH)
+	putTensor(&c, o.BIH)
+	putTensor(&c, o.BHH)
+	return result1(&c)
+}
+
 // RowIndicesCopy calls aten::row_indices_copy.
 //
 //	row_indices_copy(Tensor self) -> Tensor
@@ -6037,6 +8160,44 @@ func RowIndicesCopy(x torch.Tensor) torch.Tensor {
 	c.Begin(cgo.OpRowIndicesCopy)
 	putTensor(&c, x)
 	return result1(&c)
+}
+
+// RReLU returns x where it is positive and elsewhere x times a slope: in training a random one
+// from Lower to Upper for each element, else their mean.
+//
+//	rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor
+func RReLU(x torch.Tensor, opts ...RReLUOptions) torch.Tensor {
+	var o RReLUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpRReLU)
+	putTensor(&c, x)
+	putScalar(&c, or(o.Lower, 0.125))
+	putScalar(&c, or(o.Upper, 0.3333333333333333))
+	c.Bool(o.Training)
+	putGenerator(&c, o.Generator)
+	return result1(&c)
+}
+
+// RReLUInPlace is RReLU in place: it overwrites x and returns it.
+//
+//	rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)
+func RReLUInPlace(x torch.Tensor, opts ...RReLUOptions) torch.Tensor {
+	var o RReLUOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpRReLUInPlace)
+	putChanged(&c, x)
+	putScalar(&c, or(o.Lower, 0.125))
+	putScalar(&c, or(o.Upper, 0.3333333333333333))
+	c.Bool(o.Training)
+	putGenerator(&c, o.Generator)
+	done(&c)
+	return x
 }
 
 // RReLUWithNoise calls aten::rrelu_with_noise.
@@ -6078,6 +8239,28 @@ func RReLUWithNoiseInPlace(x, noise torch.Tensor, opts ...RReLUWithNoiseOptions)
 	return x
 }
 
+// ScaledDotProductAttention returns softmax(query·keyᵀ*Scale + AttnMask)·value for query [*,
+// L, E] and key, value [*, S, E].
+//
+//	scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
+func ScaledDotProductAttention(query, key, value torch.Tensor, opts ...ScaledDotProductAttentionOptions) torch.Tensor {
+	var o ScaledDotProductAttentionOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpScaledDotProductAttention)
+	putTensor(&c, query)
+	putTensor(&c, key)
+	putTensor(&c, value)
+	putTensor(&c, o.AttnMask)
+	c.Float(o.DropoutP)
+	c.Bool(o.IsCausal)
+	c.OptFloat(o.Scale)
+	c.Bool(o.EnableGQA)
+	return result1(&c)
+}
+
 // SelectCopy calls aten::select_copy.int.
 //
 //	select_copy.int(Tensor self, int dim, SymInt index) -> Tensor
@@ -6088,6 +8271,49 @@ func SelectCopy(x torch.Tensor, dim, index int) torch.Tensor {
 	c.Int(dim)
 	c.Int(index)
 	return result1(&c)
+}
+
+// SELU returns 1.0507*x where x is positive and 1.0507*1.6733*(exp(x)-1) elsewhere (to more
+// digits), which keeps mean 0 and variance 1 through many layers.
+//
+//	selu(Tensor self) -> Tensor
+func SELU(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpSELU)
+	putTensor(&c, x)
+	return result1(&c)
+}
+
+// SELUInPlace is SELU in place: it overwrites x and returns it.
+//
+//	selu_(Tensor(a!) self) -> Tensor(a!)
+func SELUInPlace(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpSELUInPlace)
+	putChanged(&c, x)
+	done(&c)
+	return x
+}
+
+// SiLU returns x*sigmoid(x), also known as swish.
+//
+//	silu(Tensor self) -> Tensor
+func SiLU(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpSiLU)
+	putTensor(&c, x)
+	return result1(&c)
+}
+
+// SiLUInPlace is SiLU in place: it overwrites x and returns it.
+//
+//	silu_(Tensor(a!) self) -> Tensor(a!)
+func SiLUInPlace(x torch.Tensor) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpSiLUInPlace)
+	putChanged(&c, x)
+	done(&c)
+	return x
 }
 
 // SliceCopy calls aten::slice_copy.Tensor.
@@ -6243,6 +8469,73 @@ func SlowConvTranspose3d(x, weight torch.Tensor, kernelSize []int, opts ...SlowC
 	return result1(&c)
 }
 
+// SmoothL1Loss is the squared difference, divided by 2*Beta, below Beta and the absolute one,
+// less Beta/2, above.
+//
+//	smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
+func SmoothL1Loss(x, target torch.Tensor, opts ...SmoothL1LossOptions) torch.Tensor {
+	var o SmoothL1LossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpSmoothL1Loss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Code(how)
+	c.Float(orFloat(o.Beta, 1.0))
+	return result1(&c)
+}
+
+// SoftMarginLoss is log(1 + exp(-target*x)) for a target of 1 or -1.
+//
+//	soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
+func SoftMarginLoss(x, target torch.Tensor, opts ...SoftMarginLossOptions) torch.Tensor {
+	var o SoftMarginLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpSoftMarginLoss)
+	putTensor(&c, x)
+	putTensor(&c, target)
+	c.Code(how)
+	return result1(&c)
+}
+
+// Softplus returns log(1+exp(Beta*x))/Beta.
+//
+//	softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
+func Softplus(x torch.Tensor, opts ...SoftplusOptions) torch.Tensor {
+	var o SoftplusOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpSoftplus)
+	putTensor(&c, x)
+	putScalar(&c, or(o.Beta, 1))
+	putScalar(&c, or(o.Threshold, 20))
+	return result1(&c)
+}
+
+// Softshrink returns x - Lambda above Lambda, x + Lambda below -Lambda and 0 between.
+//
+//	softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
+func Softshrink(x torch.Tensor, opts ...SoftshrinkOptions) torch.Tensor {
+	var o SoftshrinkOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpSoftshrink)
+	putTensor(&c, x)
+	putScalar(&c, or(o.Lambda, 0.5))
+	return result1(&c)
+}
+
 // SparseResizeInPlace calls aten::sparse_resize_. It overwrites x and returns it.
 //
 //	sparse_resize_(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)
@@ -6348,6 +8641,74 @@ func SSPAddMM(x, mat1, mat2 torch.Tensor, opts ...SSPAddMMOptions) torch.Tensor 
 	return result1(&c)
 }
 
+// StdBiased returns the standard deviation of all elements, with n-1 as the divisor unless
+// Biased.
+//
+//	std(Tensor self, bool unbiased=True) -> Tensor
+func StdBiased(x torch.Tensor, opts ...StdBiasedOptions) torch.Tensor {
+	var o StdBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpStd)
+	putTensor(&c, x)
+	c.Bool(!o.Biased)
+	return result1(&c)
+}
+
+// StdDimBiased returns the standard deviation along the dimensions, with n-1 as the divisor
+// unless Biased.
+//
+//	std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
+func StdDimBiased(x torch.Tensor, dim []int, opts ...StdDimBiasedOptions) torch.Tensor {
+	var o StdDimBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpStdDim)
+	putTensor(&c, x)
+	c.OptInts(dim)
+	c.Bool(!o.Biased)
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
+// StdMeanBiased returns the standard deviation and the mean of all elements, the deviation with
+// n-1 as the divisor unless Biased.
+//
+//	std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
+func StdMeanBiased(x torch.Tensor, opts ...StdMeanBiasedOptions) (std, mean torch.Tensor) {
+	var o StdMeanBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpStdMean)
+	putTensor(&c, x)
+	c.Bool(!o.Biased)
+	return result2(&c)
+}
+
+// StdMeanDimBiased returns the standard deviations and the means along the dimensions, the
+// deviations with n-1 as the divisor unless Biased.
+//
+//	std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
+func StdMeanDimBiased(x torch.Tensor, dim []int, opts ...StdMeanDimBiasedOptions) (std, mean torch.Tensor) {
+	var o StdMeanDimBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpStdMeanDim)
+	putTensor(&c, x)
+	c.OptInts(dim)
+	c.Bool(!o.Biased)
+	c.Bool(o.KeepDim)
+	return result2(&c)
+}
+
 // TCopy calls aten::t_copy.
 //
 //	t_copy(Tensor self) -> Tensor
@@ -6377,15 +8738,43 @@ func THNNConv2d(x, weight torch.Tensor, kernelSize []int, opts ...THNNConv2dOpti
 	return result1(&c)
 }
 
-// ToMKLDNN calls aten::to_mkldnn. Optional: dtype.
+// Threshold returns x where it exceeds threshold and value elsewhere.
+//
+//	threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
+func Threshold(x torch.Tensor, threshold, value torch.Scalar) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpThreshold)
+	putTensor(&c, x)
+	putScalar(&c, threshold)
+	putScalar(&c, value)
+	return result1(&c)
+}
+
+// ThresholdInPlace is Threshold in place: it overwrites x and returns it.
+//
+//	threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
+func ThresholdInPlace(x torch.Tensor, threshold, value torch.Scalar) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpThresholdInPlace)
+	putChanged(&c, x)
+	putScalar(&c, threshold)
+	putScalar(&c, value)
+	done(&c)
+	return x
+}
+
+// ToMKLDNN calls aten::to_mkldnn.
 //
 //	to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor
-func ToMKLDNN(x torch.Tensor, dtype ...torch.DType) torch.Tensor {
-	atMost(len(dtype), 1)
+func ToMKLDNN(x torch.Tensor, opts ...ToMKLDNNOptions) torch.Tensor {
+	var o ToMKLDNNOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpToMKLDNN)
 	putTensor(&c, x)
-	c.Code(code(optional(dtype)))
+	c.Code(code(o.DType))
 	return result1(&c)
 }
 
@@ -6401,6 +8790,29 @@ func TransposeCopy(x torch.Tensor, dim0, dim1 int) torch.Tensor {
 	return result1(&c)
 }
 
+// TripletMarginLoss is max(0, d(anchor, positive) - d(anchor, negative) + Margin) with the P-norm
+// distance d.
+//
+//	triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor
+func TripletMarginLoss(anchor, positive, negative torch.Tensor, opts ...TripletMarginLossOptions) torch.Tensor {
+	var o TripletMarginLossOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	how := bridge.Reduction(o.Reduction)
+	var c cgo.Call
+	c.Begin(cgo.OpTripletMarginLoss)
+	putTensor(&c, anchor)
+	putTensor(&c, positive)
+	putTensor(&c, negative)
+	c.Float(orFloat(o.Margin, 1.0))
+	c.Float(orFloat(o.P, 2))
+	c.Float(orFloat(o.Eps, 1e-06))
+	c.Bool(o.Swap)
+	c.Code(how)
+	return result1(&c)
+}
+
 // UnbindCopy calls aten::unbind_copy.int. Optional: dim (default 0).
 //
 //	unbind_copy.int(Tensor self, int dim=0) -> Tensor[]
@@ -6410,6 +8822,18 @@ func UnbindCopy(x torch.Tensor, dim ...int) []torch.Tensor {
 	c.Begin(cgo.OpUnbindCopyInt)
 	putTensor(&c, x)
 	c.Int(intAt(dim, 0, 0))
+	return resultList(&c)
+}
+
+// UnflattenDenseTensors cuts a vector into views in the shapes of the tensors: the inverse of
+// FlattenDenseTensors.
+//
+//	unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]
+func UnflattenDenseTensors(flat torch.Tensor, tensors ...torch.Tensor) []torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUnflattenDenseTensors)
+	putTensor(&c, flat)
+	putTensors(&c, tensors)
 	return resultList(&c)
 }
 
@@ -6476,6 +8900,217 @@ func UnsqueezeCopy(x torch.Tensor, dim int) torch.Tensor {
 	return result1(&c)
 }
 
+// UpsampleBicubic2d resizes [N, C, H, W] to outputSize by bicubic interpolation.
+//
+//	upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
+func UpsampleBicubic2d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBicubic2dOptions) torch.Tensor {
+	var o UpsampleBicubic2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleBicubic2d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloat(o.ScalesH)
+	c.OptFloat(o.ScalesW)
+	return result1(&c)
+}
+
+// UpsampleBicubic2dVec is UpsampleBicubic2d with a size or factors of scale.
+//
+//	upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
+func UpsampleBicubic2dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleBicubic2dVec)
+	putTensor(&c, input)
+	c.OptInts(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloats(scaleFactors)
+	return result1(&c)
+}
+
+// UpsampleBilinear2d resizes [N, C, H, W] to outputSize by bilinear interpolation.
+//
+//	upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
+func UpsampleBilinear2d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleBilinear2dOptions) torch.Tensor {
+	var o UpsampleBilinear2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleBilinear2d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloat(o.ScalesH)
+	c.OptFloat(o.ScalesW)
+	return result1(&c)
+}
+
+// UpsampleBilinear2dVec is UpsampleBilinear2d with a size or factors of scale.
+//
+//	upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
+func UpsampleBilinear2dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleBilinear2dVec)
+	putTensor(&c, input)
+	c.OptInts(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloats(scaleFactors)
+	return result1(&c)
+}
+
+// UpsampleLinear1d resizes [N, C, L] to outputSize by linear interpolation.
+//
+//	upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor
+func UpsampleLinear1d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleLinear1dOptions) torch.Tensor {
+	var o UpsampleLinear1dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleLinear1d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloat(o.Scales)
+	return result1(&c)
+}
+
+// UpsampleLinear1dVec is UpsampleLinear1d with a size or factors of scale.
+//
+//	upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
+func UpsampleLinear1dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleLinear1dVec)
+	putTensor(&c, input)
+	c.OptInts(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloats(scaleFactors)
+	return result1(&c)
+}
+
+// UpsampleNearest1d resizes [N, C, L] to outputSize by repeating elements.
+//
+//	upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
+func UpsampleNearest1d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest1dOptions) torch.Tensor {
+	var o UpsampleNearest1dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleNearest1d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.OptFloat(o.Scales)
+	return result1(&c)
+}
+
+// UpsampleNearest1dVec is UpsampleNearest1d with a size or factors of scale.
+//
+//	upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
+func UpsampleNearest1dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleNearest1dVec)
+	putTensor(&c, input)
+	c.OptInts(outputSize)
+	c.OptFloats(scaleFactors)
+	return result1(&c)
+}
+
+// UpsampleNearest2d resizes [N, C, H, W] to outputSize by repeating pixels.
+//
+//	upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
+func UpsampleNearest2d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest2dOptions) torch.Tensor {
+	var o UpsampleNearest2dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleNearest2d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.OptFloat(o.ScalesH)
+	c.OptFloat(o.ScalesW)
+	return result1(&c)
+}
+
+// UpsampleNearest2dVec is UpsampleNearest2d with a size or factors of scale.
+//
+//	upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
+func UpsampleNearest2dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleNearest2dVec)
+	putTensor(&c, input)
+	c.OptInts(outputSize)
+	c.OptFloats(scaleFactors)
+	return result1(&c)
+}
+
+// UpsampleNearest3d resizes [N, C, D, H, W] to outputSize by repeating elements.
+//
+//	upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
+func UpsampleNearest3d(x torch.Tensor, outputSize []int, opts ...UpsampleNearest3dOptions) torch.Tensor {
+	var o UpsampleNearest3dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleNearest3d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.OptFloat(o.ScalesD)
+	c.OptFloat(o.ScalesH)
+	c.OptFloat(o.ScalesW)
+	return result1(&c)
+}
+
+// UpsampleNearest3dVec is UpsampleNearest3d with a size or factors of scale.
+//
+//	upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
+func UpsampleNearest3dVec(input torch.Tensor, outputSize []int, scaleFactors []float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleNearest3dVec)
+	putTensor(&c, input)
+	c.OptInts(outputSize)
+	c.OptFloats(scaleFactors)
+	return result1(&c)
+}
+
+// UpsampleTrilinear3d resizes [N, C, D, H, W] to outputSize by trilinear interpolation.
+//
+//	upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor
+func UpsampleTrilinear3d(x torch.Tensor, outputSize []int, alignCorners bool, opts ...UpsampleTrilinear3dOptions) torch.Tensor {
+	var o UpsampleTrilinear3dOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleTrilinear3d)
+	putTensor(&c, x)
+	c.Ints(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloat(o.ScalesD)
+	c.OptFloat(o.ScalesH)
+	c.OptFloat(o.ScalesW)
+	return result1(&c)
+}
+
+// UpsampleTrilinear3dVec is UpsampleTrilinear3d with a size or factors of scale.
+//
+//	upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
+func UpsampleTrilinear3dVec(input torch.Tensor, outputSize []int, alignCorners bool, scaleFactors []float64) torch.Tensor {
+	var c cgo.Call
+	c.Begin(cgo.OpUpsampleTrilinear3dVec)
+	putTensor(&c, input)
+	c.OptInts(outputSize)
+	c.Bool(alignCorners)
+	c.OptFloats(scaleFactors)
+	return result1(&c)
+}
+
 // ValuesCopy calls aten::values_copy.
 //
 //	values_copy(Tensor self) -> Tensor
@@ -6484,6 +9119,72 @@ func ValuesCopy(x torch.Tensor) torch.Tensor {
 	c.Begin(cgo.OpValuesCopy)
 	putTensor(&c, x)
 	return result1(&c)
+}
+
+// VarBiased returns the variance of all elements, with n-1 as the divisor unless Biased.
+//
+//	var(Tensor self, bool unbiased=True) -> Tensor
+func VarBiased(x torch.Tensor, opts ...VarBiasedOptions) torch.Tensor {
+	var o VarBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpVar)
+	putTensor(&c, x)
+	c.Bool(!o.Biased)
+	return result1(&c)
+}
+
+// VarDimBiased returns the variance along the dimensions, with n-1 as the divisor unless Biased.
+//
+//	var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
+func VarDimBiased(x torch.Tensor, dim []int, opts ...VarDimBiasedOptions) torch.Tensor {
+	var o VarDimBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpVarDim)
+	putTensor(&c, x)
+	c.OptInts(dim)
+	c.Bool(!o.Biased)
+	c.Bool(o.KeepDim)
+	return result1(&c)
+}
+
+// VarMeanBiased returns the variance and the mean of all elements, the variance with n-1 as the
+// divisor unless Biased.
+//
+//	var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
+func VarMeanBiased(x torch.Tensor, opts ...VarMeanBiasedOptions) (variance, mean torch.Tensor) {
+	var o VarMeanBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpVarMean)
+	putTensor(&c, x)
+	c.Bool(!o.Biased)
+	return result2(&c)
+}
+
+// VarMeanDimBiased returns the variances and the means along the dimensions, the variances with
+// n-1 as the divisor unless Biased.
+//
+//	var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
+func VarMeanDimBiased(x torch.Tensor, dim []int, opts ...VarMeanDimBiasedOptions) (variance, mean torch.Tensor) {
+	var o VarMeanDimBiasedOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
+	var c cgo.Call
+	c.Begin(cgo.OpVarMeanDim)
+	putTensor(&c, x)
+	c.OptInts(dim)
+	c.Bool(!o.Biased)
+	c.Bool(o.KeepDim)
+	return result2(&c)
 }
 
 // ViewAsComplexCopy calls aten::view_as_complex_copy.

@@ -184,17 +184,20 @@ func ForeachAddTensorInPlace(x []torch.Tensor, other torch.Tensor, opts ...Forea
 	done(&c)
 }
 
-// ForeachAddCDivScalar calls aten::_foreach_addcdiv.Scalar. Optional: value (default 1).
+// ForeachAddCDivScalar calls aten::_foreach_addcdiv.Scalar.
 //
 //	_foreach_addcdiv.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
-func ForeachAddCDivScalar(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) []torch.Tensor {
-	atMost(len(value), 1)
+func ForeachAddCDivScalar(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCDivScalarOptions) []torch.Tensor {
+	var o ForeachAddCDivScalarOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivScalar)
 	putTensors(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(optional(value), 1))
+	putScalar(&c, or(o.Value, 1))
 	return resultList(&c)
 }
 
@@ -224,18 +227,20 @@ func ForeachAddCDiv(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 	return resultList(&c)
 }
 
-// ForeachAddCDivScalarInPlace is ForeachAddCDivScalar in place: it overwrites x. Optional: value
-// (default 1).
+// ForeachAddCDivScalarInPlace is ForeachAddCDivScalar in place: it overwrites x.
 //
 //	_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
-func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) {
-	atMost(len(value), 1)
+func ForeachAddCDivScalarInPlace(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCDivScalarOptions) {
+	var o ForeachAddCDivScalarOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCDivInPlaceScalar)
 	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(optional(value), 1))
+	putScalar(&c, or(o.Value, 1))
 	done(&c)
 }
 
@@ -265,17 +270,20 @@ func ForeachAddCDivInPlace(x, tensor1, tensor2 []torch.Tensor, scalars torch.Ten
 	done(&c)
 }
 
-// ForeachAddCMulScalar calls aten::_foreach_addcmul.Scalar. Optional: value (default 1).
+// ForeachAddCMulScalar calls aten::_foreach_addcmul.Scalar.
 //
 //	_foreach_addcmul.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]
-func ForeachAddCMulScalar(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) []torch.Tensor {
-	atMost(len(value), 1)
+func ForeachAddCMulScalar(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCMulScalarOptions) []torch.Tensor {
+	var o ForeachAddCMulScalarOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulScalar)
 	putTensors(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(optional(value), 1))
+	putScalar(&c, or(o.Value, 1))
 	return resultList(&c)
 }
 
@@ -305,18 +313,20 @@ func ForeachAddCMul(x, tensor1, tensor2 []torch.Tensor, scalars torch.Tensor) []
 	return resultList(&c)
 }
 
-// ForeachAddCMulScalarInPlace is ForeachAddCMulScalar in place: it overwrites x. Optional: value
-// (default 1).
+// ForeachAddCMulScalarInPlace is ForeachAddCMulScalar in place: it overwrites x.
 //
 //	_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()
-func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, value ...torch.Scalar) {
-	atMost(len(value), 1)
+func ForeachAddCMulScalarInPlace(x, tensor1, tensor2 []torch.Tensor, opts ...ForeachAddCMulScalarOptions) {
+	var o ForeachAddCMulScalarOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenForeachAddCMulInPlaceScalar)
 	putAllChanged(&c, x)
 	putTensors(&c, tensor1)
 	putTensors(&c, tensor2)
-	putScalar(&c, or(optional(value), 1))
+	putScalar(&c, or(o.Value, 1))
 	done(&c)
 }
 
@@ -1252,7 +1262,7 @@ func ForeachNorm(x []torch.Tensor, opts ...ForeachNormOptions) []torch.Tensor {
 	c.Begin(cgo.OpAtenForeachNormScalar)
 	putTensors(&c, x)
 	putScalar(&c, or(o.Ord, 2))
-	c.Code(code(o.Dtype))
+	c.Code(code(o.DType))
 	return resultList(&c)
 }
 
@@ -1345,7 +1355,7 @@ func ForeachPowsum(x []torch.Tensor, opts ...ForeachPowsumOptions) []torch.Tenso
 	c.Begin(cgo.OpAtenForeachPowsumScalar)
 	putTensors(&c, x)
 	putScalar(&c, or(o.Ord, 2))
-	c.Code(code(o.Dtype))
+	c.Code(code(o.DType))
 	return resultList(&c)
 }
 
@@ -1815,16 +1825,19 @@ func FusedAdamWTensorLRInPlace(x, grads, expAvgs, expAvgSqs, maxExpAvgSqs, state
 	done(&c)
 }
 
-// FusedDropout calls aten::_fused_dropout. Optional: generator.
+// FusedDropout calls aten::_fused_dropout.
 //
 //	_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)
-func FusedDropout(x torch.Tensor, p float64, generator ...*torch.Generator) (torch.Tensor, torch.Tensor) {
-	atMost(len(generator), 1)
+func FusedDropout(x torch.Tensor, p float64, opts ...FusedDropoutOptions) (torch.Tensor, torch.Tensor) {
+	var o FusedDropoutOptions
+	if given(len(opts)) {
+		o = opts[0]
+	}
 	var c cgo.Call
 	c.Begin(cgo.OpAtenFusedDropout)
 	putTensor(&c, x)
 	c.Float(p)
-	putGenerator(&c, optional(generator))
+	putGenerator(&c, o.Generator)
 	return result2(&c)
 }
 

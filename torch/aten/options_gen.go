@@ -4,7 +4,8 @@ package aten
 
 import "github.com/libtorch-go/libtorch/torch"
 
-// AddReLUOptions are the optional arguments of [AddReLU] and [AddReLUInPlace].
+// AddReLUOptions are the optional arguments of [AddReLUScalar], [AddReLU], [AddReLUScalarInPlace]
+// and [AddReLUInPlace].
 type AddReLUOptions struct {
 	Alpha torch.Scalar // factor of what is added; default 1
 }
@@ -25,7 +26,7 @@ type AMinMaxDimOptions struct {
 type AssertTensorMetadataOptions struct {
 	Size   []int
 	Stride []int       // default: the kernel size
-	Dtype  torch.DType // convert to it first; default: the dtype of x
+	DType  torch.DType // convert to it first; default: the dtype of x
 	Device torch.Device
 	Layout torch.Layout // default: SparseCOO
 }
@@ -110,8 +111,9 @@ type CSLtSparseMMSearchOptions struct {
 	TransposeResult bool
 }
 
-// CTCLossOptions are the optional arguments of [CTCLoss] and [CTCLossTensor].
-type CTCLossOptions struct {
+// PrivateCTCLossOptions are the optional arguments of [PrivateCTCLoss] and
+// [PrivateCTCLossTensor].
+type PrivateCTCLossOptions struct {
 	Blank        int  // number of the blank class; default 0
 	ZeroInfinity bool // infinite losses, and their gradients, become 0
 }
@@ -151,8 +153,8 @@ type EfficientAttentionForwardOptions struct {
 	WindowSize       *int
 }
 
-// EmbeddingBagOptions are the optional arguments of [EmbeddingBag].
-type EmbeddingBagOptions struct {
+// PrivateEmbeddingBagOptions are the optional arguments of [PrivateEmbeddingBag].
+type PrivateEmbeddingBagOptions struct {
 	ScaleGradByFreq   bool         // divide gradients by how often a row occurs
 	Mode              int          // default 0
 	Sparse            bool         // the gradient of weight is sparse
@@ -169,6 +171,30 @@ type EmbeddingBagForwardOnlyOptions struct {
 	PerSampleWeights  torch.Tensor // factor of each row, for Mode 0 only
 	IncludeLastOffset bool         // the last of offsets is the end of the last bag
 	PaddingIdx        *int         // row that gets no gradient; default -1
+}
+
+// FakeQuantizeLearnablePerChannelAffineOptions are the optional arguments of
+// [FakeQuantizeLearnablePerChannelAffine].
+type FakeQuantizeLearnablePerChannelAffineOptions struct {
+	GradFactor *float64 // default 1
+}
+
+// FakeQuantizeLearnablePerChannelAffineBackwardOptions are the optional arguments of
+// [FakeQuantizeLearnablePerChannelAffineBackward].
+type FakeQuantizeLearnablePerChannelAffineBackwardOptions struct {
+	GradFactor *float64 // default 1
+}
+
+// FakeQuantizeLearnablePerTensorAffineOptions are the optional arguments of
+// [FakeQuantizeLearnablePerTensorAffine].
+type FakeQuantizeLearnablePerTensorAffineOptions struct {
+	GradFactor *float64 // default 1
+}
+
+// FakeQuantizeLearnablePerTensorAffineBackwardOptions are the optional arguments of
+// [FakeQuantizeLearnablePerTensorAffineBackward].
+type FakeQuantizeLearnablePerTensorAffineBackwardOptions struct {
+	GradFactor *float64 // default 1
 }
 
 // FlashAttentionBackwardOptions are the optional arguments of [FlashAttentionBackward].
@@ -194,6 +220,18 @@ type ForeachAddOptions struct {
 	Alpha torch.Scalar // factor of what is added; default 1
 }
 
+// ForeachAddCDivScalarOptions are the optional arguments of [ForeachAddCDivScalar] and
+// [ForeachAddCDivScalarInPlace].
+type ForeachAddCDivScalarOptions struct {
+	Value torch.Scalar // factor of the product or quotient; default 1
+}
+
+// ForeachAddCMulScalarOptions are the optional arguments of [ForeachAddCMulScalar] and
+// [ForeachAddCMulScalarInPlace].
+type ForeachAddCMulScalarOptions struct {
+	Value torch.Scalar // factor of the product or quotient; default 1
+}
+
 // ForeachCopyOptions are the optional arguments of [ForeachCopy] and [ForeachCopyInPlace].
 type ForeachCopyOptions struct {
 	NonBlocking bool // do not wait for the copy, where that can be
@@ -202,13 +240,13 @@ type ForeachCopyOptions struct {
 // ForeachNormOptions are the optional arguments of [ForeachNorm].
 type ForeachNormOptions struct {
 	Ord   torch.Scalar // default 2
-	Dtype torch.DType  // convert to it first; default: the dtype of x
+	DType torch.DType  // convert to it first; default: the dtype of x
 }
 
 // ForeachPowsumOptions are the optional arguments of [ForeachPowsum].
 type ForeachPowsumOptions struct {
 	Ord   torch.Scalar // default 2
-	Dtype torch.DType  // convert to it first; default: the dtype of x
+	DType torch.DType  // convert to it first; default: the dtype of x
 }
 
 // ForeachSubOptions are the optional arguments of [ForeachSub] and [ForeachSubInPlace].
@@ -235,6 +273,11 @@ type FusedAdamOptions struct {
 type FusedAdamWOptions struct {
 	GradScale torch.Tensor
 	FoundInf  torch.Tensor
+}
+
+// FusedDropoutOptions are the optional arguments of [FusedDropout].
+type FusedDropoutOptions struct {
+	Generator *torch.Generator // default: the device's own
 }
 
 // FusedMovingAvgObsFQHelperOptions are the optional arguments of [FusedMovingAvgObsFQHelper].
@@ -291,9 +334,14 @@ type IndexPutImplOptions struct {
 	Unsafe     bool // do not check the lengths
 }
 
+// JaggedToPaddedDenseForwardOptions are the optional arguments of [JaggedToPaddedDenseForward].
+type JaggedToPaddedDenseForwardOptions struct {
+	PaddingValue float64 // what to fill up with; default 0
+}
+
 // LinalgEighOptions are the optional arguments of [LinalgEigh].
 type LinalgEighOptions struct {
-	Uplo       string // default "L"
+	UPLO       string // default "L"
 	NoComputeV bool   // Python's compute_v=False
 }
 
@@ -378,6 +426,26 @@ type NestedViewFromJaggedCopyOptions struct {
 // NewZerosWithSameFeatureMetaOptions are the optional arguments of [NewZerosWithSameFeatureMeta].
 type NewZerosWithSameFeatureMetaOptions struct {
 	SelfNumBatchDims int // default 0
+}
+
+// PadEnumOptions are the optional arguments of [PadEnum].
+type PadEnumOptions struct {
+	Value *float64 // factor of the product or quotient
+}
+
+// PDistForwardOptions are the optional arguments of [PDistForward].
+type PDistForwardOptions struct {
+	P *float64 // which norm; default 2
+}
+
+// SafeSoftmaxOptions are the optional arguments of [SafeSoftmax].
+type SafeSoftmaxOptions struct {
+	DType torch.DType // convert to it first; default: the dtype of x
+}
+
+// SampleDirichletOptions are the optional arguments of [SampleDirichlet].
+type SampleDirichletOptions struct {
+	Generator *torch.Generator // default: the device's own
 }
 
 // ScaledDotProductAttentionMathOptions are the optional arguments of
@@ -527,13 +595,18 @@ type SparseAddMMOptions struct {
 // SparseCSRProdDimDTypeOptions are the optional arguments of [SparseCSRProdDimDType].
 type SparseCSRProdDimDTypeOptions struct {
 	KeepDim bool        // keep the reduced dimensions, with size 1
-	Dtype   torch.DType // convert to it first; default: the dtype of x
+	DType   torch.DType // convert to it first; default: the dtype of x
 }
 
 // SparseCSRSumDimDTypeOptions are the optional arguments of [SparseCSRSumDimDType].
 type SparseCSRSumDimDTypeOptions struct {
 	KeepDim bool        // keep the reduced dimensions, with size 1
-	Dtype   torch.DType // convert to it first; default: the dtype of x
+	DType   torch.DType // convert to it first; default: the dtype of x
+}
+
+// SparseLogSoftmaxIntOptions are the optional arguments of [SparseLogSoftmaxInt].
+type SparseLogSoftmaxIntOptions struct {
+	DType torch.DType // convert to it first; default: the dtype of x
 }
 
 // SparseMaskProjectionOptions are the optional arguments of [SparseMaskProjection].
@@ -555,15 +628,35 @@ type SparseSemiStructuredLinearOptions struct {
 	OutDType   torch.DType
 }
 
+// SparseSemiStructuredMMOptions are the optional arguments of [SparseSemiStructuredMM].
+type SparseSemiStructuredMMOptions struct {
+	OutDType torch.DType
+}
+
 // SparseSemiStructuredTileOptions are the optional arguments of [SparseSemiStructuredTile].
 type SparseSemiStructuredTileOptions struct {
 	Algorithm    string // default ""
 	NoUseCutlass bool   // Python's use_cutlass=False
 }
 
+// SparseSoftmaxIntOptions are the optional arguments of [SparseSoftmaxInt].
+type SparseSoftmaxIntOptions struct {
+	DType torch.DType // convert to it first; default: the dtype of x
+}
+
+// SpdiagsOptions are the optional arguments of [Spdiags].
+type SpdiagsOptions struct {
+	Layout torch.Layout // default: SparseCOO
+}
+
 // SpsolveOptions are the optional arguments of [Spsolve].
 type SpsolveOptions struct {
 	Right bool // multiply from the right: y·a = b; Python's left=False
+}
+
+// StandardGammaOptions are the optional arguments of [StandardGamma].
+type StandardGammaOptions struct {
+	Generator *torch.Generator // default: the device's own
 }
 
 // THNNFusedGRUCellOptions are the optional arguments of [THNNFusedGRUCell].
@@ -580,7 +673,7 @@ type THNNFusedLSTMCellOptions struct {
 
 // ToDenseOptions are the optional arguments of [ToDense].
 type ToDenseOptions struct {
-	Dtype      torch.DType // convert to it first; default: the dtype of x
+	DType      torch.DType // convert to it first; default: the dtype of x
 	MaskedGrad *bool       // the gradient has the places of x only; default true
 }
 
@@ -595,6 +688,11 @@ type ToSparseOptions struct {
 type TransformerEncoderLayerFwdOptions struct {
 	Mask     torch.Tensor
 	MaskType *int
+}
+
+// TritonScaledDotAttentionOptions are the optional arguments of [TritonScaledDotAttention].
+type TritonScaledDotAttentionOptions struct {
+	DropoutP float64 // probability to drop an attention weight; default 0
 }
 
 // UniqueOptions are the optional arguments of [Unique].
@@ -631,6 +729,17 @@ type UpsampleBilinear2dAAOptions struct {
 type UpsampleBilinear2dAABackwardOptions struct {
 	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
 	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
+}
+
+// UpsampleNearestExact1dOptions are the optional arguments of [UpsampleNearestExact1d].
+type UpsampleNearestExact1dOptions struct {
+	Scales *float64 // factor of scale, if it was given instead of a size
+}
+
+// UpsampleNearestExact1dBackwardOptions are the optional arguments of
+// [UpsampleNearestExact1dBackward].
+type UpsampleNearestExact1dBackwardOptions struct {
+	Scales *float64 // factor of scale, if it was given instead of a size
 }
 
 // UpsampleNearestExact2dOptions are the optional arguments of [UpsampleNearestExact2d].
@@ -693,10 +802,144 @@ type ValidateSparseCSRTensorArgsOptions struct {
 	CheckPinning *bool
 }
 
+// AvgPool1dOptions are the optional arguments of [AvgPool1d].
+type AvgPool1dOptions struct {
+	Stride          []int // default: the kernel size
+	Padding         []int // added on both sides; default [0]
+	CeilMode        bool  // add a window for what is left over at the end
+	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
+}
+
+// AvgPool2dOptions are the optional arguments of [AvgPool2d].
+type AvgPool2dOptions struct {
+	Stride          []int // default: the kernel size
+	Padding         []int // added on both sides; default [0, 0]
+	CeilMode        bool  // add a window for what is left over at the end
+	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
+	DivisorOverride *int  // default: the size of the window
+}
+
+// AvgPool3dOptions are the optional arguments of [AvgPool3d].
+type AvgPool3dOptions struct {
+	Stride          []int // default: the kernel size
+	Padding         []int // added on both sides; default [0, 0, 0]
+	CeilMode        bool  // add a window for what is left over at the end
+	CountExcludePad bool  // leave the padding out of the averages; Python's count_include_pad=False
+	DivisorOverride *int  // default: the size of the window
+}
+
+// BinaryCrossEntropyOptions are the optional arguments of [BinaryCrossEntropy].
+type BinaryCrossEntropyOptions struct {
+	Weight    torch.Tensor    // factor of each element's loss; default: 1
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
 // BinaryCrossEntropyBackwardOptions are the optional arguments of [BinaryCrossEntropyBackward].
 type BinaryCrossEntropyBackwardOptions struct {
 	Weight    torch.Tensor    // one number per class; default: 1
 	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// BinaryCrossEntropyWithLogitsOptions are the optional arguments of
+// [BinaryCrossEntropyWithLogits].
+type BinaryCrossEntropyWithLogitsOptions struct {
+	Weight    torch.Tensor    // factor of each element's loss; default: 1
+	PosWeight torch.Tensor    // weight of the positive class
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// CELUOptions are the optional arguments of [CELU] and [CELUInPlace].
+type CELUOptions struct {
+	Alpha torch.Scalar // factor of what is added; default 1
+}
+
+// ConstantPadNDOptions are the optional arguments of [ConstantPadND].
+type ConstantPadNDOptions struct {
+	Value torch.Scalar // factor of the product or quotient; default 0
+}
+
+// Conv1dOptions are the optional arguments of [Conv1d].
+type Conv1dOptions struct {
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // step of the window; default [1]
+	Padding  []int        // added on both sides; default [0]
+	Dilation []int        // distance of the elements of a window; default [1]
+	Groups   *int         // number of groups of channels that do not mix; default 1
+}
+
+// Conv1dPaddingOptions are the optional arguments of [Conv1dPadding].
+type Conv1dPaddingOptions struct {
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // step of the window; default [1]
+	Padding  string       // "valid" (none) or "same" (keeps the size); default "valid"
+	Dilation []int        // distance of the elements of a window; default [1]
+	Groups   *int         // number of groups of channels that do not mix; default 1
+}
+
+// Conv2dOptions are the optional arguments of [Conv2d].
+type Conv2dOptions struct {
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // step of the window; default [1, 1]
+	Padding  []int        // added on both sides; default [0, 0]
+	Dilation []int        // distance of the elements of a window; default [1, 1]
+	Groups   *int         // number of groups of channels that do not mix; default 1
+}
+
+// Conv2dPaddingOptions are the optional arguments of [Conv2dPadding].
+type Conv2dPaddingOptions struct {
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // step of the window; default [1, 1]
+	Padding  string       // "valid" (none) or "same" (keeps the size); default "valid"
+	Dilation []int        // distance of the elements of a window; default [1, 1]
+	Groups   *int         // number of groups of channels that do not mix; default 1
+}
+
+// Conv3dOptions are the optional arguments of [Conv3d].
+type Conv3dOptions struct {
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // step of the window; default [1, 1, 1]
+	Padding  []int        // added on both sides; default [0, 0, 0]
+	Dilation []int        // distance of the elements of a window; default [1, 1, 1]
+	Groups   *int         // number of groups of channels that do not mix; default 1
+}
+
+// Conv3dPaddingOptions are the optional arguments of [Conv3dPadding].
+type Conv3dPaddingOptions struct {
+	Bias     torch.Tensor // one number per channel; default: none
+	Stride   []int        // step of the window; default [1, 1, 1]
+	Padding  string       // "valid" (none) or "same" (keeps the size); default "valid"
+	Dilation []int        // distance of the elements of a window; default [1, 1, 1]
+	Groups   *int         // number of groups of channels that do not mix; default 1
+}
+
+// ConvTranspose1dOptions are the optional arguments of [ConvTranspose1d].
+type ConvTranspose1dOptions struct {
+	Bias          torch.Tensor // one number per channel; default: none
+	Stride        []int        // distance of the windows in the result; default [1]
+	Padding       []int        // cut off on both sides; default [0]
+	OutputPadding []int        // added on one side of the result; default [0]
+	Groups        *int         // number of groups of channels that do not mix; default 1
+	Dilation      []int        // distance of the elements of a window; default [1]
+}
+
+// ConvTranspose2dOptions are the optional arguments of [ConvTranspose2d].
+type ConvTranspose2dOptions struct {
+	Bias          torch.Tensor // one number per channel; default: none
+	Stride        []int        // distance of the windows in the result; default [1, 1]
+	Padding       []int        // cut off on both sides; default [0, 0]
+	OutputPadding []int        // added on one side of the result; default [0, 0]
+	Groups        *int         // number of groups of channels that do not mix; default 1
+	Dilation      []int        // distance of the elements of a window; default [1, 1]
+}
+
+// ConvTranspose3dOptions are the optional arguments of [ConvTranspose3d].
+type ConvTranspose3dOptions struct {
+	Bias          torch.Tensor // one number per channel; default: none
+	Stride        []int        // distance of the windows in the result; default [1, 1, 1]
+	Padding       []int        // cut off on both sides; default [0, 0, 0]
+	OutputPadding []int        // added on one side of the result; default [0, 0, 0]
+	Groups        *int         // number of groups of channels that do not mix; default 1
+	Dilation      []int        // distance of the elements of a window; default [1, 1, 1]
 }
 
 // CopyOptions are the optional arguments of [Copy].
@@ -709,10 +952,65 @@ type CopySparseToSparseOptions struct {
 	NonBlocking bool // do not wait for the copy, where that can be
 }
 
+// CosineEmbeddingLossOptions are the optional arguments of [CosineEmbeddingLoss].
+type CosineEmbeddingLossOptions struct {
+	Margin    float64         // how far apart is far enough; default 0
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// CosineSimilarityOptions are the optional arguments of [CosineSimilarity].
+type CosineSimilarityOptions struct {
+	Dim *int     // default 1
+	Eps *float64 // least product of the lengths; default 1e-08
+}
+
+// CrossEntropyLossOptions are the optional arguments of [CrossEntropyLoss].
+type CrossEntropyLossOptions struct {
+	Weight         torch.Tensor    // one number per class; default: 1
+	Reduction      torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex    *int            // class whose targets do not count; default -100
+	LabelSmoothing float64         // share of the uniform distribution in the target; default 0
+}
+
+// CTCLossOptions are the optional arguments of [CTCLoss] and [CTCLossTensor].
+type CTCLossOptions struct {
+	Blank        int             // number of the blank class; default 0
+	Reduction    torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	ZeroInfinity bool            // infinite losses, and their gradients, become 0
+}
+
+// ELUOptions are the optional arguments of [ELU] and [ELUInPlace].
+type ELUOptions struct {
+	Alpha      torch.Scalar // factor of exp(x)-1; default 1
+	Scale      torch.Scalar // factor of the result; default 1
+	InputScale torch.Scalar // factor of x in exp(x); default 1
+}
+
+// EmbeddingOptions are the optional arguments of [Embedding].
+type EmbeddingOptions struct {
+	PaddingIdx      *int // row that gets no gradient; default -1
+	ScaleGradByFreq bool // divide gradients by how often a row occurs
+	Sparse          bool // the gradient of weight is sparse
+}
+
+// EmbeddingBagOptions are the optional arguments of [EmbeddingBag].
+type EmbeddingBagOptions struct {
+	ScaleGradByFreq   bool         // divide gradients by how often a row occurs
+	Mode              int          // 0 sum, 1 mean, 2 maximum; default 0
+	Sparse            bool         // the gradient of weight is sparse
+	PerSampleWeights  torch.Tensor // factor of each row, for Mode 0 only
+	IncludeLastOffset bool         // the last of offsets is the end of the last bag
+}
+
 // FusedMovingAvgObsFakeQuantOptions are the optional arguments of [FusedMovingAvgObsFakeQuant].
 type FusedMovingAvgObsFakeQuantOptions struct {
 	PerRowFakeQuant bool
 	SymmetricQuant  bool
+}
+
+// GELUOptions are the optional arguments of [GELU] and [GELUInPlace].
+type GELUOptions struct {
+	Approximate string // "none" or "tanh"; default "none"
 }
 
 // GELUBackwardOptions are the optional arguments of [GELUBackward].
@@ -720,12 +1018,107 @@ type GELUBackwardOptions struct {
 	Approximate string // "none" or "tanh"; default "none"
 }
 
+// GroupNormOptions are the optional arguments of [GroupNorm].
+type GroupNormOptions struct {
+	Weight torch.Tensor // factor of each channel; default: 1
+	Bias   torch.Tensor // added to each channel; default: none
+	Eps    *float64     // added to the variance; default 1e-05
+}
+
+// GRUCellOptions are the optional arguments of [GRUCell].
+type GRUCellOptions struct {
+	BIH torch.Tensor // bias of the input; default: none
+	BHH torch.Tensor // bias of the state; default: none
+}
+
+// HardtanhOptions are the optional arguments of [Hardtanh] and [HardtanhInPlace].
+type HardtanhOptions struct {
+	MinVal torch.Scalar // lower limit; default -1
+	MaxVal torch.Scalar // upper limit; default 1
+}
+
+// HingeEmbeddingLossOptions are the optional arguments of [HingeEmbeddingLoss].
+type HingeEmbeddingLossOptions struct {
+	Margin    *float64        // how far apart is far enough; default 1
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// HuberLossOptions are the optional arguments of [HuberLoss].
+type HuberLossOptions struct {
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	Delta     *float64        // where the square goes over into the absolute difference; default 1
+}
+
+// KLDivOptions are the optional arguments of [KLDiv].
+type KLDivOptions struct {
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	LogTarget bool            // the target is given as logarithms
+}
+
+// L1LossOptions are the optional arguments of [L1Loss].
+type L1LossOptions struct {
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// LayerNormOptions are the optional arguments of [LayerNorm].
+type LayerNormOptions struct {
+	Weight torch.Tensor // factor of each element; default: 1
+	Bias   torch.Tensor // added to each element; default: none
+	Eps    *float64     // added to the variance; default 1e-05
+}
+
+// LeakyReLUOptions are the optional arguments of [LeakyReLU] and [LeakyReLUInPlace].
+type LeakyReLUOptions struct {
+	NegativeSlope torch.Scalar // default 0.01
+}
+
 // LinalgPowsumOptions are the optional arguments of [LinalgPowsum].
 type LinalgPowsumOptions struct {
 	Ord     torch.Scalar // default 2
 	Dim     []int        // default: all elements together
 	KeepDim bool         // keep the reduced dimensions, with size 1
-	Dtype   torch.DType  // convert to it first; default: the dtype of x
+	DType   torch.DType  // convert to it first; default: the dtype of x
+}
+
+// LogitBackwardOptions are the optional arguments of [LogitBackward].
+type LogitBackwardOptions struct {
+	Eps *float64 // added to the variance
+}
+
+// LSTMCellOptions are the optional arguments of [LSTMCell].
+type LSTMCellOptions struct {
+	BIH torch.Tensor // bias of the input; default: none
+	BHH torch.Tensor // bias of the state; default: none
+}
+
+// MarginRankingLossOptions are the optional arguments of [MarginRankingLoss].
+type MarginRankingLossOptions struct {
+	Margin    float64         // how far apart is far enough; default 0
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// MaxPool1dOptions are the optional arguments of [MaxPool1d].
+type MaxPool1dOptions struct {
+	Stride   []int // default: the kernel size
+	Padding  []int // added on both sides; default [0]
+	Dilation []int // distance of the elements of a window; default [1]
+	CeilMode bool  // add a window for what is left over at the end
+}
+
+// MaxPool1dWithIndicesOptions are the optional arguments of [MaxPool1dWithIndices].
+type MaxPool1dWithIndicesOptions struct {
+	Stride   []int // default: the kernel size
+	Padding  []int // added on both sides; default [0]
+	Dilation []int // distance of the elements of a window; default [1]
+	CeilMode bool  // add a window for what is left over at the end
+}
+
+// MaxPool2dOptions are the optional arguments of [MaxPool2d].
+type MaxPool2dOptions struct {
+	Stride   []int // default: the kernel size
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
 }
 
 // MaxPool2dBackwardOptions are the optional arguments of [MaxPool2dBackward].
@@ -733,6 +1126,30 @@ type MaxPool2dBackwardOptions struct {
 	Stride   []int // default: the kernel size
 	Padding  []int // added on both sides; default [0, 0]
 	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
+}
+
+// MaxPool2dWithIndicesOptions are the optional arguments of [MaxPool2dWithIndices].
+type MaxPool2dWithIndicesOptions struct {
+	Stride   []int // default: the kernel size
+	Padding  []int // added on both sides; default [0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1]
+	CeilMode bool  // add a window for what is left over at the end
+}
+
+// MaxPool3dOptions are the optional arguments of [MaxPool3d].
+type MaxPool3dOptions struct {
+	Stride   []int // default: the kernel size
+	Padding  []int // added on both sides; default [0, 0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1, 1]
+	CeilMode bool  // add a window for what is left over at the end
+}
+
+// MaxPool3dWithIndicesOptions are the optional arguments of [MaxPool3dWithIndices].
+type MaxPool3dWithIndicesOptions struct {
+	Stride   []int // default: the kernel size
+	Padding  []int // added on both sides; default [0, 0, 0]
+	Dilation []int // distance of the elements of a window; default [1, 1, 1]
 	CeilMode bool  // add a window for what is left over at the end
 }
 
@@ -786,10 +1203,84 @@ type MKLDNNReorderConv3dWeightOptions struct {
 	InputSize []int
 }
 
+// MSELossOptions are the optional arguments of [MSELoss].
+type MSELossOptions struct {
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// MultiMarginLossOptions are the optional arguments of [MultiMarginLoss].
+type MultiMarginLossOptions struct {
+	P         torch.Scalar    // power of the terms, 1 or 2; default 1
+	Margin    torch.Scalar    // how far apart is far enough; default 1
+	Weight    torch.Tensor    // one number per class; default: 1
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
 // MultiMarginLossBackwardOptions are the optional arguments of [MultiMarginLossBackward].
 type MultiMarginLossBackwardOptions struct {
 	Weight    torch.Tensor    // one number per class; default: 1
 	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// MultilabelMarginLossOptions are the optional arguments of [MultilabelMarginLoss].
+type MultilabelMarginLossOptions struct {
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// NativeNormOptions are the optional arguments of [NativeNorm].
+type NativeNormOptions struct {
+	P torch.Scalar // which norm; default 2
+}
+
+// NLLLossOptions are the optional arguments of [NLLLoss].
+type NLLLossOptions struct {
+	Weight      torch.Tensor    // one number per class; default: 1
+	Reduction   torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex *int            // class whose targets do not count; default -100
+}
+
+// NLLLoss2dOptions are the optional arguments of [NLLLoss2d].
+type NLLLoss2dOptions struct {
+	Weight      torch.Tensor    // one number per class; default: 1
+	Reduction   torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex *int            // class whose targets do not count; default -100
+}
+
+// NLLLossNDOptions are the optional arguments of [NLLLossND].
+type NLLLossNDOptions struct {
+	Weight      torch.Tensor    // one number per class; default: 1
+	Reduction   torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	IgnoreIndex *int            // class whose targets do not count; default -100
+}
+
+// NormalFunctionalOptions are the optional arguments of [NormalFunctional].
+type NormalFunctionalOptions struct {
+	Generator *torch.Generator // default: the device's own
+}
+
+// PadOptions are the optional arguments of [Pad].
+type PadOptions struct {
+	Mode  string   // "constant", "reflect", "replicate" or "circular"; default "constant"
+	Value *float64 // what to pad with; default 0
+}
+
+// PadSequenceOptions are the optional arguments of [PadSequence].
+type PadSequenceOptions struct {
+	BatchFirst   bool    // the batch before the sequence
+	PaddingValue float64 // what to fill up with; default 0
+	PaddingSide  string  // "right" or "left"; default "right"
+}
+
+// PairwiseDistanceOptions are the optional arguments of [PairwiseDistance].
+type PairwiseDistanceOptions struct {
+	P       *float64 // which norm; default 2
+	Eps     *float64 // added to the difference; default 1e-06
+	KeepDim bool     // keep the reduced dimensions, with size 1
+}
+
+// PDistOptions are the optional arguments of [PDist].
+type PDistOptions struct {
+	P *float64 // which norm; default 2
 }
 
 // QuantizedMaxPool1dOptions are the optional arguments of [QuantizedMaxPool1d].
@@ -816,6 +1307,32 @@ type QuantizedMaxPool3dOptions struct {
 	CeilMode bool  // add a window for what is left over at the end
 }
 
+// RMSNormOptions are the optional arguments of [RMSNorm].
+type RMSNormOptions struct {
+	Weight torch.Tensor // factor of each element; default: 1
+	Eps    *float64     // added to the mean square; default: the precision of the dtype
+}
+
+// RNNReLUCellOptions are the optional arguments of [RNNReLUCell].
+type RNNReLUCellOptions struct {
+	BIH torch.Tensor // bias of the input; default: none
+	BHH torch.Tensor // bias of the state; default: none
+}
+
+// RNNTanhCellOptions are the optional arguments of [RNNTanhCell].
+type RNNTanhCellOptions struct {
+	BIH torch.Tensor // bias of the input; default: none
+	BHH torch.Tensor // bias of the state; default: none
+}
+
+// RReLUOptions are the optional arguments of [RReLU] and [RReLUInPlace].
+type RReLUOptions struct {
+	Lower     torch.Scalar     // least slope; default 0.125
+	Upper     torch.Scalar     // greatest slope; default 0.3333333333333333
+	Training  bool             // draw the slopes at random
+	Generator *torch.Generator // default: the device's own
+}
+
 // RReLUWithNoiseOptions are the optional arguments of [RReLUWithNoise] and
 // [RReLUWithNoiseInPlace].
 type RReLUWithNoiseOptions struct {
@@ -823,6 +1340,15 @@ type RReLUWithNoiseOptions struct {
 	Upper     torch.Scalar     // the upper triangle instead of the lower one; default 0.3333333333333333
 	Training  bool             // draw the slopes at random
 	Generator *torch.Generator // default: the device's own
+}
+
+// ScaledDotProductAttentionOptions are the optional arguments of [ScaledDotProductAttention].
+type ScaledDotProductAttentionOptions struct {
+	AttnMask  torch.Tensor // bool (true: attend) or added to the scores
+	DropoutP  float64      // probability to drop an attention weight; default 0
+	IsCausal  bool         // position i attends to 0 … i only; excludes AttnMask
+	Scale     *float64     // default: 1/sqrt(E)
+	EnableGQA bool         // key and value have fewer heads, each shared by several of query
 }
 
 // SliceCopyOptions are the optional arguments of [SliceCopy].
@@ -882,10 +1408,54 @@ type SlowConvTranspose3dOptions struct {
 	Dilation      []int        // distance of the elements of a window; default [1, 1, 1]
 }
 
+// SmoothL1LossOptions are the optional arguments of [SmoothL1Loss].
+type SmoothL1LossOptions struct {
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+	Beta      *float64        // where the square goes over into the absolute difference; default 1
+}
+
+// SoftMarginLossOptions are the optional arguments of [SoftMarginLoss].
+type SoftMarginLossOptions struct {
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// SoftplusOptions are the optional arguments of [Softplus].
+type SoftplusOptions struct {
+	Beta      torch.Scalar // steepness of the bend; default 1
+	Threshold torch.Scalar // where Beta*x is larger, the result is x; default 20
+}
+
+// SoftshrinkOptions are the optional arguments of [Softshrink].
+type SoftshrinkOptions struct {
+	Lambda torch.Scalar // default 0.5
+}
+
 // SSPAddMMOptions are the optional arguments of [SSPAddMM].
 type SSPAddMMOptions struct {
 	Beta  torch.Scalar // factor of x; default 1
 	Alpha torch.Scalar // factor of what is added; default 1
+}
+
+// StdBiasedOptions are the optional arguments of [StdBiased].
+type StdBiasedOptions struct {
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
+}
+
+// StdDimBiasedOptions are the optional arguments of [StdDimBiased].
+type StdDimBiasedOptions struct {
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
+}
+
+// StdMeanBiasedOptions are the optional arguments of [StdMeanBiased].
+type StdMeanBiasedOptions struct {
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
+}
+
+// StdMeanDimBiasedOptions are the optional arguments of [StdMeanDimBiased].
+type StdMeanDimBiasedOptions struct {
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
 }
 
 // THNNConv2dOptions are the optional arguments of [THNNConv2d].
@@ -900,8 +1470,34 @@ type ToDenseBackwardOptions struct {
 	MaskedGrad *bool // the gradient has the places of x only; default true
 }
 
+// ToMKLDNNOptions are the optional arguments of [ToMKLDNN].
+type ToMKLDNNOptions struct {
+	DType torch.DType // convert to it first; default: the dtype of x
+}
+
+// TripletMarginLossOptions are the optional arguments of [TripletMarginLoss].
+type TripletMarginLossOptions struct {
+	Margin    *float64        // how far apart is far enough; default 1
+	P         *float64        // which norm; default 2
+	Eps       *float64        // added to the difference; default 1e-06
+	Swap      bool            // take the distance of positive and negative where it is smaller
+	Reduction torch.Reduction // what becomes of the elements' losses; default ReductionMean
+}
+
+// UpsampleBicubic2dOptions are the optional arguments of [UpsampleBicubic2d].
+type UpsampleBicubic2dOptions struct {
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
+}
+
 // UpsampleBicubic2dBackwardOptions are the optional arguments of [UpsampleBicubic2dBackward].
 type UpsampleBicubic2dBackwardOptions struct {
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
+}
+
+// UpsampleBilinear2dOptions are the optional arguments of [UpsampleBilinear2d].
+type UpsampleBilinear2dOptions struct {
 	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
 	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
@@ -912,8 +1508,41 @@ type UpsampleBilinear2dBackwardOptions struct {
 	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
+// UpsampleLinear1dOptions are the optional arguments of [UpsampleLinear1d].
+type UpsampleLinear1dOptions struct {
+	Scales *float64 // factor of scale, if it was given instead of a size
+}
+
+// UpsampleLinear1dBackwardOptions are the optional arguments of [UpsampleLinear1dBackward].
+type UpsampleLinear1dBackwardOptions struct {
+	Scales *float64 // factor of scale, if it was given instead of a size
+}
+
+// UpsampleNearest1dOptions are the optional arguments of [UpsampleNearest1d].
+type UpsampleNearest1dOptions struct {
+	Scales *float64 // factor of scale, if it was given instead of a size
+}
+
+// UpsampleNearest1dBackwardOptions are the optional arguments of [UpsampleNearest1dBackward].
+type UpsampleNearest1dBackwardOptions struct {
+	Scales *float64 // factor of scale, if it was given instead of a size
+}
+
+// UpsampleNearest2dOptions are the optional arguments of [UpsampleNearest2d].
+type UpsampleNearest2dOptions struct {
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
+}
+
 // UpsampleNearest2dBackwardOptions are the optional arguments of [UpsampleNearest2dBackward].
 type UpsampleNearest2dBackwardOptions struct {
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
+}
+
+// UpsampleNearest3dOptions are the optional arguments of [UpsampleNearest3d].
+type UpsampleNearest3dOptions struct {
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
 	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
 	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
@@ -925,9 +1554,38 @@ type UpsampleNearest3dBackwardOptions struct {
 	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
 }
 
+// UpsampleTrilinear3dOptions are the optional arguments of [UpsampleTrilinear3d].
+type UpsampleTrilinear3dOptions struct {
+	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
+	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
+	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
+}
+
 // UpsampleTrilinear3dBackwardOptions are the optional arguments of [UpsampleTrilinear3dBackward].
 type UpsampleTrilinear3dBackwardOptions struct {
 	ScalesD *float64 // factor of scale of the depth, if it was given instead of a size
 	ScalesH *float64 // factor of scale of the height, if it was given instead of a size
 	ScalesW *float64 // factor of scale of the width, if it was given instead of a size
+}
+
+// VarBiasedOptions are the optional arguments of [VarBiased].
+type VarBiasedOptions struct {
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
+}
+
+// VarDimBiasedOptions are the optional arguments of [VarDimBiased].
+type VarDimBiasedOptions struct {
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
+}
+
+// VarMeanBiasedOptions are the optional arguments of [VarMeanBiased].
+type VarMeanBiasedOptions struct {
+	Biased bool // divide by n instead of n-1; Python's unbiased=False
+}
+
+// VarMeanDimBiasedOptions are the optional arguments of [VarMeanDimBiased].
+type VarMeanDimBiasedOptions struct {
+	Biased  bool // divide by n instead of n-1; Python's unbiased=False
+	KeepDim bool // keep the reduced dimensions, with size 1
 }

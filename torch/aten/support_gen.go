@@ -4,74 +4,87 @@ package aten
 
 import "github.com/libtorch-go/libtorch/cgo"
 
-import "github.com/libtorch-go/libtorch/torch"
+import (
+	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/torch"
+)
 
-func putTensor(c *cgo.Call, t torch.Tensor) { c.Tensor(t.Raw()) }
+func putTensor(c *cgo.Call, t torch.Tensor) { c.Tensor(bridge.Handle(t)) }
 
 func putTensors(c *cgo.Call, list []torch.Tensor) {
 	c.List(len(list))
 	for _, t := range list {
-		c.Tensor(t.Raw())
+		c.Tensor(bridge.Handle(t))
 	}
 }
 
-func putChanged(c *cgo.Call, t torch.Tensor) { c.Changed(t.Raw()) }
+func putChanged(c *cgo.Call, t torch.Tensor) { c.Changed(bridge.Handle(t)) }
 
 func putAllChanged(c *cgo.Call, list []torch.Tensor) {
 	c.List(len(list))
 	for _, t := range list {
-		c.Changed(t.Raw())
+		c.Changed(bridge.Handle(t))
 	}
 }
 
-func putGenerator(c *cgo.Call, g *torch.Generator) { torch.RawGenerator(c, g) }
-func putScalar(c *cgo.Call, v torch.Scalar)        { torch.RawScalar(c, v) }
+func putGenerator(c *cgo.Call, g *torch.Generator) { bridge.Generator(c, g) }
+func putScalar(c *cgo.Call, v torch.Scalar)        { bridge.Scalar(c, v) }
 
 func putOptScalar(c *cgo.Call, v torch.Scalar) {
 	if v == nil {
 		c.NoScalar()
 		return
 	}
-	torch.RawScalar(c, v)
+	bridge.Scalar(c, v)
 }
 
 func putScalars(c *cgo.Call, list []torch.Scalar) {
 	c.List(len(list))
 	for _, v := range list {
-		torch.RawScalar(c, v)
+		bridge.Scalar(c, v)
 	}
 }
 
 // code is an enumerator's number on the wire: -1 where it was not given.
 func code[T torch.DType | torch.Layout | torch.MemoryFormat | torch.Device](v T) int64 {
-	return int64(v) - 1
+	return bridge.Code(v)
 }
 
-func done(c *cgo.Call) { torch.RawDone(c) }
+func tensor(h *cgo.Handle) torch.Tensor { return bridge.Tensor[torch.Tensor](h) }
+
+// finish applies what no operator takes.
+func finish(o torch.TensorOptions, t torch.Tensor) torch.Tensor {
+	if o.RequiresGrad {
+		t.SetRequiresGrad(true)
+	}
+	return t
+}
+
+func done(c *cgo.Call) { bridge.Done(c) }
 
 func result1(c *cgo.Call) torch.Tensor {
 	done(c)
-	return torch.FromRaw(c.Handle(0))
+	return tensor(c.Handle(0))
 }
 
 func result2(c *cgo.Call) (_, _ torch.Tensor) {
 	done(c)
-	return torch.FromRaw(c.Handle(0)), torch.FromRaw(c.Handle(1))
+	return tensor(c.Handle(0)), tensor(c.Handle(1))
 }
 
 func result3(c *cgo.Call) (_, _, _ torch.Tensor) {
 	done(c)
-	return torch.FromRaw(c.Handle(0)), torch.FromRaw(c.Handle(1)), torch.FromRaw(c.Handle(2))
+	return tensor(c.Handle(0)), tensor(c.Handle(1)), tensor(c.Handle(2))
 }
 
 func result4(c *cgo.Call) (_, _, _, _ torch.Tensor) {
 	done(c)
-	return torch.FromRaw(c.Handle(0)), torch.FromRaw(c.Handle(1)), torch.FromRaw(c.Handle(2)), torch.FromRaw(c.Handle(3))
+	return tensor(c.Handle(0)), tensor(c.Handle(1)), tensor(c.Handle(2)), tensor(c.Handle(3))
 }
 
 func result5(c *cgo.Call) (_, _, _, _, _ torch.Tensor) {
 	done(c)
-	return torch.FromRaw(c.Handle(0)), torch.FromRaw(c.Handle(1)), torch.FromRaw(c.Handle(2)), torch.FromRaw(c.Handle(3)), torch.FromRaw(c.Handle(4))
+	return tensor(c.Handle(0)), tensor(c.Handle(1)), tensor(c.Handle(2)), tensor(c.Handle(3)), tensor(c.Handle(4))
 }
 
 func resultList(c *cgo.Call) []torch.Tensor {
@@ -85,13 +98,13 @@ func resultBool(c *cgo.Call) bool           { done(c); return c.BoolResult(0) }
 func resultScalar(c *cgo.Call) torch.Scalar { done(c); return c.ScalarResult(0) }
 
 // outTensor and outTensors are result i of an operator whose results are a mixture.
-func outTensor(c *cgo.Call, i int) torch.Tensor { return torch.FromRaw(c.Handle(i)) }
+func outTensor(c *cgo.Call, i int) torch.Tensor { return tensor(c.Handle(i)) }
 
 func outTensors(c *cgo.Call, i int) []torch.Tensor {
 	handles := c.Handles(i)
 	list := make([]torch.Tensor, len(handles))
 	for i, h := range handles {
-		list[i] = torch.FromRaw(h)
+		list[i] = tensor(h)
 	}
 	return list
 }

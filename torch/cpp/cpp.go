@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/internal/cache"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/library"
 )
@@ -39,8 +40,8 @@ func (e *CompileError) Unwrap() error { return e.Err }
 // LoadInline compiles a source, unless that was done before, and loads the operators that it
 // registers in the namespace name. Loading the same source again does nothing. A source that does
 // not compile is a *[CompileError].
-func LoadInline(name, source string, options *Options) error {
-	path, err := Build(name, source, options)
+func LoadInline(name, source string, opts ...Options) error {
+	path, err := Build(name, source, opts...)
 	if err != nil {
 		return err
 	}
@@ -57,12 +58,10 @@ func LoadInline(name, source string, options *Options) error {
 
 // Build is LoadInline without the loading. It returns the path of the library, which library.Load
 // takes, in this program or in Python's torch.ops.load_library.
-func Build(name, source string, options *Options) (string, error) {
+func Build(name, source string, opts ...Options) (string, error) {
+	options := option.One(opts)
 	if !regexp.MustCompile(`^[A-Za-z]\w*$`).MatchString(name) {
 		return "", fmt.Errorf("torch/cpp: the name %q is not an identifier", name)
-	}
-	if options == nil {
-		options = &Options{}
 	}
 	compiler, err := find(options.Compiler)
 	if err != nil {
@@ -115,7 +114,7 @@ func find(asked string) ([]string, error) {
 // included are the headers of the stable ABI that every source gets.
 var included = []string{"torch/csrc/stable/library.h", "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", "torch/headeronly/core/ScalarType.h"}
 
-func flags(options *Options) ([]string, error) {
+func flags(options Options) ([]string, error) {
 	include, err := library.IncludeDirs()
 	if err != nil {
 		return nil, err

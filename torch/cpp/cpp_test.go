@@ -61,7 +61,7 @@ func needCompiler(t testing.TB) {
 func TestLoadInline(t *testing.T) {
 	torchtest.NoLeaks(t)
 	needCompiler(t)
-	options := &cpp.Options{Flags: []string{"-DFACTOR=2", "-O3"}}
+	options := cpp.Options{Flags: []string{"-DFACTOR=2", "-O3"}}
 	var group sync.WaitGroup
 	for range 3 { // it is compiled once, and loaded once
 		group.Go(func() {
@@ -82,19 +82,19 @@ func TestLoadInline(t *testing.T) {
 func TestBuildKeepsWhatItMade(t *testing.T) {
 	torchtest.NoLeaks(t)
 	needCompiler(t)
-	path := func(text string, options *cpp.Options) string {
-		path, err := cpp.Build("kept", text, options)
+	path := func(text string, opts ...cpp.Options) string {
+		path, err := cpp.Build("kept", text, opts...)
 		require.NoError(t, err)
 		return path
 	}
-	first := path("int a;", nil)
+	first := path("int a;")
 	before, err := os.Stat(first)
 	require.NoError(t, err)
-	require.Equal(t, first, path("int a;", &cpp.Options{}))
+	require.Equal(t, first, path("int a;", cpp.Options{}))
 	after, err := os.Stat(first)
 	require.NoError(t, err)
 	require.Equal(t, before.ModTime(), after.ModTime())
-	require.NotEqual(t, first, path("int a;", &cpp.Options{Flags: []string{"-DX"}}))
+	require.NotEqual(t, first, path("int a;", cpp.Options{Flags: []string{"-DX"}}))
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(first), ".making-*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -103,21 +103,21 @@ func TestBuildKeepsWhatItMade(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	torchtest.NoLeaks(t)
 	needCompiler(t)
-	err := cpp.LoadInline("wrong", "int f() {\n\treturn nothing;\n}", nil)
+	err := cpp.LoadInline("wrong", "int f() {\n\treturn nothing;\n}")
 	var wrong *cpp.CompileError
 	require.ErrorAs(t, err, &wrong)
 	require.Contains(t, wrong.Output, "wrong.cc:2:")
 	require.ErrorContains(t, err, "'nothing' was not declared")
-	require.ErrorContains(t, cpp.LoadInline("undefined", "void other(); void f() { other(); }", nil), "undefined reference to `other()'")
-	require.ErrorContains(t, cpp.LoadInline("lonely", "int f() { return 1; }", nil), "registers no operator in the namespace lonely")
-	require.ErrorContains(t, cpp.LoadInline("a b", "", nil), `the name "a b" is not an identifier`)
-	require.ErrorContains(t, cpp.LoadInline("c", "", &cpp.Options{Compiler: "no-such-compiler -x"}), "the compiler no-such-compiler -x is not there")
+	require.ErrorContains(t, cpp.LoadInline("undefined", "void other(); void f() { other(); }"), "undefined reference to `other()'")
+	require.ErrorContains(t, cpp.LoadInline("lonely", "int f() { return 1; }"), "registers no operator in the namespace lonely")
+	require.ErrorContains(t, cpp.LoadInline("a b", ""), `the name "a b" is no identifier`)
+	require.ErrorContains(t, cpp.LoadInline("c", "", cpp.Options{Compiler: "no-such-compiler -x"}), "the compiler no-such-compiler -x is not there")
 	t.Setenv("CXX", "false")
-	require.ErrorContains(t, cpp.LoadInline("c", "", nil), "does not run")
+	require.ErrorContains(t, cpp.LoadInline("c", ""), "does not run")
 }
 
 func ExampleLoadInline() {
-	err := cpp.LoadInline("example", source("example"), &cpp.Options{Flags: []string{"-DFACTOR=10"}})
+	err := cpp.LoadInline("example", source("example"), cpp.Options{Flags: []string{"-DFACTOR=10"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -17,7 +17,7 @@
 //	STABLE_TORCH_LIBRARY_IMPL(mykernels, CPU, m) { m.impl("twice", TORCH_BOX(&twice)); }
 //	`
 //
-//	err := cpp.LoadInline("mykernels", source, nil)
+//	err := cpp.LoadInline("mykernels", source)
 //	y := torch.Call("mykernels::twice", x)[0].(torch.Tensor)
 //
 // The source is one for libtorch's stable ABI: it includes nothing but torch/csrc/stable and

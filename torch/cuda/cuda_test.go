@@ -58,7 +58,6 @@ func TestSettingsAreSetAndPutBack(t *testing.T) {
 func TestNames(t *testing.T) {
 	require.Equal(t, "on off unchanged tf32 ieee none", fmt.Sprint(cuda.On, cuda.Off, cuda.Unchanged, cuda.TF32, cuda.IEEE, cuda.PrecisionDefault))
 	require.Equal(t, "reduced full", fmt.Sprint(cuda.ReducedPrecision, cuda.FullPrecision))
-	require.Equal(t, "Switch(9) Precision(9) Reduction(9)", fmt.Sprint(cuda.Switch(9), cuda.Precision(9), cuda.Reduction(9)))
 	require.Equal(t, "no stream", fmt.Sprint(cuda.Stream{}))
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -32,7 +33,7 @@ func Unavailable() error { return torch.CheckDevice(torch.CUDA(0)) }
 // thread; [WithDevice] changes it.
 func CurrentDevice() int {
 	c := begin(cgo.OpCurrentDevice)
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c.IntResult(0)
 }
 
@@ -54,9 +55,9 @@ func Synchronize(device int) {
 func CanAccessPeer(device, other int) bool {
 	c := begin(cgo.OpDeviceAccessPeer)
 	for _, d := range []int{device, other} {
-		c.Code(int64(torch.CUDA(resolve("can_access_peer", d))) - 1)
+		c.Code(bridge.Code(torch.CUDA(resolve("can_access_peer", d))))
 	}
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c.BoolResult(0)
 }
 
@@ -76,8 +77,8 @@ func LibraryVersions() (Versions, error) {
 	}
 	return torch.Try1(func() Versions {
 		libraries, driver := begin(cgo.OpCudaVersions), begin(cgo.OpCudaDriverVersion)
-		torch.RawDone(libraries)
-		torch.RawDone(driver)
+		bridge.Done(libraries)
+		bridge.Done(driver)
 		return Versions{libraries.IntResult(0), libraries.IntResult(1), libraries.IntResult(2), driver.IntResult(0), driver.IntResult(1)}
 	})
 }
@@ -96,11 +97,11 @@ func begin(op cgo.Op) *cgo.Call {
 // on runs an entry that takes a device.
 func on(op cgo.Op, device int, more ...func(*cgo.Call)) *cgo.Call {
 	c := begin(op)
-	c.Code(int64(torch.CUDA(resolve(op.String(), device))) - 1)
+	c.Code(bridge.Code(torch.CUDA(resolve(op.String(), device))))
 	for _, put := range more {
 		put(c)
 	}
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c
 }
 

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -11,7 +13,7 @@ import (
 // it did. It may be recorded again, at another place. An event belongs to the device on
 // which it is first recorded, and may be used from any goroutine.
 //
-//	start, end := cuda.NewEvent(&cuda.EventOptions{Timing: true}), cuda.NewEvent(&cuda.EventOptions{Timing: true})
+//	start, end := cuda.NewEvent(cuda.EventOptions{Timing: true}), cuda.NewEvent(cuda.EventOptions{Timing: true})
 //	start.Record()
 //	y := model.Forward(x)
 //	end.Record()
@@ -29,10 +31,8 @@ type EventOptions struct {
 }
 
 // NewEvent makes an event. It is freed by Close, or by the garbage collector.
-func NewEvent(o *EventOptions) *Event {
-	if o == nil {
-		o = &EventOptions{}
-	}
+func NewEvent(opts ...EventOptions) *Event {
+	o := option.One(opts)
 	c := begin(cgo.OpNewEvent)
 	device := resolve("new_event", o.Device)
 	var made uint64
@@ -41,8 +41,8 @@ func NewEvent(o *EventOptions) *Event {
 	}
 	c.Bool(o.Timing)
 	c.Word(made)
-	c.Code(int64(torch.CUDA(device)) - 1)
-	torch.RawDone(c)
+	c.Code(bridge.Code(torch.CUDA(device)))
+	bridge.Done(c)
 	return &Event{c.Owned(0, cgo.DeviceKind)}
 }
 
@@ -84,7 +84,7 @@ func (e *Event) run(op cgo.Op, more ...func(*cgo.Call)) *cgo.Call {
 	for _, put := range more {
 		put(c)
 	}
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c
 }
 

@@ -12,7 +12,7 @@ type (
 )
 
 // NewStep is Graphed with a recorder of one's own.
-func NewStep(fn func([]torch.Tensor) []torch.Tensor, o *GraphedOptions, rec Recorder) *Step {
+func NewStep(fn func([]torch.Tensor) []torch.Tensor, o GraphedOptions, rec Recorder) *Step {
 	return newStep(fn, o, torch.CPU, rec)
 }
 

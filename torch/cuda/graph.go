@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -30,27 +32,28 @@ type GraphOptions struct {
 }
 
 // NewGraph makes an empty graph. It is freed by Close, or by the garbage collector.
-func NewGraph(o *GraphOptions) *Graph {
+func NewGraph(opts ...GraphOptions) *Graph {
+	o := option.One(opts)
 	c := begin(cgo.OpNewGraph)
 	resolve("new_graph", -1)
-	c.Bool(o != nil && o.Debug)
-	torch.RawDone(c)
+	c.Bool(o.Debug)
+	bridge.Done(c)
 	return &Graph{c.Owned(0, cgo.DeviceKind)}
 }
 
 // CaptureMode is what other threads may do to CUDA during a capture.
-type CaptureMode int8
+type CaptureMode struct{ n uint8 }
 
 // The capture modes. Other goroutines and the garbage collector free and allocate at any time,
 // which every mode but CaptureGlobal permits.
-const (
-	CaptureThreadLocal CaptureMode = iota // this thread may not wait and the like, others may
-	CaptureGlobal                         // no thread may; PyTorch's default
-	CaptureRelaxed                        // all may
+var (
+	CaptureThreadLocal = CaptureMode{0} // this thread may not wait and the like, others may
+	CaptureGlobal      = CaptureMode{1} // no thread may; PyTorch's default
+	CaptureRelaxed     = CaptureMode{2} // all may
 )
 
 // code is cudaStreamCaptureMode.
-func (m CaptureMode) code() int { return [...]int{1, 0, 2}[m] }
+func (m CaptureMode) code() int { return [...]int{1, 0, 2}[m.n] }
 
 // CaptureOptions are the rarer arguments of [Graph.Capture].
 type CaptureOptions struct {
@@ -67,15 +70,13 @@ var ErrNotCapturable = errors.New("the work cannot be captured")
 // time. Work that cannot be captured gives an error that matches [ErrNotCapturable] and names the
 // operation; the graph is then empty, and the device stays usable. Other errors of fn are returned
 // as they are. What fn computes belongs to the graph, and is filled by [Graph.Replay].
-func (g *Graph) Capture(fn func(), o *CaptureOptions) (err error) {
-	if o == nil {
-		o = &CaptureOptions{}
-	}
+func (g *Graph) Capture(fn func(), opts ...CaptureOptions) (err error) {
+	o := option.One(opts)
 	failed := torch.Try(func() {
 		begin(cgo.OpGraphCaptureBegin)
 		side := o.Stream
 		if side == (Stream{}) {
-			side = NewStream(-1, nil)
+			side = NewStream(-1)
 		}
 		Synchronize(side.Device())
 		torch.GC()
@@ -103,7 +104,7 @@ func (g *Graph) Pool() PoolID { return poolResult(g.run(cgo.OpGraphPool)) }
 // RegisterGenerator makes random numbers of a generator differ from replay to replay. It comes
 // before the capture, and is not needed for the default generator.
 func (g *Graph) RegisterGenerator(generator *torch.Generator) {
-	g.run(cgo.OpGraphRegisterGenerator, func(c *cgo.Call) { torch.RawGenerator(c, generator) })
+	g.run(cgo.OpGraphRegisterGenerator, func(c *cgo.Call) { bridge.Generator(c, generator) })
 }
 
 // DebugDump writes the graph in Graphviz's format. It takes GraphOptions.Debug.
@@ -115,7 +116,7 @@ func (g *Graph) DebugDump(path string) error {
 func IsCapturing() bool {
 	c := begin(cgo.OpIsCapturing)
 	resolve("is_capturing", -1)
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c.BoolResult(0)
 }
 
@@ -132,7 +133,7 @@ func (g *Graph) run(op cgo.Op, more ...func(*cgo.Call)) *cgo.Call {
 	for _, put := range more {
 		put(c)
 	}
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c
 }
 
@@ -148,7 +149,7 @@ func around(side Stream, fn func()) {
 }
 
 // record captures on the current stream.
-func (g *Graph) record(fn func(), o *CaptureOptions) error {
+func (g *Graph) record(fn func(), o CaptureOptions) error {
 	g.run(cgo.OpGraphCaptureBegin, func(c *cgo.Call) {
 		o.Pool.put(c)
 		c.Int(o.Mode.code())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -42,7 +43,7 @@ type recorder interface {
 //
 //	step := cuda.Graphed(func(in []torch.Tensor) []torch.Tensor {
 //		var loss torch.Tensor
-//		amp.Autocast(dev, 0, func() { loss = F.CrossEntropy(model.Forward(in[0]), in[1], nil) })
+//		amp.Autocast(dev, 0, func() { loss = F.CrossEntropy(model.Forward(in[0]), in[1]) })
 //		scaler.Scale(loss).Backward()
 //		scaler.Step(opt)
 //		opt.ZeroGrad()
@@ -56,14 +57,12 @@ type recorder interface {
 // [ErrNotCapturable] names the operation that did. Each run is one step, also before the
 // capture. Numbers in Go are those of the capture: a learning rate that changes has to be a
 // tensor (see optim.Group). It panics with a *torch.Error if there is no CUDA.
-func Graphed(step func(inputs []torch.Tensor) []torch.Tensor, o *GraphedOptions) *Step {
-	if o == nil {
-		o = &GraphedOptions{}
-	}
+func Graphed(step func(inputs []torch.Tensor) []torch.Tensor, opts ...GraphedOptions) *Step {
+	o := option.One(opts)
 	return newStep(step, o, torch.CUDA(o.Device), newRecorder(o.Device, o.Pool))
 }
 
-func newStep(fn func([]torch.Tensor) []torch.Tensor, o *GraphedOptions, device torch.Device, rec recorder) *Step {
+func newStep(fn func([]torch.Tensor) []torch.Tensor, o GraphedOptions, device torch.Device, rec recorder) *Step {
 	const usual, least = 3, 2 // optimizers make their state in the first run and arrange it in the second
 	warm := usual
 	if o.Warmup > 0 {
@@ -162,7 +161,7 @@ type graphRecorder struct {
 }
 
 func newRecorder(device int, pool PoolID) *graphRecorder {
-	return &graphRecorder{graph: NewGraph(nil), side: NewStream(device, nil), pool: pool, lane: torch.NewLanes(1)}
+	return &graphRecorder{graph: NewGraph(), side: NewStream(device), pool: pool, lane: torch.NewLanes(1)}
 }
 
 func (r *graphRecorder) warm(fn func()) error {
@@ -174,7 +173,7 @@ func (r *graphRecorder) warm(fn func()) error {
 
 func (r *graphRecorder) capture(fn func()) error {
 	return r.beside(func() error {
-		return r.graph.Capture(fn, &CaptureOptions{Pool: r.pool, Stream: r.side})
+		return r.graph.Capture(fn, CaptureOptions{Pool: r.pool, Stream: r.side})
 	})
 }
 

@@ -20,7 +20,7 @@ func TestGraphedWarmsUpCapturesAndReplays(t *testing.T) {
 		seen = in
 		w := torch.Ones(2).SetRequiresGrad(true)
 		return []torch.Tensor{in[0].Mul(w), in[0].Sum()}
-	}, &cuda.GraphedOptions{Warmup: 2}, cuda.Fake{Log: &log})
+	}, cuda.GraphedOptions{Warmup: 2}, cuda.Fake{Log: &log})
 	torch.Scope(func() {
 		var last []torch.Tensor
 		for i := range 5 {
@@ -70,7 +70,7 @@ func TestGraphedTellsErrors(t *testing.T) {
 				c.fails()
 			}
 			return in
-		}, &cuda.GraphedOptions{}, cuda.Fake{Log: &log, Failed: c.fake})
+		}, cuda.GraphedOptions{}, cuda.Fake{Log: &log, Failed: c.fake})
 		var failed error
 		for range 4 {
 			_, err := step.Run()

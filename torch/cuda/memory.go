@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -59,7 +60,7 @@ type PoolID struct{ first, second uint64 }
 // NewPoolID is a name for a pool that is made by the first graph that is captured with it.
 func NewPoolID() PoolID {
 	c := begin(cgo.OpNewPoolID)
-	torch.RawDone(c)
+	bridge.Done(c)
 	return poolResult(c)
 }
 
@@ -81,7 +82,7 @@ type MemPool struct {
 func NewMemPool() *MemPool {
 	c := begin(cgo.OpNewMemPool)
 	resolve("new_mem_pool", -1)
-	torch.RawDone(c)
+	bridge.Done(c)
 	return &MemPool{c.Owned(0, cgo.DeviceKind)}
 }
 
@@ -101,7 +102,7 @@ func (p *MemPool) handle() *cgo.Handle {
 func (p *MemPool) about() *cgo.Call {
 	c := begin(cgo.OpMemPoolID)
 	c.Object(p.handle())
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c
 }
 
@@ -115,7 +116,7 @@ func WithMemPool(p *MemPool, fn func()) {
 		c := begin(op)
 		c.Code(device)
 		id.put(c)
-		torch.RawDone(c)
+		bridge.Done(c)
 	}
 	lockThread(func() {
 		turn(cgo.OpEnterMemPool)

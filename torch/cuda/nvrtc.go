@@ -12,7 +12,9 @@ import (
 	"sync"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/internal/cache"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -52,7 +54,7 @@ func (e *CompileError) Error() string {
 // architecture and NVRTC's version. CUDA's headers (cuda_fp16.h) are found where libtorch's own
 // are installed. A source that does not compile is a *[CompileError] with NVRTC's log. Without a
 // card the error matches torch.ErrNoCUDA; [CompileBinary] needs none.
-func Compile(source string, options *CompileOptions) (*Module, error) {
+func Compile(source string, opts ...CompileOptions) (*Module, error) {
 	if err := Unavailable(); err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func Compile(source string, options *CompileOptions) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := CompileBinary(source, options)
+	b, err := CompileBinary(source, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +80,8 @@ type Binary struct {
 }
 
 // CompileBinary is [Compile] without the loading: it needs NVRTC, but no card if options.Arch is set.
-func CompileBinary(source string, options *CompileOptions) (*Binary, error) {
-	var o CompileOptions
-	if options != nil {
-		o = *options
-	}
+func CompileBinary(source string, opts ...CompileOptions) (*Binary, error) {
+	o := option.One(opts)
 	o.Name = cmp.Or(o.Name, "kernel.cu")
 	version, err := openNVRTC()
 	if err != nil {
@@ -132,7 +131,7 @@ func compile(source string, o CompileOptions, flags []string) (*compiled, error)
 	c.Str(o.Name)
 	putStrings(&c, flags)
 	putStrings(&c, o.Instances)
-	if err := torch.Try(func() { torch.RawDone(&c) }); err != nil {
+	if err := torch.Try(func() { bridge.Done(&c) }); err != nil {
 		return nil, err
 	}
 	values := c.Boxed()
@@ -182,7 +181,7 @@ func arch() (int, error) {
 		var c cgo.Call
 		c.Begin(cgo.OpKernelArch)
 		c.Int(CurrentDevice())
-		torch.RawDone(&c)
+		bridge.Done(&c)
 		return c.IntResult(0)
 	})
 }
@@ -215,7 +214,7 @@ func openNVRTC() (version string, err error) {
 		var c cgo.Call
 		c.Begin(cgo.OpNvrtcOpen)
 		putStrings(&c, found)
-		torch.RawDone(&c)
+		bridge.Done(&c)
 		nvrtc.version = fmt.Sprintf("%d.%d", c.IntResult(0), c.IntResult(1))
 	})
 	if err != nil {

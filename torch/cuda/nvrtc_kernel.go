@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -21,7 +22,7 @@ func (b *Binary) Load(device int) (*Module, error) {
 	}
 	c := onCard(cgo.OpKernelLoad, device)
 	c.Str(b.image)
-	if err := torch.Try(func() { torch.RawDone(c) }); err != nil {
+	if err := torch.Try(func() { bridge.Done(c) }); err != nil {
 		return nil, err
 	}
 	return &Module{binary: b, device: device, handle: c.WordResult(0)}, nil
@@ -45,7 +46,7 @@ func (m *Module) Close() {
 	Synchronize(m.device)
 	c := onCard(cgo.OpKernelUnload, m.device)
 	c.Word(m.handle)
-	torch.RawDone(c)
+	bridge.Done(c)
 }
 
 // Kernel is the kernel of that name: that of its function, with its namespace ("mine::axpy"), or
@@ -64,7 +65,7 @@ func (m *Module) Kernel(name string) *Kernel {
 	c := onCard(cgo.OpKernelFunction, m.device)
 	c.Word(m.handle)
 	c.Str(symbol)
-	torch.RawDone(c)
+	bridge.Done(c)
 	k := &Kernel{module: m, name: name, params: paramsOf(symbol), function: c.WordResult(0)}
 	m.kernels.Store(name, k)
 	return k
@@ -124,7 +125,7 @@ func (k *Kernel) Launch(grid, block Dim3, shared int, args ...any) {
 	block.put(c)
 	c.Int(shared)
 	putArguments(c, k.name, torch.CUDA(k.module.device), k.params, args)
-	torch.RawDone(c)
+	bridge.Done(c)
 }
 
 // The ways to pass an argument, as in cgo/shim/nvrtc.cc.
@@ -154,9 +155,9 @@ func putArguments(c *cgo.Call, name string, device torch.Device, params []param,
 		case passBits:
 			c.Word(w.bits)
 		case passChange:
-			c.Changed(w.tensor.Raw())
+			c.Changed(bridge.Handle(w.tensor))
 		default:
-			c.Tensor(w.tensor.Raw())
+			c.Tensor(bridge.Handle(w.tensor))
 		}
 	}
 }

@@ -46,7 +46,7 @@ __global__ void all(bool a, char b, signed char c, unsigned char d, short e, uns
 static __global__ void hidden(volatile int* a) {}
 `
 	instances := []string{"mine::mix<float, double>", "sized<3, float>"}
-	b, err := CompileBinary(source, &CompileOptions{Arch: 90, Instances: instances})
+	b, err := CompileBinary(source, CompileOptions{Arch: 90, Instances: instances})
 	if errors.Is(err, torch.ErrNoCUDA) {
 		t.Skip(err)
 	}

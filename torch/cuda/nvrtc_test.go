@@ -50,7 +50,7 @@ func binary(t *testing.T, source string, options cuda.CompileOptions) (*cuda.Bin
 	if options.Arch == 0 {
 		options.Arch = 90
 	}
-	b, err := cuda.CompileBinary(source, &options)
+	b, err := cuda.CompileBinary(source, options)
 	if err != nil && strings.Contains(err.Error(), "NVRTC, which compiles kernels, is not there") {
 		require.ErrorIs(t, err, torch.ErrNoCUDA)
 		t.Skip(err)
@@ -73,10 +73,10 @@ func TestCompileBinary(t *testing.T) {
 	require.Len(t, files, 1)
 	require.NoError(t, os.WriteFile(files[0], []byte("broken"), 0o600))
 	options.Arch = 90
-	_, err = cuda.CompileBinary(kernels, &options)
+	_, err = cuda.CompileBinary(kernels, options)
 	require.ErrorContains(t, err, "is broken, remove it", "the second time it is read")
 	options.Flags = []string{"-DOTHER"}
-	_, err = cuda.CompileBinary(kernels, &options)
+	_, err = cuda.CompileBinary(kernels, options)
 	require.NoError(t, err, "other flags make another file")
 }
 
@@ -107,13 +107,13 @@ func TestKernelsWithoutCUDA(t *testing.T) {
 	if cuda.IsAvailable() {
 		t.Skip("this machine has a card")
 	}
-	_, err := cuda.Compile(kernels, nil)
+	_, err := cuda.Compile(kernels)
 	require.ErrorIs(t, err, torch.ErrNoCUDA)
 	b, err := binary(t, kernels, cuda.CompileOptions{})
 	require.NoError(t, err)
 	_, err = b.Load(0)
 	require.ErrorIs(t, err, torch.ErrNoCUDA)
-	_, err = cuda.CompileBinary(kernels, nil)
+	_, err = cuda.CompileBinary(kernels)
 	require.ErrorIs(t, err, torch.ErrNoCUDA, "for which card?")
 }
 
@@ -122,7 +122,7 @@ func TestKernelsRun(t *testing.T) {
 	if !cuda.IsAvailable() {
 		t.Skip("there is no card: ", cuda.Unavailable())
 	}
-	m, err := cuda.Compile(kernels, &cuda.CompileOptions{Instances: []string{"scale<double>"}})
+	m, err := cuda.Compile(kernels, cuda.CompileOptions{Instances: []string{"scale<double>"}})
 	require.NoError(t, err)
 	defer m.Close()
 	const n = 1000

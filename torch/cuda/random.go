@@ -7,7 +7,7 @@ import (
 // ManualSeed seeds the random numbers of one device; torch.ManualSeed seeds all. A seed
 // set before the first use of the device is kept.
 func ManualSeed(device int, seed uint64) {
-	withGenerator(device, func(g *torch.Generator) { g.Seed(seed) })
+	withGenerator(device, func(g *torch.Generator) { g.ManualSeed(seed) })
 }
 
 // ManualSeedAll seeds the random numbers of every device, and leaves those of the CPU.

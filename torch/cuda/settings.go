@@ -1,8 +1,6 @@
 package cuda
 
 import (
-	"fmt"
-
 	"github.com/libtorch-go/libtorch/internal/switches"
 )
 
@@ -10,7 +8,7 @@ import (
 type Switch = switches.Switch
 
 // The states of a Switch.
-const (
+var (
 	Unchanged = switches.Unchanged
 	Off       = switches.Off
 	On        = switches.On
@@ -21,7 +19,7 @@ const (
 type Precision = switches.Precision
 
 // The precisions.
-const (
+var (
 	PrecisionUnchanged = switches.PrecisionUnchanged
 	PrecisionDefault   = switches.PrecisionDefault // libtorch's own choice
 	IEEE               = switches.IEEE             // float32 throughout
@@ -31,14 +29,14 @@ const (
 
 // Reduction is how cuBLAS may add up products of half precision. The zero Reduction changes
 // nothing.
-type Reduction int8
+type Reduction = switches.Reduction
 
 // The reductions, libtorch's CuBLASReductionOption plus one.
-const (
-	ReductionUnchanged   Reduction = iota
-	ReducedPrecision               // partial sums may be in half precision
-	FullPrecision                  // sums are in float32
-	FullPrecisionNoSplit           // and one kernel adds up all of a sum: the same bits whatever the shape
+var (
+	ReductionUnchanged   = switches.ReductionUnchanged
+	ReducedPrecision     = switches.ReducedPrecision     // partial sums may be in half precision
+	FullPrecision        = switches.FullPrecision        // sums are in float32
+	FullPrecisionNoSplit = switches.FullPrecisionNoSplit // and one kernel adds up all of a sum: the same bits whatever the shape
 )
 
 // Settings are libtorch's switches for CUDA libraries. Zero fields are left as they are.
@@ -109,11 +107,3 @@ func Set(s Settings) { table.Set(s) }
 // With runs fn with the settings and restores the ones before, also if fn panics. Other
 // goroutines see the change too.
 func With(s Settings, fn func()) { table.With(s, fn) }
-
-// String names how far the precision may go.
-func (r Reduction) String() string {
-	if r < ReductionUnchanged || r > FullPrecisionNoSplit {
-		return fmt.Sprintf("Reduction(%d)", int8(r))
-	}
-	return [...]string{"unchanged", "reduced", "full", "full, no split"}[r]
-}

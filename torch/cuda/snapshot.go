@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pickle"
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -69,10 +71,8 @@ type MemoryHistoryOptions struct {
 
 // RecordMemoryHistory makes the allocators of all devices record what they do from now
 // on. They record no stacks, because these would be libtorch's, not the Go program's.
-func RecordMemoryHistory(o *MemoryHistoryOptions) {
-	if o == nil {
-		o = &MemoryHistoryOptions{}
-	}
+func RecordMemoryHistory(opts ...MemoryHistoryOptions) {
+	o := option.One(opts)
 	c := begin(cgo.OpRecordMemoryHistory)
 	resolve("record_memory_history", -1)
 	c.Bool(!o.Off)
@@ -82,14 +82,14 @@ func RecordMemoryHistory(o *MemoryHistoryOptions) {
 		c.Int(o.MaxEntries)
 	}
 	c.Bool(o.Clear)
-	torch.RawDone(c)
+	bridge.Done(c)
 }
 
 // MemorySnapshot returns the state of the allocators of all devices.
 func MemorySnapshot() Snapshot {
 	c := begin(cgo.OpMemorySnapshot)
 	resolve("memory_snapshot", -1)
-	torch.RawDone(c)
+	bridge.Done(c)
 	return readSnapshot(c.Text(0))
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -31,10 +33,8 @@ type StreamOptions struct {
 
 // NewStream takes a stream from the device's pool. The pool has 32 for each priority and
 // gives them out in turn: the 33rd is the first again.
-func NewStream(device int, o *StreamOptions) Stream {
-	if o == nil {
-		o = &StreamOptions{}
-	}
+func NewStream(device int, opts ...StreamOptions) Stream {
+	o := option.One(opts)
 	return streamResult(on(cgo.OpNewStream, device, func(c *cgo.Call) { c.Int(o.Priority) }))
 }
 
@@ -48,26 +48,26 @@ func ExternalStream(pointer uintptr, device int) Stream {
 func StreamPriorities() (least, greatest int) {
 	c := begin(cgo.OpStreamPriorities)
 	resolve("stream_priorities", -1)
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c.IntResult(0), c.IntResult(1)
 }
 
 func streamResult(c *cgo.Call) Stream {
-	return Stream{torch.Device(c.WordResult(0) + 1), int64(c.WordResult(1))}
+	return Stream{bridge.Device[torch.Device](c.WordResult(0)), int64(c.WordResult(1))}
 }
 
 // WithStream runs fn with s as the current stream, and its device as the current device. The
 // goroutine keeps its thread for that time; others are not affected. What fn submits may not
 // have run when WithStream returns, and waits for nothing that was submitted elsewhere:
 //
-//	side := cuda.NewStream(0, nil)
+//	side := cuda.NewStream(0)
 //	side.WaitStream(cuda.CurrentStream(0)) // x is being computed there
 //	cuda.WithStream(side, func() { y = x.MatMul(w) })
 //	cuda.CurrentStream(0).WaitStream(side)
 //	cuda.RecordStream(side, x, w)
 func WithStream(s Stream, fn func()) {
 	check(cgo.OpEnterStream, s)
-	torch.RawWithin(fn, func(c *cgo.Call) {
+	bridge.Within(fn, func(c *cgo.Call) {
 		c.Begin(cgo.OpEnterStream)
 		s.put(c)
 	})
@@ -81,9 +81,9 @@ func RecordStream(s Stream, tensors ...torch.Tensor) {
 	for _, t := range tensors {
 		var c cgo.Call
 		c.Begin(cgo.OpRecordStream)
-		c.Tensor(t.Raw())
+		c.Tensor(bridge.Handle(t))
 		s.put(&c)
-		torch.RawDone(&c)
+		bridge.Done(&c)
 	}
 }
 
@@ -122,21 +122,21 @@ func (s Stream) WaitStream(other Stream) {
 
 // RecordEvent is a new event at the end of the stream's work, without timing.
 func (s Stream) RecordEvent() *Event {
-	e := NewEvent(nil)
+	e := NewEvent()
 	e.Record(s)
 	return e
 }
 
 // String names the device and the stream: "cuda:0 stream 3".
 func (s Stream) String() string {
-	if s.device == 0 {
+	if s.device.IsZero() {
 		return "no stream"
 	}
 	return fmt.Sprintf("%v stream %d", s.device, s.id)
 }
 
 func (s Stream) put(c *cgo.Call) {
-	c.Code(int64(s.device) - 1)
+	c.Code(bridge.Code(s.device))
 	c.Word(uint64(s.id))
 }
 
@@ -147,14 +147,14 @@ func (s Stream) run(op cgo.Op, more ...func(*cgo.Call)) *cgo.Call {
 	for _, put := range more {
 		put(c)
 	}
-	torch.RawDone(c)
+	bridge.Done(c)
 	return c
 }
 
 // check wants CUDA, and a stream.
 func check(op cgo.Op, s Stream) {
 	begin(op)
-	if s.device == 0 {
-		torch.Throw(op.String(), torch.KindValue, "the stream is the zero Stream; NewStream makes one")
+	if s.device.IsZero() {
+		torch.Throw(op.String(), torch.KindValue, "the stream is none; NewStream makes one")
 	}
 }

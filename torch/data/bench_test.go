@@ -25,7 +25,7 @@ func BenchmarkEpoch(b *testing.B) {
 	for name, source := range map[string]data.Source[data.Batch]{"raw": raw, "normalised": normalised} {
 		for _, workers := range []int{0, 1, 2} {
 			b.Run(fmt.Sprintf("%s/workers=%d", name, workers), func(b *testing.B) {
-				loader, err := data.NewLoader(source, &data.LoaderOptions{BatchSize: 128, Shuffle: true, Workers: workers})
+				loader, err := data.NewLoader(source, data.LoaderOptions{BatchSize: 128, Shuffle: true, Workers: workers})
 				if err != nil {
 					b.Fatal(err)
 				}

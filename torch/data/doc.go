@@ -1,7 +1,7 @@
 // Package data brings data sets to a training loop, batch by batch.
 //
 //	set := data.NewTensorDataset(images, labels)
-//	loader, err := data.NewLoader(set, &data.LoaderOptions{BatchSize: 128, Shuffle: true, Workers: 2})
+//	loader, err := data.NewLoader(set, data.LoaderOptions{BatchSize: 128, Shuffle: true, Workers: 2})
 //	if err != nil {
 //		return err
 //	}
@@ -9,7 +9,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		loss := F.CrossEntropy(model.Forward(batch.Input), batch.Target, nil)
+//		loss := F.CrossEntropy(model.Forward(batch.Input), batch.Target)
 //		…
 //	}
 //

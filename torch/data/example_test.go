@@ -16,7 +16,7 @@ func ExampleLoader() {
 		b.Input = b.Input.MulScalar(2)
 		return b
 	})
-	loader, err := data.NewLoader(doubled, &data.LoaderOptions{BatchSize: 4, Shuffle: true, Seed: 7, Workers: 2})
+	loader, err := data.NewLoader(doubled, data.LoaderOptions{BatchSize: 4, Shuffle: true, Seed: 7, Workers: 2})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,7 +45,7 @@ func join(samples []string, _ []int, _ *rand.Rand) (string, error) {
 
 // Batches need not be tensors.
 func ExampleCollate() {
-	loader, err := data.NewLoader(data.Collate(words{"salt", "pepper", "oil"}, join), &data.LoaderOptions{BatchSize: 2})
+	loader, err := data.NewLoader(data.Collate(words{"salt", "pepper", "oil"}, join), data.LoaderOptions{BatchSize: 2})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -45,14 +46,11 @@ type Loader[B any] struct {
 	after   func(time.Duration) <-chan time.Time
 }
 
-// NewLoader makes a loader; nil options are the defaults. It returns an error for options
+// NewLoader makes a loader. It returns an error for options
 // that make no sense, for a source or a sampler that cannot tell its length, and for a batch
 // type with tensors in fields that are not exported, which the loader could not free.
-func NewLoader[B any](source Source[B], options *LoaderOptions) (*Loader[B], error) {
-	l := &Loader[B]{source: source, grace: 5 * time.Second, after: time.After}
-	if options != nil {
-		l.options = *options
-	}
+func NewLoader[B any](source Source[B], opts ...LoaderOptions) (*Loader[B], error) {
+	l := &Loader[B]{source: source, options: option.One(opts), grace: 5 * time.Second, after: time.After}
 	o := &l.options
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("data: a loader's %w", err)

@@ -45,7 +45,7 @@ func TestSameBatchesAtAllWorkerCounts(t *testing.T) {
 	ctx := context.Background()
 	var want []float64
 	for _, workers := range []int{0, 1, 2, 8} {
-		loader, err := data.NewLoader(noisy(100), &data.LoaderOptions{BatchSize: 7, Shuffle: true, Seed: 3, Workers: workers})
+		loader, err := data.NewLoader(noisy(100), data.LoaderOptions{BatchSize: 7, Shuffle: true, Seed: 3, Workers: workers})
 		require.NoError(t, err)
 		require.Equal(t, 15, loader.Len())
 		got, indices := epoch(t, loader.Epoch(ctx, 0))
@@ -64,7 +64,7 @@ func TestSameBatchesAtAllWorkerCounts(t *testing.T) {
 			require.Equal(t, want[min(7*first, 100):], append([]float64{}, rest...))
 		}
 	}
-	seeded, err := data.NewLoader(noisy(100), &data.LoaderOptions{BatchSize: 7, Shuffle: true, Seed: 4})
+	seeded, err := data.NewLoader(noisy(100), data.LoaderOptions{BatchSize: 7, Shuffle: true, Seed: 4})
 	require.NoError(t, err)
 	other, _ := epoch(t, seeded.Epoch(ctx, 0))
 	require.NotEqual(t, want, other)
@@ -74,21 +74,21 @@ func TestLoaderOptions(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for _, scene := range []struct {
 		name    string
-		options *data.LoaderOptions
+		options data.LoaderOptions
 		want    string
 	}{
-		{"defaults", nil, "[[0] [1] [2] [3] [4]]"},
-		{"batches", &data.LoaderOptions{BatchSize: 2}, "[[0 1] [2 3] [4]]"},
-		{"only full ones", &data.LoaderOptions{BatchSize: 2, DropLast: true}, "[[0 1] [2 3]]"},
-		{"sampler", &data.LoaderOptions{BatchSize: 2, Sampler: data.Shard(data.Sequential(5), 1, 2)}, "[[1 3] [0]]"},
-		{"batch sampler", &data.LoaderOptions{BatchSampler: data.Batched(data.Sequential(3), 3, false)}, "[[0 1 2]]"},
-		{"more workers than batches", &data.LoaderOptions{BatchSize: 4, Workers: 8, Prefetch: 5}, "[[0 1 2 3] [4]]"},
-		{"pinned", &data.LoaderOptions{BatchSize: 5, PinMemory: true}, "[[0 1 2 3 4]]"},
-		{"one batch of all", &data.LoaderOptions{BatchSize: math.MaxInt}, "[[0 1 2 3 4]]"},
-		{"all but one of all", &data.LoaderOptions{BatchSize: math.MaxInt, DropLast: true, Workers: 1}, "[]"},
-		{"many shards", &data.LoaderOptions{Sampler: data.Shard(data.Sequential(5), math.MaxInt-1, math.MaxInt)}, "[[1]]"},
-		{"far ahead", &data.LoaderOptions{BatchSize: 3, Workers: 1024, Prefetch: 4096}, "[[0 1 2] [3 4]]"},
-		{"nothing", &data.LoaderOptions{Sampler: data.Sequential(0), Workers: 2}, "[]"},
+		{"defaults", data.LoaderOptions{}, "[[0] [1] [2] [3] [4]]"},
+		{"batches", data.LoaderOptions{BatchSize: 2}, "[[0 1] [2 3] [4]]"},
+		{"only full ones", data.LoaderOptions{BatchSize: 2, DropLast: true}, "[[0 1] [2 3]]"},
+		{"sampler", data.LoaderOptions{BatchSize: 2, Sampler: data.Shard(data.Sequential(5), 1, 2)}, "[[1 3] [0]]"},
+		{"batch sampler", data.LoaderOptions{BatchSampler: data.Batched(data.Sequential(3), 3, false)}, "[[0 1 2]]"},
+		{"more workers than batches", data.LoaderOptions{BatchSize: 4, Workers: 8, Prefetch: 5}, "[[0 1 2 3] [4]]"},
+		{"pinned", data.LoaderOptions{BatchSize: 5, PinMemory: true}, "[[0 1 2 3 4]]"},
+		{"one batch of all", data.LoaderOptions{BatchSize: math.MaxInt}, "[[0 1 2 3 4]]"},
+		{"all but one of all", data.LoaderOptions{BatchSize: math.MaxInt, DropLast: true, Workers: 1}, "[]"},
+		{"many shards", data.LoaderOptions{Sampler: data.Shard(data.Sequential(5), math.MaxInt-1, math.MaxInt)}, "[[1]]"},
+		{"far ahead", data.LoaderOptions{BatchSize: 3, Workers: 1024, Prefetch: 4096}, "[[0 1 2] [3 4]]"},
+		{"nothing", data.LoaderOptions{Sampler: data.Sequential(0), Workers: 2}, "[]"},
 	} {
 		t.Run(scene.name, func(t *testing.T) {
 			loader, err := data.NewLoader(noisy(5), scene.options)
@@ -102,7 +102,7 @@ func TestLoaderOptions(t *testing.T) {
 
 func TestPinnedMemory(t *testing.T) {
 	torchtest.NoLeaks(t)
-	loader, err := data.NewLoader(noisy(8), &data.LoaderOptions{BatchSize: 4, PinMemory: true, Workers: 2})
+	loader, err := data.NewLoader(noisy(8), data.LoaderOptions{BatchSize: 4, PinMemory: true, Workers: 2})
 	require.NoError(t, err)
 	card := torch.CheckDevice(torch.CUDA(0)) == nil
 	for batch, err := range loader.Epoch(context.Background(), 0) {
@@ -114,7 +114,7 @@ func TestPinnedMemory(t *testing.T) {
 
 func TestNewLoaderRefuses(t *testing.T) {
 	type secret struct{ input torch.Tensor }
-	_, err := data.NewLoader(data.Map(noisy(2), func(b data.Batch, _ *rand.Rand) secret { return secret{input: b.Input} }), nil)
+	_, err := data.NewLoader(data.Map(noisy(2), func(b data.Batch, _ *rand.Rand) secret { return secret{input: b.Input} }))
 	require.ErrorContains(t, err, "data: a loader cannot free the tensors in field data_test.secret.input, which is not exported")
 	sampler := data.Sequential(2)
 	for want, options := range map[string]data.LoaderOptions{
@@ -131,7 +131,7 @@ func TestNewLoaderRefuses(t *testing.T) {
 		"with a BatchSampler takes no BatchSize":                       {BatchSampler: data.Batched(sampler, 1, false), BatchSize: 2},
 		"takes no BatchSize, Shuffle, DropLast or ":                    {BatchSampler: data.Batched(sampler, 1, false), DropLast: true},
 	} {
-		_, err := data.NewLoader(noisy(2), &options)
+		_, err := data.NewLoader(noisy(2), options)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -139,7 +139,7 @@ func TestNewLoaderRefuses(t *testing.T) {
 func TestEpochRefuses(t *testing.T) {
 	torchtest.NoLeaks(t)
 	last := func(options data.LoaderOptions, first int) (err error) {
-		loader, newErr := data.NewLoader(noisy(5), &options)
+		loader, newErr := data.NewLoader(noisy(5), options)
 		require.NoError(t, newErr)
 		for _, err = range loader.EpochFrom(context.Background(), 2, first) {
 			continue
@@ -174,16 +174,16 @@ func (odd) Batch(_ context.Context, indices []int, _ *rand.Rand) (data.Batch, er
 
 func TestOddLengths(t *testing.T) {
 	torchtest.NoLeaks(t)
-	_, err := data.NewLoader[data.Batch](odd(-1), nil)
+	_, err := data.NewLoader[data.Batch](odd(-1))
 	require.EqualError(t, err, "data: a loader cannot be made: the length of the source is -1, expected at least 0")
-	_, err = data.NewLoader[data.Batch](odd(0), nil)
+	_, err = data.NewLoader[data.Batch](odd(0))
 	require.EqualError(t, err, "data: a loader cannot be made: panic: no length today")
-	_, err = data.NewLoader[data.Batch](nil, nil)
+	_, err = data.NewLoader[data.Batch](nil)
 	require.ErrorContains(t, err, "data: a loader cannot be made: panic: runtime error")
 
 	const huge = odd(1 << 60)
 	for _, workers := range []int{0, 2} {
-		loader, err := data.NewLoader[data.Batch](huge, &data.LoaderOptions{BatchSize: 3, Workers: workers, Sampler: data.Shard(data.Sequential(int(huge)), 1, 2)})
+		loader, err := data.NewLoader[data.Batch](huge, data.LoaderOptions{BatchSize: 3, Workers: workers, Sampler: data.Shard(data.Sequential(int(huge)), 1, 2)})
 		require.NoError(t, err)
 		require.Equal(t, (1<<59+2)/3, loader.Len())
 		for batch, err := range loader.Epoch(context.Background(), 0) {
@@ -198,7 +198,7 @@ func TestOddLengths(t *testing.T) {
 			{BatchSampler: everything{}},
 		} {
 			o.Workers = workers
-			loader, err = data.NewLoader[data.Batch](huge, &o)
+			loader, err = data.NewLoader[data.Batch](huge, o)
 			require.NoError(t, err)
 			for _, err = range loader.Epoch(context.Background(), 0) {
 				require.Error(t, err)
@@ -218,9 +218,9 @@ func (everything) Batches(int) [][]int { return [][]int{data.Sequential(1 << 60)
 // A loader beside another, in the body of a loop, which is a scope.
 func TestTwoLoadersInStep(t *testing.T) {
 	torchtest.NoLeaks(t)
-	a, err := data.NewLoader(noisy(6), &data.LoaderOptions{BatchSize: 2})
+	a, err := data.NewLoader(noisy(6), data.LoaderOptions{BatchSize: 2})
 	require.NoError(t, err)
-	b, err := data.NewLoader(noisy(6), &data.LoaderOptions{BatchSize: 2, Workers: 1})
+	b, err := data.NewLoader(noisy(6), data.LoaderOptions{BatchSize: 2, Workers: 1})
 	require.NoError(t, err)
 	next, stop := b.Pull(context.Background(), 0)
 	var other data.Batch
@@ -253,7 +253,7 @@ func TestContextThatHasEnded(t *testing.T) {
 	cause := errors.New("not today")
 	cancel(cause)
 	for _, workers := range []int{0, 2} {
-		loader, err := data.NewLoader(noisy(5), &data.LoaderOptions{Workers: workers})
+		loader, err := data.NewLoader(noisy(5), data.LoaderOptions{Workers: workers})
 		require.NoError(t, err)
 		items := 0
 		for _, err := range loader.Epoch(ctx, 0) {
@@ -268,7 +268,7 @@ func TestContextThatHasEnded(t *testing.T) {
 func TestBodyIsAScope(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for _, workers := range []int{0, 2} {
-		loader, err := data.NewLoader(noisy(6), &data.LoaderOptions{BatchSize: 2, Workers: workers})
+		loader, err := data.NewLoader(noisy(6), data.LoaderOptions{BatchSize: 2, Workers: workers})
 		require.NoError(t, err)
 		var batches, sums, kept []torch.Tensor
 		for batch, err := range loader.Epoch(context.Background(), 0) {
@@ -290,7 +290,7 @@ func TestPrefetchIsBounded(t *testing.T) {
 	var made atomic.Int64
 	source := data.Map(noisy(64), func(b data.Batch, _ *rand.Rand) data.Batch { made.Add(1); return b })
 	for _, ahead := range []struct{ workers, prefetch int }{{0, 3}, {1, 1}, {2, 3}, {4, 1}} {
-		loader, err := data.NewLoader(source, &data.LoaderOptions{Workers: ahead.workers, Prefetch: ahead.prefetch})
+		loader, err := data.NewLoader(source, data.LoaderOptions{Workers: ahead.workers, Prefetch: ahead.prefetch})
 		require.NoError(t, err)
 		made.Store(0)
 		taken := 0
@@ -305,7 +305,7 @@ func TestPrefetchIsBounded(t *testing.T) {
 
 func TestSeveralEpochsAtOnce(t *testing.T) {
 	torchtest.NoLeaks(t)
-	loader, err := data.NewLoader(noisy(40), &data.LoaderOptions{BatchSize: 4, Shuffle: true, Workers: 2})
+	loader, err := data.NewLoader(noisy(40), data.LoaderOptions{BatchSize: 4, Shuffle: true, Workers: 2})
 	require.NoError(t, err)
 	want, _ := epoch(t, loader.Epoch(context.Background(), 0))
 	var all sync.WaitGroup

@@ -44,7 +44,7 @@ func (r random) Len() int { return r.n }
 
 func (r random) Indices(epoch int) []int {
 	afford(r.n)
-	generator := torch.NewGenerator(torch.CPU).Seed(r.seed + uint64(epoch))
+	generator := torch.NewGenerator(torch.CPU).ManualSeed(r.seed + uint64(epoch))
 	defer generator.Close()
 	order := torch.TensorOptions{Generator: generator}.RandPerm(r.n)
 	defer order.Close()

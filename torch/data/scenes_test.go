@@ -152,7 +152,7 @@ type scene struct {
 
 func newSceneLoader(t *testing.T, s *stage, workers int, o LoaderOptions) *Loader[Batch] {
 	o.BatchSize, o.Workers = sceneBatch, workers
-	l, err := NewLoader(Collate(s, Stack), &o)
+	l, err := NewLoader(Collate(s, Stack), o)
 	require.NoError(t, err)
 	return l
 }
@@ -299,7 +299,7 @@ var scenes = []scene{
 			}
 			return Stack(samples, indices, r)
 		}
-		l, err := NewLoader(Collate(&stage{at: -1}, join), &LoaderOptions{BatchSize: sceneBatch, Workers: workers})
+		l, err := NewLoader(Collate(&stage{at: -1}, join), LoaderOptions{BatchSize: sceneBatch, Workers: workers})
 		require.NoError(t, err)
 		got, err, _ := playBy(by, context.Background(), l, nil)
 		var e *Error

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -91,7 +92,7 @@ func (d *derivation) Backward(ctx *torch.FunctionCtx, grads []torch.Tensor) []to
 }
 
 func (d *derivation) compute(args []any) []any {
-	return torch.RawBoxed(boxed(cgo.OpKernelRedispatch, d.turn, args))
+	return bridge.Boxed(boxed(cgo.OpKernelRedispatch, d.turn, args))
 }
 
 // tensorsOf lists the tensors among values.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -112,13 +113,13 @@ func arguments(t *cgo.Turn) []any {
 	var c cgo.Call
 	c.Begin(cgo.OpKernelArguments)
 	c.Word(t.Arg)
-	return torch.RawBoxed(&c)
+	return bridge.Boxed(&c)
 }
 
 // answer passes results to the call.
 func answer(t *cgo.Turn, results []any) {
 	c := boxed(cgo.OpKernelResults, t, results)
-	torch.RawDone(c)
+	bridge.Done(c)
 }
 
 func boxed(op cgo.Op, t *cgo.Turn, values []any) *cgo.Call {
@@ -127,7 +128,7 @@ func boxed(op cgo.Op, t *cgo.Turn, values []any) *cgo.Call {
 	c.Word(t.Arg)
 	c.List(len(values))
 	for _, v := range values {
-		torch.RawBox(c, v)
+		bridge.Box(c, v)
 	}
 	return c
 }

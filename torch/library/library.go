@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -23,7 +24,7 @@ func New(namespace string) *Library {
 	var c cgo.Call
 	c.Begin(cgo.OpOpenLibrary)
 	c.Str(namespace)
-	torch.RawDone(&c)
+	bridge.Done(&c)
 	return &Library{namespace: namespace, id: c.WordResult(0)}
 }
 
@@ -42,7 +43,7 @@ func (l *Library) Close() {
 
 func (l *Library) run(op cgo.Op, text ...string) {
 	c := l.call(op, text...)
-	torch.RawDone(c)
+	bridge.Done(c)
 }
 
 func (l *Library) call(op cgo.Op, text ...string) *cgo.Call {
@@ -169,5 +170,5 @@ func (o *Operator) register(key string, run func(*cgo.Turn)) {
 	id := cgo.Lend(&cgo.Callback{Name: fmt.Sprintf("the %s kernel of %s", key, o.Name()), Func: run})
 	c := o.library.call(cgo.OpImplementOperator, o.Name(), key)
 	c.Word(id)
-	torch.RawLending(c, id)
+	bridge.Lending(c, id)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/libtorch-go/libtorch/cgo"
-	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 )
 
 // Schema is what an operator takes and returns.
@@ -32,7 +32,7 @@ func Lookup(name string) Schema {
 	c.Begin(cgo.OpOperatorSchema)
 	c.Str(operator)
 	c.Str(overload)
-	torch.RawDone(&c)
+	bridge.Done(&c)
 	text, rest, _ := strings.Cut(c.Text(0), "\n")
 	s := Schema{Name: name, Text: text}
 	for line := range strings.Lines(rest) {

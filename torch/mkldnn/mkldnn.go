@@ -6,7 +6,7 @@ import "github.com/libtorch-go/libtorch/internal/switches"
 type Switch = switches.Switch
 
 // The states of a Switch.
-const (
+var (
 	Unchanged = switches.Unchanged
 	Off       = switches.Off
 	On        = switches.On
@@ -17,7 +17,7 @@ type Precision = switches.Precision
 
 // The precisions. The lower ones are permissions: oneDNN uses them if the processor has
 // instructions for them, and computes in float32 otherwise.
-const (
+var (
 	PrecisionUnchanged = switches.PrecisionUnchanged
 	PrecisionDefault   = switches.PrecisionDefault // libtorch's own choice: float32
 	IEEE               = switches.IEEE             // float32 throughout

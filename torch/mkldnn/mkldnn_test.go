@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/mkldnn"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -50,9 +51,9 @@ func TestEnabledChoosesTheKernel(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x, w := torch.RandN(8, 16, 20, 20), torch.RandN(32, 16, 3, 3)
-		with := torch.Conv2d(x, w)
+		with := aten.Conv2d(x, w)
 		var without torch.Tensor
-		mkldnn.With(mkldnn.Settings{Enabled: mkldnn.Off}, func() { without = torch.Conv2d(x, w) })
+		mkldnn.With(mkldnn.Settings{Enabled: mkldnn.Off}, func() { without = aten.Conv2d(x, w) })
 		require.False(t, with.Equal(without), "the same kernel ran")
 		torchtest.AllClose(t, with, without, torchtest.Tolerance{Relative: 1e-4, Absolute: 1e-4})
 	})

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
 
@@ -30,7 +31,7 @@ type GELU struct {
 
 // Forward keeps the shape.
 func (g GELU) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(g, x, func(x torch.Tensor) torch.Tensor { return F.GELU(x, g.Approximate) })
+	return Hooked(g, x, func(x torch.Tensor) torch.Tensor { return F.GELU(x, F.GELUOptions{Approximate: g.Approximate}) })
 }
 
 // SiLU is x*sigmoid(x).
@@ -40,7 +41,7 @@ type SiLU struct {
 
 // Forward keeps the shape.
 func (s SiLU) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return either(s.InPlace, x, torch.SiLUInPlace, F.SiLU) })
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return either(s.InPlace, x, aten.SiLUInPlace, F.SiLU) })
 }
 
 // Tanh is the hyperbolic tangent.
@@ -59,19 +60,19 @@ func (s Sigmoid) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(s, x, torch.Tensor.Sigmoid)
 }
 
-// LeakyReLU is x where positive, Slope*x elsewhere.
+// LeakyReLU is x where positive, NegativeSlope*x elsewhere.
 type LeakyReLU struct {
-	Slope   *float64 // default 0.01
-	InPlace bool     // overwrite the input, and return it
+	NegativeSlope *float64 // default 0.01
+	InPlace       bool     // overwrite the input, and return it
 }
 
 // Forward keeps the shape.
 func (l LeakyReLU) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(l, x, func(x torch.Tensor) torch.Tensor {
 		if l.InPlace {
-			return torch.LeakyReLUInPlace(x, or(l.Slope, 0.01))
+			return aten.LeakyReLUInPlace(x, aten.LeakyReLUOptions{NegativeSlope: or(l.NegativeSlope, 0.01)})
 		}
-		return F.LeakyReLU(x, or(l.Slope, 0.01))
+		return F.LeakyReLU(x, F.LeakyReLUOptions{NegativeSlope: l.NegativeSlope})
 	})
 }
 

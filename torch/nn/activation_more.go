@@ -1,7 +1,9 @@
 package nn
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
@@ -13,7 +15,7 @@ type ReLU6 struct {
 
 // Forward keeps the shape.
 func (r ReLU6) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(r, x, func(x torch.Tensor) torch.Tensor { return either(r.InPlace, x, torch.ReLU6InPlace, F.ReLU6) })
+	return Hooked(r, x, func(x torch.Tensor) torch.Tensor { return either(r.InPlace, x, aten.ReLU6InPlace, F.ReLU6) })
 }
 
 // RReLU is x where positive, slope*x elsewhere: slopes are random in training, and halfway
@@ -32,8 +34,8 @@ type RReLUOptions struct {
 }
 
 // NewRReLU makes a layer.
-func NewRReLU(o *RReLUOptions) *RReLU {
-	v := options(o)
+func NewRReLU(opts ...RReLUOptions) *RReLU {
+	v := option.One(opts)
 	return &RReLU{Lower: or(v.Lower, 1.0/8), Upper: or(v.Upper, 1.0/3), InPlace: v.InPlace}
 }
 
@@ -42,9 +44,9 @@ func (r *RReLU) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(r, x, func(x torch.Tensor) torch.Tensor {
 		o := F.RReLUOptions{Lower: r.Lower, Upper: r.Upper, Training: r.Mode.Training()}
 		if r.InPlace {
-			return torch.RReLUInPlace(x, o)
+			return aten.RReLUInPlace(x, o)
 		}
-		return F.RReLU(x, &o)
+		return F.RReLU(x, o)
 	})
 }
 
@@ -60,8 +62,8 @@ type PReLUOptions struct {
 }
 
 // NewPReLU makes a layer.
-func NewPReLU(o *PReLUOptions) *PReLU {
-	v := options(o)
+func NewPReLU(opts ...PReLUOptions) *PReLU {
+	v := option.One(opts)
 	p := &PReLU{}
 	create(func() {
 		p.Weight = nninit.Constant(torch.Empty(max(v.Channels, 1)), or(v.Init, 0.25)).SetRequiresGrad(true)
@@ -84,27 +86,26 @@ type Threshold struct {
 func (t Threshold) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(t, x, func(x torch.Tensor) torch.Tensor {
 		if t.InPlace {
-			return torch.ThresholdInPlace(x, t.Threshold, t.Value)
+			return aten.ThresholdInPlace(x, t.Threshold, t.Value)
 		}
 		return F.Threshold(x, t.Threshold, t.Value)
 	})
 }
 
-// Hardtanh is min(max(x, Min), Max).
+// Hardtanh is min(max(x, MinVal), MaxVal).
 type Hardtanh struct {
-	Min     *float64 // default -1
-	Max     *float64 // default 1
+	MinVal  *float64 // default -1
+	MaxVal  *float64 // default 1
 	InPlace bool     // overwrite the input, and return it
 }
 
 // Forward keeps the shape.
 func (h Hardtanh) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(h, x, func(x torch.Tensor) torch.Tensor {
-		low, high := or(h.Min, -1), or(h.Max, 1)
 		if h.InPlace {
-			return torch.HardtanhInPlace(x, torch.HardtanhOptions{MinVal: low, MaxVal: high})
+			return aten.HardtanhInPlace(x, aten.HardtanhOptions{MinVal: or(h.MinVal, -1), MaxVal: or(h.MaxVal, 1)})
 		}
-		return F.Hardtanh(x, low, high)
+		return F.Hardtanh(x, F.HardtanhOptions{MinVal: h.MinVal, MaxVal: h.MaxVal})
 	})
 }
 
@@ -116,7 +117,7 @@ type Hardsigmoid struct {
 // Forward keeps the shape.
 func (h Hardsigmoid) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(h, x, func(x torch.Tensor) torch.Tensor {
-		return either(h.InPlace, x, torch.HardsigmoidInPlace, F.Hardsigmoid)
+		return either(h.InPlace, x, aten.HardsigmoidInPlace, F.Hardsigmoid)
 	})
 }
 
@@ -127,7 +128,7 @@ type Hardswish struct {
 
 // Forward keeps the shape.
 func (h Hardswish) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(h, x, func(x torch.Tensor) torch.Tensor { return either(h.InPlace, x, torch.HardswishInPlace, F.Hardswish) })
+	return Hooked(h, x, func(x torch.Tensor) torch.Tensor { return either(h.InPlace, x, aten.HardswishInPlace, F.Hardswish) })
 }
 
 // Mish is x*tanh(softplus(x)) (Misra, 2019).
@@ -137,7 +138,7 @@ type Mish struct {
 
 // Forward keeps the shape.
 func (m Mish) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(m, x, func(x torch.Tensor) torch.Tensor { return either(m.InPlace, x, torch.MishInPlace, F.Mish) })
+	return Hooked(m, x, func(x torch.Tensor) torch.Tensor { return either(m.InPlace, x, aten.MishInPlace, F.Mish) })
 }
 
 // ELU is x where positive, Alpha*(exp(x)-1) elsewhere (Clevert et al., 2015).
@@ -150,9 +151,9 @@ type ELU struct {
 func (e ELU) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(e, x, func(x torch.Tensor) torch.Tensor {
 		if e.InPlace {
-			return torch.ELUInPlace(x, torch.ELUOptions{Alpha: or(e.Alpha, 1)})
+			return aten.ELUInPlace(x, aten.ELUOptions{Alpha: or(e.Alpha, 1)})
 		}
-		return F.ELU(x, or(e.Alpha, 1))
+		return F.ELU(x, F.ELUOptions{Alpha: e.Alpha})
 	})
 }
 
@@ -166,9 +167,9 @@ type CELU struct {
 func (c CELU) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(c, x, func(x torch.Tensor) torch.Tensor {
 		if c.InPlace {
-			return torch.CELUInPlace(x, or(c.Alpha, 1))
+			return aten.CELUInPlace(x, aten.CELUOptions{Alpha: or(c.Alpha, 1)})
 		}
-		return F.CELU(x, or(c.Alpha, 1))
+		return F.CELU(x, F.CELUOptions{Alpha: c.Alpha})
 	})
 }
 
@@ -180,7 +181,7 @@ type SELU struct {
 
 // Forward keeps the shape.
 func (s SELU) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return either(s.InPlace, x, torch.SELUInPlace, F.SELU) })
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return either(s.InPlace, x, aten.SELUInPlace, F.SELU) })
 }
 
 // GLU is the first half of x along Dim times the sigmoid of the second (Dauphin et al.,
@@ -201,7 +202,7 @@ type Hardshrink struct {
 
 // Forward keeps the shape.
 func (h Hardshrink) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(h, x, func(x torch.Tensor) torch.Tensor { return F.Hardshrink(x, or(h.Lambda, 0.5)) })
+	return Hooked(h, x, func(x torch.Tensor) torch.Tensor { return F.Hardshrink(x, F.ShrinkOptions{Lambda: h.Lambda}) })
 }
 
 // Softshrink moves x by Lambda towards 0, and no further.
@@ -211,7 +212,7 @@ type Softshrink struct {
 
 // Forward keeps the shape.
 func (s Softshrink) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return F.Softshrink(x, or(s.Lambda, 0.5)) })
+	return Hooked(s, x, func(x torch.Tensor) torch.Tensor { return F.Softshrink(x, F.ShrinkOptions{Lambda: s.Lambda}) })
 }
 
 // Tanhshrink is x - tanh(x).
@@ -239,7 +240,7 @@ type Softplus struct {
 // Forward keeps the shape.
 func (s Softplus) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(s, x, func(x torch.Tensor) torch.Tensor {
-		return F.Softplus(x, &F.SoftplusOptions{Beta: or(s.Beta, 1), Threshold: or(s.Threshold, 20)})
+		return F.Softplus(x, F.SoftplusOptions{Beta: or(s.Beta, 1), Threshold: or(s.Threshold, 20)})
 	})
 }
 

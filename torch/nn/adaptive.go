@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
@@ -25,7 +26,7 @@ type AdaptiveLogSoftmaxOptions struct {
 
 // NewAdaptiveLogSoftmaxWithLoss makes a layer from in features to that many classes; a cluster
 // begins at each of the cutoffs, of which there is one at least.
-func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, o *AdaptiveLogSoftmaxOptions) *AdaptiveLogSoftmaxWithLoss {
+func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, opts ...AdaptiveLogSoftmaxOptions) *AdaptiveLogSoftmaxWithLoss {
 	const op = "adaptive_log_softmax"
 	if len(cutoffs) == 0 {
 		torch.Throw(op, torch.KindValue, "cutoffs should be a sequence of length larger than 0")
@@ -36,11 +37,11 @@ func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, o *AdaptiveLo
 			torch.Throw(op, torch.KindValue, "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1, got %v", cutoffs)
 		}
 	}
-	v := options(o)
-	a := &AdaptiveLogSoftmaxWithLoss{Head: NewLinear(in, cutoffs[0]+len(cutoffs), &LinearOptions{NoBias: !v.HeadBias}), Cutoffs: all}
+	v := option.One(opts)
+	a := &AdaptiveLogSoftmaxWithLoss{Head: NewLinear(in, cutoffs[0]+len(cutoffs), LinearOptions{NoBias: !v.HeadBias}), Cutoffs: all}
 	for i := range cutoffs {
 		features := int(math.Floor(float64(in) / math.Pow(or(v.DivValue, 4), float64(i+1))))
-		bare := &LinearOptions{NoBias: true}
+		bare := LinearOptions{NoBias: true}
 		a.Tail = append(a.Tail, Sequential{NewLinear(in, features, bare), NewLinear(features, all[i+1]-all[i], bare)})
 	}
 	return a
@@ -128,12 +129,12 @@ func (a *AdaptiveLogSoftmaxWithLoss) logProb(x, head torch.Tensor) torch.Tensor 
 func (a *AdaptiveLogSoftmaxWithLoss) Predict(x torch.Tensor) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
 		head := a.Head.Forward(x)
-		best := head.ArgMax(torch.ArgMaxOptions{Dim: new(1)})
+		best := head.ArgMax(1)
 		rows := best.GeScalar(a.Cutoffs[0]).Nonzero().SqueezeDim(1)
 		if rows.NumEl() == 0 {
 			return best
 		}
 		logs := a.logProb(x.IndexSelect(0, rows), head.IndexSelect(0, rows))
-		return best.IndexCopyInPlace(0, rows, logs.ArgMax(torch.ArgMaxOptions{Dim: new(1)}))
+		return best.IndexCopyInPlace(0, rows, logs.ArgMax(1))
 	})
 }

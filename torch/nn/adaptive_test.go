@@ -14,7 +14,7 @@ import (
 func TestAdaptiveLogSoftmaxEqualsPython(t *testing.T) {
 	const text = "nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 10], div_value=2., head_bias=True)"
 	create := func() any {
-		return nn.NewAdaptiveLogSoftmaxWithLoss(16, 20, []int{4, 10}, &nn.AdaptiveLogSoftmaxOptions{DivValue: new(2.0), HeadBias: true})
+		return nn.NewAdaptiveLogSoftmaxWithLoss(16, 20, []int{4, 10}, nn.AdaptiveLogSoftmaxOptions{DivValue: new(2.0), HeadBias: true})
 	}
 	adaptive := func(m any) *nn.AdaptiveLogSoftmaxWithLoss { return m.(*nn.AdaptiveLogSoftmaxWithLoss) }
 	equalPython(t, []moduleCase{
@@ -29,7 +29,7 @@ func TestAdaptiveLogSoftmaxEqualsPython(t *testing.T) {
 
 func TestAdaptiveLogSoftmaxComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, []int{3}, nil)
+	m := nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, []int{3})
 	defer nn.Close(m)
 	forward := func(x []int, target ...int) func() {
 		return func() { m.Forward(torch.Ones(x...), torch.FromSlice(target)) }
@@ -39,9 +39,9 @@ func TestAdaptiveLogSoftmaxComplaints(t *testing.T) {
 		fn   func()
 		want string
 	}{
-		{"no cutoffs", func() { nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, nil, nil) }, "length larger than 0"},
-		{"falling cutoffs", func() { nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, []int{5, 3}, nil) }, "unique, positive integers sorted"},
-		{"a cutoff at the end", func() { nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, []int{9}, nil) }, "between 1 and n_classes-1"},
+		{"no cutoffs", func() { nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, nil) }, "length larger than 0"},
+		{"falling cutoffs", func() { nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, []int{5, 3}) }, "unique, positive integers sorted"},
+		{"a cutoff at the end", func() { nn.NewAdaptiveLogSoftmaxWithLoss(4, 9, []int{9}) }, "between 1 and n_classes-1"},
 		{"batch sizes", forward([]int{2, 4}, 1), "the same size in the batch dimension"},
 		{"an input alone", forward([]int{4}, 1), "1D target tensor expects 2D input"},
 		{"a target alone", func() { m.Forward(torch.Ones(1, 4), torch.FromValue(1)) }, "0D target tensor expects 1D input"},

@@ -3,6 +3,7 @@ package nn
 import (
 	"cmp"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
@@ -36,7 +37,7 @@ type MultiheadAttentionOptions struct {
 // NewMultiheadAttention makes a layer for embeddings of that many features, which the number
 // of heads divides. The weights that make queries, keys and values are drawn by
 // [nninit.XavierUniform], and their biases are zeros.
-func NewMultiheadAttention(embed, heads int, o *MultiheadAttentionOptions) *MultiheadAttention {
+func NewMultiheadAttention(embed, heads int, opts ...MultiheadAttentionOptions) *MultiheadAttention {
 	const op = "multihead_attention"
 	if embed <= 0 || heads <= 0 {
 		torch.Throw(op, torch.KindValue, "embed_dim and num_heads must be greater than 0, got embed_dim=%d and num_heads=%d instead", embed, heads)
@@ -44,12 +45,12 @@ func NewMultiheadAttention(embed, heads int, o *MultiheadAttentionOptions) *Mult
 	if embed%heads != 0 {
 		torch.Throw(op, torch.KindGeneric, "embed_dim must be divisible by num_heads")
 	}
-	v := options(o)
+	v := option.One(opts)
 	a := &MultiheadAttention{Embed: embed, Heads: heads, Options: v}
-	a.OutProj = NewLinear(embed, embed, &LinearOptions{NoBias: v.NoBias}) // draws before the others do
+	a.OutProj = NewLinear(embed, embed, LinearOptions{NoBias: v.NoBias}) // draws before the others do
 	create(func() {
 		weight := func(out, in int) torch.Tensor {
-			return nninit.XavierUniform(torch.Empty(out, in), 1, nil).SetRequiresGrad(true)
+			return nninit.XavierUniform(torch.Empty(out, in), 1).SetRequiresGrad(true)
 		}
 		if a.separate() {
 			a.QProjWeight = weight(embed, embed)
@@ -63,8 +64,8 @@ func NewMultiheadAttention(embed, heads int, o *MultiheadAttentionOptions) *Mult
 			a.OutProj.Bias.ZeroInPlace()
 		}
 		if v.AddBiasKV {
-			a.BiasK = nninit.XavierNormal(torch.Empty(1, 1, embed), 1, nil).SetRequiresGrad(true)
-			a.BiasV = nninit.XavierNormal(torch.Empty(1, 1, embed), 1, nil).SetRequiresGrad(true)
+			a.BiasK = nninit.XavierNormal(torch.Empty(1, 1, embed), 1).SetRequiresGrad(true)
+			a.BiasV = nninit.XavierNormal(torch.Empty(1, 1, embed), 1).SetRequiresGrad(true)
 		}
 	})
 	return a
@@ -82,9 +83,10 @@ type AttentionOptions struct {
 // Forward maps queries [L, N, E], keys [S, N, KDim] and values [S, N, VDim] to results
 // [L, N, E] and attention weights [N, L, S], or [N, heads, L, S] per head; undefined for
 // NoWeights. All may be without the N; BatchFirst moves it to the front.
-func (a *MultiheadAttention) Forward(query, key, value torch.Tensor, o *AttentionOptions) (output, weights torch.Tensor) {
+func (a *MultiheadAttention) Forward(query, key, value torch.Tensor, opts ...AttentionOptions) (output, weights torch.Tensor) {
+	o := option.One(opts)
 	HookedAll(a, refs{&query, &key, &value}, refs{&output, &weights}, func() {
-		output, weights = a.forward(query, key, value, options(o))
+		output, weights = a.forward(query, key, value, o)
 	})
 	return output, weights
 }
@@ -99,7 +101,7 @@ func (a *MultiheadAttention) forward(query, key, value torch.Tensor, v Attention
 		if a.Mode.Training() {
 			dropout = a.Options.Dropout
 		}
-		output, weights = F.MultiHeadAttentionForward(query, key, value, a.Embed, a.Heads, &F.MultiHeadAttentionOptions{
+		output, weights = F.MultiHeadAttentionForward(query, key, value, a.Embed, a.Heads, F.MultiHeadAttentionOptions{
 			InProjWeight: a.InProjWeight, InProjBias: a.InProjBias, UseSeparateProjWeight: a.separate(),
 			QProjWeight: a.QProjWeight, KProjWeight: a.KProjWeight, VProjWeight: a.VProjWeight,
 			OutProjWeight: a.OutProj.Weight, OutProjBias: a.OutProj.Bias, BiasK: a.BiasK, BiasV: a.BiasV,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -29,7 +30,7 @@ func (n *checkpointNet) block(which ...int) function {
 	return func(in ...torch.Tensor) []torch.Tensor {
 		h := in[0]
 		for _, i := range which {
-			h = torch.Dropout(F.Linear(h, n.weights[i], torch.Tensor{}).Tanh(), 0.25, true).Mul(h)
+			h = aten.Dropout(F.Linear(h, n.weights[i], torch.Tensor{}).Tanh(), 0.25, true).Mul(h)
 		}
 		return []torch.Tensor{h}
 	}
@@ -111,7 +112,7 @@ func TestCheckpointEqualsPython(t *testing.T) {
 func deepNet(layers, width int) nn.Sequential {
 	var s nn.Sequential
 	for range layers {
-		s = append(s, nn.NewLinear(width, width, nil), nn.Tanh{})
+		s = append(s, nn.NewLinear(width, width), nn.Tanh{})
 	}
 	return s
 }

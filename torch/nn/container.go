@@ -22,8 +22,11 @@ func Chain(x torch.Tensor, layers ...Layer) torch.Tensor {
 // Sequential is a list of layers, named "0", "1", …; write a struct to name them
 // otherwise.
 //
-//	net := nn.Sequential{nn.NewLinear(784, 128, nil), nn.ReLU{}, nn.NewLinear(128, 10, nil)}
+//	net := nn.Sequential{nn.NewLinear(784, 128), nn.ReLU{}, nn.NewLinear(128, 10)}
 type Sequential []Layer
+
+// NewSequential makes a row of layers.
+func NewSequential(layers ...Layer) Sequential { return layers }
 
 // Forward is [Chain] through all layers.
 func (s Sequential) Forward(x torch.Tensor) torch.Tensor {
@@ -79,9 +82,6 @@ func or[T any](v *T, def T) T {
 	}
 	return *v
 }
-
-// options is what o points to, or PyTorch's defaults.
-func options[T any](o *T) (v T) { return or(o, v) }
 
 // create makes tensors that belong to no scope and records nothing.
 func create(fn func()) {

@@ -9,7 +9,7 @@ import (
 
 func TestContainersEqualPython(t *testing.T) {
 	row := func(v float64) torch.Tensor { return nn.NewParameter(torch.Full([]int{2}, v)) }
-	linear := func() nn.Layer { return nn.NewLinear(2, 2, nil) }
+	linear := func() nn.Layer { return nn.NewLinear(2, 2) }
 	equalPython(t, []moduleCase{
 		{"nn.ParameterList([torch.full((2,), 3.), torch.full((2,), 5.)])", "x[0] * m[0] + m[1]",
 			func() any { return nn.ParameterList{row(3), row(5)} },

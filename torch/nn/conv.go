@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
@@ -56,24 +58,23 @@ type Conv3d struct{ Conv }
 
 // NewConv1d makes a convolution from in to out channels with kernels of length k. Weight and
 // bias are drawn uniformly from ±1/√(in/groups·k).
-func NewConv1d(in, out int, k Size, o *Conv1dOptions) *Conv1d {
-	return &Conv1d{newConv("conv1d", in, out, F.Spread("conv1d kernel", k, 1), o)}
+func NewConv1d(in, out int, k Size, opts ...Conv1dOptions) *Conv1d {
+	return &Conv1d{newConv("conv1d", in, out, F.Spread("conv1d kernel", k, 1), option.One(opts))}
 }
 
 // NewConv2d makes a convolution from in to out channels with kernels of size k. Weight and
 // bias are drawn uniformly from ±1/√(in/groups·k·k).
-func NewConv2d(in, out int, k Size, o *Conv2dOptions) *Conv2d {
-	return &Conv2d{newConv("conv2d", in, out, F.Spread("conv2d kernel", k, 2), o)}
+func NewConv2d(in, out int, k Size, opts ...Conv2dOptions) *Conv2d {
+	return &Conv2d{newConv("conv2d", in, out, F.Spread("conv2d kernel", k, 2), option.One(opts))}
 }
 
 // NewConv3d makes a convolution from in to out channels with kernels of size k. Weight and
 // bias are drawn uniformly from ±1/√(in/groups·k·k·k).
-func NewConv3d(in, out int, k Size, o *Conv3dOptions) *Conv3d {
-	return &Conv3d{newConv("conv3d", in, out, F.Spread("conv3d kernel", k, 3), o)}
+func NewConv3d(in, out int, k Size, opts ...Conv3dOptions) *Conv3d {
+	return &Conv3d{newConv("conv3d", in, out, F.Spread("conv3d kernel", k, 3), option.One(opts))}
 }
 
-func newConv(op string, in, out int, k []int, o *ConvOptions) Conv {
-	v := options(o)
+func newConv(op string, in, out int, k []int, v ConvOptions) Conv {
 	groups := checkedGroups(op, in, out, v.Groups)
 	c := Conv{Options: v.spread(op, len(k)), Border: v.border(op, k)}
 	if c.Border.Size != nil {
@@ -81,7 +82,7 @@ func newConv(op string, in, out int, k []int, o *ConvOptions) Conv {
 	}
 	create(func() {
 		c.Weight = torch.Empty(append([]int{out, in / groups}, k...)...)
-		nninit.KaimingUniform(c.Weight, &nninit.KaimingOptions{A: math.Sqrt(5)})
+		nninit.KaimingUniform(c.Weight, nninit.KaimingOptions{A: math.Sqrt(5)})
 		c.Weight.SetRequiresGrad(true)
 		if !v.NoBias {
 			c.Bias = newBias(out, c.Weight)
@@ -154,15 +155,15 @@ func spreadOr(of string, s Size, n, def int) []int {
 	return F.Spread(of, s, n)
 }
 
-type convolution func(x, weight, bias torch.Tensor, o *F.ConvOptions) torch.Tensor
+type convolution func(x, weight, bias torch.Tensor, o ...F.ConvOptions) torch.Tensor
 
 func (c *Conv) forward(x torch.Tensor, convolve convolution) torch.Tensor {
 	if c.Border.Size == nil {
-		return convolve(x, c.Weight, c.Bias, &c.Options)
+		return convolve(x, c.Weight, c.Bias, c.Options)
 	}
-	padded := torch.Pad(x, c.Border.Size, torch.PadOptions{Mode: c.Border.Mode})
+	padded := aten.Pad(x, c.Border.Size, aten.PadOptions{Mode: c.Border.Mode})
 	defer padded.Close()
-	return convolve(padded, c.Weight, c.Bias, &c.Options)
+	return convolve(padded, c.Weight, c.Bias, c.Options)
 }
 
 // Forward maps [N, in, L] to [N, out, L'], or the same without N.

@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -44,24 +45,23 @@ type ConvTranspose3d struct{ ConvTranspose }
 
 // NewConvTranspose1d makes a layer from in to out channels with kernels of length k. Weight
 // and bias are drawn uniformly from ±1/√(out/groups·k).
-func NewConvTranspose1d(in, out int, k Size, o *ConvTranspose1dOptions) *ConvTranspose1d {
-	return &ConvTranspose1d{newConvTranspose("conv_transpose1d", in, out, k, 1, o)}
+func NewConvTranspose1d(in, out int, k Size, opts ...ConvTranspose1dOptions) *ConvTranspose1d {
+	return &ConvTranspose1d{newConvTranspose("conv_transpose1d", in, out, k, 1, option.One(opts))}
 }
 
 // NewConvTranspose2d makes a layer from in to out channels with kernels of size k. Weight and
 // bias are drawn uniformly from ±1/√(out/groups·k·k).
-func NewConvTranspose2d(in, out int, k Size, o *ConvTranspose2dOptions) *ConvTranspose2d {
-	return &ConvTranspose2d{newConvTranspose("conv_transpose2d", in, out, k, 2, o)}
+func NewConvTranspose2d(in, out int, k Size, opts ...ConvTranspose2dOptions) *ConvTranspose2d {
+	return &ConvTranspose2d{newConvTranspose("conv_transpose2d", in, out, k, 2, option.One(opts))}
 }
 
 // NewConvTranspose3d makes a layer from in to out channels with kernels of size k. Weight and
 // bias are drawn uniformly from ±1/√(out/groups·k·k·k).
-func NewConvTranspose3d(in, out int, k Size, o *ConvTranspose3dOptions) *ConvTranspose3d {
-	return &ConvTranspose3d{newConvTranspose("conv_transpose3d", in, out, k, 3, o)}
+func NewConvTranspose3d(in, out int, k Size, opts ...ConvTranspose3dOptions) *ConvTranspose3d {
+	return &ConvTranspose3d{newConvTranspose("conv_transpose3d", in, out, k, 3, option.One(opts))}
 }
 
-func newConvTranspose(op string, in, out int, k Size, dims int, o *ConvTransposeOptions) (c ConvTranspose) {
-	v := options(o)
+func newConvTranspose(op string, in, out int, k Size, dims int, v ConvTransposeOptions) (c ConvTranspose) {
 	groups := checkedGroups(op, in, out, v.Groups)
 	c.Options = F.ConvTransposeOptions{Groups: groups,
 		Stride:        spreadOr(op+" stride", v.Stride, dims, 1),
@@ -70,7 +70,7 @@ func newConvTranspose(op string, in, out int, k Size, dims int, o *ConvTranspose
 		Dilation:      spreadOr(op+" dilation", v.Dilation, dims, 1)}
 	shape := append([]int{in, out / groups}, F.Spread(op+" kernel", k, dims)...)
 	create(func() {
-		c.Weight = nninit.KaimingUniform(torch.Empty(shape...), &nninit.KaimingOptions{A: math.Sqrt(5)}).SetRequiresGrad(true)
+		c.Weight = nninit.KaimingUniform(torch.Empty(shape...), nninit.KaimingOptions{A: math.Sqrt(5)}).SetRequiresGrad(true)
 		if !v.NoBias {
 			c.Bias = newBias(out, c.Weight)
 		}
@@ -80,7 +80,7 @@ func newConvTranspose(op string, in, out int, k Size, dims int, o *ConvTranspose
 
 // fitting are the options for a result of the given size, with or without the first
 // dimensions, of which there are 2 or 1: a stride leaves several sizes possible.
-func (c *ConvTranspose) fitting(op string, x torch.Tensor, size []int) *F.ConvTransposeOptions {
+func (c *ConvTranspose) fitting(op string, x torch.Tensor, size []int) F.ConvTransposeOptions {
 	o := c.Options
 	dims := c.Weight.Dim() - 2
 	first := max(x.Dim()-dims, 1)
@@ -104,12 +104,12 @@ func (c *ConvTranspose) fitting(op string, x torch.Tensor, size []int) *F.ConvTr
 		}
 	}
 	o.OutputPadding = extra
-	return &o
+	return o
 }
 
 // Forward maps [N, in, L] to [N, out, L'], or the same without N.
 func (c *ConvTranspose1d) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose1d(x, c.Weight, c.Bias, &c.Options) })
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose1d(x, c.Weight, c.Bias, c.Options) })
 }
 
 // ForwardTo is Forward to a result of the given size, [L'] or [N, out, L'], in the place of
@@ -122,7 +122,7 @@ func (c *ConvTranspose1d) ForwardTo(x torch.Tensor, size []int) torch.Tensor {
 
 // Forward maps [N, in, H, W] to [N, out, H', W'], or the same without N.
 func (c *ConvTranspose2d) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose2d(x, c.Weight, c.Bias, &c.Options) })
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose2d(x, c.Weight, c.Bias, c.Options) })
 }
 
 // ForwardTo is Forward to a result of the given size, [H', W'] or [N, out, H', W'], in the
@@ -135,7 +135,7 @@ func (c *ConvTranspose2d) ForwardTo(x torch.Tensor, size []int) torch.Tensor {
 
 // Forward maps [N, in, D, H, W] to [N, out, D', H', W'], or the same without N.
 func (c *ConvTranspose3d) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose3d(x, c.Weight, c.Bias, &c.Options) })
+	return Hooked(c, x, func(x torch.Tensor) torch.Tensor { return F.ConvTranspose3d(x, c.Weight, c.Bias, c.Options) })
 }
 
 // ForwardTo is Forward to a result of the given size, [D', H', W'] or [N, out, D', H', W'],

@@ -15,9 +15,9 @@
 //
 //	func NewNet() *Net {
 //		return &Net{
-//			Conv1: nn.NewConv2d(1, 32, 3, nil),
-//			Conv2: nn.NewConv2d(32, 64, 3, &nn.Conv2dOptions{Stride: 2}),
-//			FC:    nn.NewLinear(64*12*12, 10, nil),
+//			Conv1: nn.NewConv2d(1, 32, 3),
+//			Conv2: nn.NewConv2d(32, 64, 3, nn.Conv2dOptions{Stride: 2}),
+//			FC:    nn.NewLinear(64*12*12, 10),
 //		}
 //	}
 //
@@ -69,7 +69,7 @@
 //
 // # Options
 //
-// Constructors take what PyTorch requires as arguments and the rest as a pointer to a
-// struct; nil and zero fields are PyTorch's defaults. After the same seed a layer draws the
-// same initial values as PyTorch's.
+// Constructors take what PyTorch requires as arguments and the rest in one struct behind
+// them, which may be left out; its zero fields are PyTorch's defaults. After the same seed a
+// layer draws the same initial values as PyTorch's.
 package nn

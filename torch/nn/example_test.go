@@ -18,10 +18,10 @@ type Net struct {
 
 func NewNet() *Net {
 	return &Net{
-		Conv1:   nn.NewConv2d(1, 8, 3, &nn.Conv2dOptions{Stride: 2, Padding: 1, NoBias: true}),
-		Norm:    nn.NewBatchNorm2d(8, nil),
+		Conv1:   nn.NewConv2d(1, 8, 3, nn.Conv2dOptions{Stride: 2, Padding: 1, NoBias: true}),
+		Norm:    nn.NewBatchNorm2d(8),
 		Dropout: nn.NewDropout(0.5),
-		FC:      nn.NewLinear(8*14*14, 10, nil),
+		FC:      nn.NewLinear(8*14*14, 10),
 	}
 }
 
@@ -51,7 +51,7 @@ func Example() {
 }
 
 func ExampleSequential() {
-	net := nn.Sequential{nn.NewLinear(2, 3, nil), nn.ReLU{}, nn.NewLinear(3, 1, nil)}
+	net := nn.Sequential{nn.NewLinear(2, 3), nn.ReLU{}, nn.NewLinear(3, 1)}
 	for name := range nn.NamedParameters(net) {
 		fmt.Println(name)
 	}
@@ -64,10 +64,10 @@ func ExampleSequential() {
 
 func ExampleLoadStateDict() {
 	torch.Scope(func() {
-		student, teacher := nn.NewLinear(2, 2, nil), nn.NewLinear(2, 2, nil)
-		fmt.Println(nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher)), nil))
+		student, teacher := nn.NewLinear(2, 2), nn.NewLinear(2, 2)
+		fmt.Println(nn.LoadStateDict(student, maps.Collect(nn.StateDict(teacher))))
 		fmt.Println(student.Weight.Equal(teacher.Weight))
-		fmt.Println(nn.LoadStateDict(student, map[string]torch.Tensor{"weight": torch.Zeros(3, 2), "scale": torch.Ones(1)}, nil))
+		fmt.Println(nn.LoadStateDict(student, map[string]torch.Tensor{"weight": torch.Zeros(3, 2), "scale": torch.Ones(1)}))
 	})
 	// Output:
 	// <nil>
@@ -78,7 +78,7 @@ func ExampleLoadStateDict() {
 // Of the activations of a block nothing is kept: the backward pass computes them again.
 func ExampleCheckpoint() {
 	torch.ManualSeed(0)
-	block := nn.Sequential{nn.NewLinear(4, 64, nil), nn.Tanh{}, nn.NewLinear(64, 1, nil)}
+	block := nn.Sequential{nn.NewLinear(4, 64), nn.Tanh{}, nn.NewLinear(64, 1)}
 	defer nn.Close(block)
 	torch.Scope(func() {
 		x := torch.Ones(8, 4)

@@ -23,7 +23,7 @@ func TestForgottenGradientIsWarnedOf(t *testing.T) {
 	torch.OnWarning(func(text string) { got = append(got, text) })
 	defer torch.OnWarning(nil)
 	torch.Scope(func() {
-		m := &untrained{Scale: torch.Ones(2), Seen: torch.Ones(2), Inner: nn.NewLinear(2, 2, nil)}
+		m := &untrained{Scale: torch.Ones(2), Seen: torch.Ones(2), Inner: nn.NewLinear(2, 2)}
 		m.Inner.Weight.SetRequiresGrad(false) // one freezes layers
 		require.Len(t, nn.Parameters(m), 3)
 		require.Len(t, got, 1)

@@ -51,8 +51,8 @@ func hookedRounds(inputs peer.Tensors) peer.Tensors {
 	got, handles := peer.Tensors{}, []*nn.HookHandle(nil)
 	hook := func(m any, fn nn.BackwardHook) { handles = append(handles, nn.RegisterFullBackwardHook(m, fn)) }
 	torch.ManualSeed(0)
-	net := nn.Sequential{nn.NewLinear(4, 3, nil), nn.Sequential{nn.ReLU{}, nn.NewLinear(3, 3, nil)}, nn.NewLinear(3, 2, nil)}
-	pair, cell := nn.NewBilinear(2, 3, 2, nil), nn.NewLSTMCell(3, 2, nil)
+	net := nn.Sequential{nn.NewLinear(4, 3), nn.Sequential{nn.ReLU{}, nn.NewLinear(3, 3)}, nn.NewLinear(3, 2)}
+	pair, cell := nn.NewBilinear(2, 3, 2), nn.NewLSTMCell(3, 2)
 	hook(net[0], noter(got, "first"))
 	hook(net[1], func(_ any, in, _ []torch.Tensor) []torch.Tensor { return tensors{in[0].MulScalar(2.0)} })
 	hook(net[1], noter(got, "doubled"))

@@ -29,7 +29,7 @@ func (d *double) forward(x torch.Tensor) torch.Tensor {
 }
 
 func newDouble() *double {
-	d := &double{Inner: nn.NewLinear(1, 1, &nn.LinearOptions{NoBias: true})}
+	d := &double{Inner: nn.NewLinear(1, 1, nn.LinearOptions{NoBias: true})}
 	torch.NoGrad(func() { d.Inner.Weight.FillInPlace(3) })
 	return d
 }
@@ -110,7 +110,7 @@ func TestHooksReplace(t *testing.T) {
 func TestHooksOfSeveralTensors(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		cell := nn.NewLSTMCell(1, 1, nil)
+		cell := nn.NewLSTMCell(1, 1)
 		h := nn.RegisterForwardHook(cell, func(m any, x, y []torch.Tensor) []torch.Tensor {
 			require.Same(t, cell, m)
 			require.Equal(t, []bool{true, false, false}, []bool{x[0].Defined(), x[1].Defined(), x[2].Defined()})
@@ -213,7 +213,7 @@ func BenchmarkWithoutHooks(b *testing.B) {
 }
 
 func ExampleRegisterForwardHook() {
-	net := nn.Sequential{nn.NewLinear(4, 3, nil), nn.ReLU{}, nn.NewLinear(3, 2, nil)}
+	net := nn.Sequential{nn.NewLinear(4, 3), nn.ReLU{}, nn.NewLinear(3, 2)}
 	h := nn.RegisterForwardHook(net[0], func(m any, x, y []torch.Tensor) []torch.Tensor {
 		fmt.Println(x[0].Shape(), "to", y[0].Shape())
 		return nil

@@ -45,7 +45,7 @@ var spoils = map[string]spoil{
 		return torch.TensorOptions{DType: torch.Bits8}.Empty(value.Shape()...)
 	},
 	"more dims": func(_ *rand.Rand, value, _ torch.Tensor) torch.Tensor { return value.Unsqueeze(0) },
-	"larger":    func(_ *rand.Rand, value, _ torch.Tensor) torch.Tensor { return torch.ConstantPadND(value, []int{0, 1}) },
+	"larger":    func(_ *rand.Rand, value, _ torch.Tensor) torch.Tensor { return aten.ConstantPadND(value, []int{0, 1}) },
 	"empty":     func(*rand.Rand, torch.Tensor, torch.Tensor) torch.Tensor { return torch.Zeros(0) },
 	"huge":      func(_ *rand.Rand, value, _ torch.Tensor) torch.Tensor { return torch.Ones(1).Expand(1 << 50) },
 	"expanded": func(_ *rand.Rand, value, _ torch.Tensor) torch.Tensor {
@@ -160,7 +160,7 @@ func TestHostileStateDicts(t *testing.T) {
 			dict, how := hostileDict(r, m, names)
 			o := &nn.LoadOptions{Assign: r.IntN(2) == 0, NonStrict: r.IntN(3) == 0}
 			was, want, open := imprintOf(m), valuesOf(dict), torch.Stats().Live()
-			err := nn.LoadStateDict(m, dict, o)
+			err := nn.LoadStateDict(m, dict, *o)
 			require.Equal(t, open, torch.Stats().Live(), how)
 			if err != nil {
 				var typed *nn.StateDictError
@@ -186,7 +186,7 @@ func TestLoadNegativeView(t *testing.T) {
 	torch.Scope(func() {
 		m := &struct{ X torch.Tensor }{torch.Zeros(2)}
 		x := aten.NegView(torch.FromSlice([]float32{1, 2}).To(torch.Float16))
-		require.NoError(t, nn.LoadStateDict(m, map[string]torch.Tensor{"x": x}, nil))
+		require.NoError(t, nn.LoadStateDict(m, map[string]torch.Tensor{"x": x}))
 		require.Equal(t, []float32{-1, -2}, torch.Values[float32](m.X))
 	})
 }
@@ -218,7 +218,7 @@ func TestLoadStateDictRefuses(t *testing.T) {
 				}
 				dict["1.bias"] = spoils[kind](r, dict["1.bias"], torch.Tensor{})
 				was := imprintOf(m)
-				err := nn.LoadStateDict(m, dict, &nn.LoadOptions{Assign: c.assign})
+				err := nn.LoadStateDict(m, dict, nn.LoadOptions{Assign: c.assign})
 				var typed *nn.StateDictError
 				require.ErrorAs(t, err, &typed)
 				require.ErrorContains(t, err, c.want)

@@ -26,79 +26,79 @@ type layerCase struct {
 
 // layerCases has testdata/layers.py's layers in its order: the seed is the position.
 var layerCases = []layerCase{
-	{"linear", func() nn.Layer { return nn.NewLinear(7, 5, nil) }, []int{3, 7}},
-	{"linear without bias", func() nn.Layer { return nn.NewLinear(7, 5, &nn.LinearOptions{NoBias: true}) }, []int{2, 3, 7}},
-	{"linear without inputs", func() nn.Layer { return nn.NewLinear(0, 5, nil) }, []int{3, 0}},
+	{"linear", func() nn.Layer { return nn.NewLinear(7, 5) }, []int{3, 7}},
+	{"linear without bias", func() nn.Layer { return nn.NewLinear(7, 5, nn.LinearOptions{NoBias: true}) }, []int{2, 3, 7}},
+	{"linear without inputs", func() nn.Layer { return nn.NewLinear(0, 5) }, []int{3, 0}},
 	{"conv1d", func() nn.Layer {
-		return nn.NewConv1d(4, 6, 3, &nn.Conv1dOptions{Stride: 2, Padding: 1, Dilation: 2})
+		return nn.NewConv1d(4, 6, 3, nn.Conv1dOptions{Stride: 2, Padding: 1, Dilation: 2})
 	}, []int{2, 4, 11}},
-	{"conv2d", func() nn.Layer { return nn.NewConv2d(4, 6, 3, nil) }, image},
+	{"conv2d", func() nn.Layer { return nn.NewConv2d(4, 6, 3) }, image},
 	{"conv2d stride groups", func() nn.Layer {
-		return nn.NewConv2d(4, 6, []int{3, 2}, &nn.Conv2dOptions{Stride: []int{2, 1}, Padding: []int{1, 0}, Groups: 2, NoBias: true})
+		return nn.NewConv2d(4, 6, []int{3, 2}, nn.Conv2dOptions{Stride: []int{2, 1}, Padding: []int{1, 0}, Groups: 2, NoBias: true})
 	}, image},
 	{"conv2d same", func() nn.Layer {
-		return nn.NewConv2d(4, 6, []int{4, 3}, &nn.Conv2dOptions{Padding: "same", Dilation: []int{1, 2}})
+		return nn.NewConv2d(4, 6, []int{4, 3}, nn.Conv2dOptions{Padding: "same", Dilation: []int{1, 2}})
 	}, image},
-	{"conv2d valid", func() nn.Layer { return nn.NewConv2d(4, 6, 3, &nn.Conv2dOptions{Padding: "valid"}) }, image},
+	{"conv2d valid", func() nn.Layer { return nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Padding: "valid"}) }, image},
 	{"conv2d reflect", func() nn.Layer {
-		return nn.NewConv2d(4, 6, 3, &nn.Conv2dOptions{Padding: []int{1, 2}, PaddingMode: "reflect"})
+		return nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Padding: []int{1, 2}, PaddingMode: "reflect"})
 	}, image},
 	{"conv2d circular same", func() nn.Layer {
-		return nn.NewConv2d(4, 6, []int{2, 3}, &nn.Conv2dOptions{Padding: "same", PaddingMode: "circular"})
+		return nn.NewConv2d(4, 6, []int{2, 3}, nn.Conv2dOptions{Padding: "same", PaddingMode: "circular"})
 	}, image},
 	{"conv2d replicate", func() nn.Layer {
-		return nn.NewConv2d(4, 6, 3, &nn.Conv2dOptions{Stride: 2, Padding: 2, PaddingMode: "replicate"})
+		return nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Stride: 2, Padding: 2, PaddingMode: "replicate"})
 	}, image},
-	{"conv3d", func() nn.Layer { return nn.NewConv3d(2, 4, []int{1, 3, 2}, &nn.Conv3dOptions{Padding: 1}) }, []int{2, 2, 3, 5, 4}},
-	{"batchnorm1d", func() nn.Layer { return nn.NewBatchNorm1d(6, nil) }, []int{4, 6}},
+	{"conv3d", func() nn.Layer { return nn.NewConv3d(2, 4, []int{1, 3, 2}, nn.Conv3dOptions{Padding: 1}) }, []int{2, 2, 3, 5, 4}},
+	{"batchnorm1d", func() nn.Layer { return nn.NewBatchNorm1d(6) }, []int{4, 6}},
 	{"batchnorm1d length", func() nn.Layer {
-		return nn.NewBatchNorm1d(6, &nn.BatchNormOptions{Eps: new(1e-3), Momentum: new(0.3)})
+		return nn.NewBatchNorm1d(6, nn.BatchNormOptions{Eps: new(1e-3), Momentum: new(0.3)})
 	}, []int{4, 6, 5}},
-	{"batchnorm2d", func() nn.Layer { return nn.NewBatchNorm2d(4, nil) }, image},
-	{"batchnorm2d cumulative", func() nn.Layer { return nn.NewBatchNorm2d(4, &nn.BatchNormOptions{Cumulative: true}) }, image},
+	{"batchnorm2d", func() nn.Layer { return nn.NewBatchNorm2d(4) }, image},
+	{"batchnorm2d cumulative", func() nn.Layer { return nn.NewBatchNorm2d(4, nn.BatchNormOptions{Cumulative: true}) }, image},
 	{"batchnorm2d bare", func() nn.Layer {
-		return nn.NewBatchNorm2d(4, &nn.BatchNormOptions{NoAffine: true, NoRunningStats: true})
+		return nn.NewBatchNorm2d(4, nn.BatchNormOptions{NoAffine: true, NoRunningStats: true})
 	}, image},
-	{"batchnorm3d", func() nn.Layer { return nn.NewBatchNorm3d(2, &nn.BatchNormOptions{Momentum: new(0.0)}) }, []int{2, 2, 3, 5, 4}},
-	{"layernorm", func() nn.Layer { return nn.NewLayerNorm([]int{5, 7}, nil) }, []int{2, 5, 7}},
+	{"batchnorm3d", func() nn.Layer { return nn.NewBatchNorm3d(2, nn.BatchNormOptions{Momentum: new(0.0)}) }, []int{2, 2, 3, 5, 4}},
+	{"layernorm", func() nn.Layer { return nn.NewLayerNorm([]int{5, 7}) }, []int{2, 5, 7}},
 	{"layernorm without bias", func() nn.Layer {
-		return nn.NewLayerNorm([]int{7}, &nn.LayerNormOptions{Eps: new(1e-2), NoBias: true})
+		return nn.NewLayerNorm([]int{7}, nn.LayerNormOptions{Eps: new(1e-2), NoBias: true})
 	}, []int{2, 5, 7}},
-	{"layernorm bare", func() nn.Layer { return nn.NewLayerNorm([]int{7}, &nn.LayerNormOptions{NoAffine: true}) }, []int{2, 5, 7}},
-	{"groupnorm", func() nn.Layer { return nn.NewGroupNorm(2, 4, nil) }, image},
+	{"layernorm bare", func() nn.Layer { return nn.NewLayerNorm([]int{7}, nn.LayerNormOptions{NoAffine: true}) }, []int{2, 5, 7}},
+	{"groupnorm", func() nn.Layer { return nn.NewGroupNorm(2, 4) }, image},
 	{"groupnorm bare", func() nn.Layer {
-		return nn.NewGroupNorm(4, 4, &nn.GroupNormOptions{Eps: new(1e-2), NoAffine: true})
+		return nn.NewGroupNorm(4, 4, nn.GroupNormOptions{Eps: new(1e-2), NoAffine: true})
 	}, image},
-	{"embedding", func() nn.Layer { return nn.NewEmbedding(10, 3, nil) }, nil},
+	{"embedding", func() nn.Layer { return nn.NewEmbedding(10, 3) }, nil},
 	{"embedding padding", func() nn.Layer {
-		return nn.NewEmbedding(10, 3, &nn.EmbeddingOptions{PaddingIdx: new(-4), ScaleGradByFreq: true})
+		return nn.NewEmbedding(10, 3, nn.EmbeddingOptions{PaddingIdx: new(-4), ScaleGradByFreq: true})
 	}, nil},
 	{"relu", func() nn.Layer { return nn.ReLU{} }, image},
-	{"relu in place", func() nn.Layer { return nn.Sequential{nn.NewLinear(7, 5, nil), nn.ReLU{InPlace: true}} }, []int{3, 7}},
+	{"relu in place", func() nn.Layer { return nn.Sequential{nn.NewLinear(7, 5), nn.ReLU{InPlace: true}} }, []int{3, 7}},
 	{"gelu", func() nn.Layer { return nn.GELU{} }, image},
 	{"gelu tanh", func() nn.Layer { return nn.GELU{Approximate: "tanh"} }, image},
 	{"silu", func() nn.Layer { return nn.SiLU{} }, image},
-	{"silu in place", func() nn.Layer { return nn.Sequential{nn.NewLinear(7, 5, nil), nn.SiLU{InPlace: true}} }, []int{3, 7}},
+	{"silu in place", func() nn.Layer { return nn.Sequential{nn.NewLinear(7, 5), nn.SiLU{InPlace: true}} }, []int{3, 7}},
 	{"tanh", func() nn.Layer { return nn.Tanh{} }, image},
 	{"sigmoid", func() nn.Layer { return nn.Sigmoid{} }, image},
-	{"leaky relu", func() nn.Layer { return nn.LeakyReLU{Slope: new(0.2)} }, image},
+	{"leaky relu", func() nn.Layer { return nn.LeakyReLU{NegativeSlope: new(0.2)} }, image},
 	{"softmax", func() nn.Layer { return nn.Softmax{Dim: 1} }, image},
-	{"maxpool2d", func() nn.Layer { return nn.NewMaxPool2d(2, nil) }, image},
+	{"maxpool2d", func() nn.Layer { return nn.NewMaxPool2d(2) }, image},
 	{"maxpool2d options", func() nn.Layer {
-		return nn.NewMaxPool2d([]int{3, 2}, &nn.MaxPoolOptions{Stride: 2, Padding: []int{1, 0}, Dilation: 1, CeilMode: true})
+		return nn.NewMaxPool2d([]int{3, 2}, nn.MaxPoolOptions{Stride: 2, Padding: []int{1, 0}, Dilation: 1, CeilMode: true})
 	}, image},
-	{"avgpool2d", func() nn.Layer { return nn.NewAvgPool2d(2, nil) }, image},
+	{"avgpool2d", func() nn.Layer { return nn.NewAvgPool2d(2) }, image},
 	{"avgpool2d options", func() nn.Layer {
-		return nn.NewAvgPool2d(3, &nn.AvgPoolOptions{Stride: 2, Padding: 1, CeilMode: true, CountExcludePad: true})
+		return nn.NewAvgPool2d(3, nn.AvgPoolOptions{Stride: 2, Padding: 1, CeilMode: true, CountExcludePad: true})
 	}, image},
-	{"avgpool2d divisor", func() nn.Layer { return nn.NewAvgPool2d(3, &nn.AvgPoolOptions{DivisorOverride: 5}) }, image},
+	{"avgpool2d divisor", func() nn.Layer { return nn.NewAvgPool2d(3, nn.AvgPoolOptions{DivisorOverride: 5}) }, image},
 	{"adaptive avgpool2d", func() nn.Layer { return nn.NewAdaptiveAvgPool2d([]int{3, 2}) }, image},
 	{"flatten", func() nn.Layer { return nn.Flatten{} }, image},
 	{"flatten middle", func() nn.Layer { return nn.Flatten{StartDim: new(2), EndDim: new(3)} }, image},
 	{"identity", func() nn.Layer { return nn.Identity{} }, image},
 	{"dropout", func() nn.Layer { return nn.NewDropout(0.3) }, image},
 	{"sequential", func() nn.Layer {
-		return nn.Sequential{nn.NewLinear(7, 9, nil), nn.GELU{}, nn.Sequential{nn.NewDropout(0.5), nn.NewLinear(9, 5, nil)}}
+		return nn.Sequential{nn.NewLinear(7, 9), nn.GELU{}, nn.Sequential{nn.NewDropout(0.5), nn.NewLinear(9, 5)}}
 	}, []int{3, 7}},
 }
 

@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/libtorch-go/libtorch/torch"
+import (
+	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/torch"
+)
 
 // Lazy is a layer that is made when its first input arrives, for as many features or channels
 // as the input has. Before that it has no parameters: give it an input before its parameters
@@ -42,80 +45,86 @@ type (
 func channelsOf(x torch.Tensor, dims int) int { return x.Size(max(x.Dim(), dims-1) - dims + 1) }
 
 // lazyConv makes a lazy layer for dims dimensions; make is the constructor.
-func lazyConv[L Layer, O any](make func(in, out int, k Size, o *O) L, dims, out int, k Size, o *O) *Lazy[L] {
+func lazyConv[L Layer, O any](make func(in, out int, k Size, opts ...O) L, dims, out int, k Size, o O) *Lazy[L] {
 	return &Lazy[L]{make: func(x torch.Tensor) L { return make(channelsOf(x, dims+2), out, k, o) }}
 }
 
-// lazyNorm makes a lazy layer; make is the constructor.
-func lazyNorm[L Layer, O any](make func(channels int, o *O) L, o *O) *Lazy[L] {
+// lazyNorm makes a layer of which make is the constructor.
+func lazyNorm[L Layer, O any](make func(channels int, opts ...O) L, o O) *Lazy[L] {
 	return &Lazy[L]{make: func(x torch.Tensor) L { return make(x.Size(1), o) }}
 }
 
 // instance are the options of an instance normalisation that has all that a batch
 // normalisation has.
-func instance(o *BatchNormOptions) *InstanceNormOptions {
-	v := options(o)
-	return &InstanceNormOptions{Eps: v.Eps, Momentum: v.Momentum, Affine: !v.NoAffine, RunningStats: !v.NoRunningStats}
+func instance(v BatchNormOptions) InstanceNormOptions {
+	return InstanceNormOptions{Eps: v.Eps, Momentum: v.Momentum, Affine: !v.NoAffine, RunningStats: !v.NoRunningStats}
 }
 
 // NewLazyLinear makes a layer to out features.
-func NewLazyLinear(out int, o *LinearOptions) *LazyLinear {
+func NewLazyLinear(out int, opts ...LinearOptions) *LazyLinear {
+	o := option.One(opts)
 	return &LazyLinear{make: func(x torch.Tensor) *Linear { return NewLinear(x.Size(-1), out, o) }}
 }
 
 // NewLazyConv1d makes a layer to out channels with kernels of size k.
-func NewLazyConv1d(out int, k Size, o *ConvOptions) *LazyConv1d {
-	return lazyConv(NewConv1d, 1, out, k, o)
+func NewLazyConv1d(out int, k Size, opts ...ConvOptions) *LazyConv1d {
+	return lazyConv(NewConv1d, 1, out, k, option.One(opts))
 }
 
 // NewLazyConv2d makes a layer to out channels with kernels of size k.
-func NewLazyConv2d(out int, k Size, o *ConvOptions) *LazyConv2d {
-	return lazyConv(NewConv2d, 2, out, k, o)
+func NewLazyConv2d(out int, k Size, opts ...ConvOptions) *LazyConv2d {
+	return lazyConv(NewConv2d, 2, out, k, option.One(opts))
 }
 
 // NewLazyConv3d makes a layer to out channels with kernels of size k.
-func NewLazyConv3d(out int, k Size, o *ConvOptions) *LazyConv3d {
-	return lazyConv(NewConv3d, 3, out, k, o)
+func NewLazyConv3d(out int, k Size, opts ...ConvOptions) *LazyConv3d {
+	return lazyConv(NewConv3d, 3, out, k, option.One(opts))
 }
 
 // NewLazyConvTranspose1d makes a layer to out channels with kernels of size k.
-func NewLazyConvTranspose1d(out int, k Size, o *ConvTransposeOptions) *LazyConvTranspose1d {
-	return lazyConv(NewConvTranspose1d, 1, out, k, o)
+func NewLazyConvTranspose1d(out int, k Size, opts ...ConvTransposeOptions) *LazyConvTranspose1d {
+	return lazyConv(NewConvTranspose1d, 1, out, k, option.One(opts))
 }
 
 // NewLazyConvTranspose2d makes a layer to out channels with kernels of size k.
-func NewLazyConvTranspose2d(out int, k Size, o *ConvTransposeOptions) *LazyConvTranspose2d {
-	return lazyConv(NewConvTranspose2d, 2, out, k, o)
+func NewLazyConvTranspose2d(out int, k Size, opts ...ConvTransposeOptions) *LazyConvTranspose2d {
+	return lazyConv(NewConvTranspose2d, 2, out, k, option.One(opts))
 }
 
 // NewLazyConvTranspose3d makes a layer to out channels with kernels of size k.
-func NewLazyConvTranspose3d(out int, k Size, o *ConvTransposeOptions) *LazyConvTranspose3d {
-	return lazyConv(NewConvTranspose3d, 3, out, k, o)
+func NewLazyConvTranspose3d(out int, k Size, opts ...ConvTransposeOptions) *LazyConvTranspose3d {
+	return lazyConv(NewConvTranspose3d, 3, out, k, option.One(opts))
 }
 
 // NewLazyBatchNorm1d makes a layer.
-func NewLazyBatchNorm1d(o *BatchNormOptions) *LazyBatchNorm1d { return lazyNorm(NewBatchNorm1d, o) }
+func NewLazyBatchNorm1d(opts ...BatchNormOptions) *LazyBatchNorm1d {
+	return lazyNorm(NewBatchNorm1d, option.One(opts))
+}
 
 // NewLazyBatchNorm2d makes a layer.
-func NewLazyBatchNorm2d(o *BatchNormOptions) *LazyBatchNorm2d { return lazyNorm(NewBatchNorm2d, o) }
+func NewLazyBatchNorm2d(opts ...BatchNormOptions) *LazyBatchNorm2d {
+	return lazyNorm(NewBatchNorm2d, option.One(opts))
+}
 
 // NewLazyBatchNorm3d makes a layer.
-func NewLazyBatchNorm3d(o *BatchNormOptions) *LazyBatchNorm3d { return lazyNorm(NewBatchNorm3d, o) }
+func NewLazyBatchNorm3d(opts ...BatchNormOptions) *LazyBatchNorm3d {
+	return lazyNorm(NewBatchNorm3d, option.One(opts))
+}
 
 // NewLazyInstanceNorm1d makes a layer. Unlike [NewInstanceNorm1d] it has a weight, a bias and
 // running statistics unless the options say no, as in PyTorch.
-func NewLazyInstanceNorm1d(o *BatchNormOptions) *LazyInstanceNorm1d {
-	return lazyNorm(NewInstanceNorm1d, instance(o))
+func NewLazyInstanceNorm1d(opts ...BatchNormOptions) *LazyInstanceNorm1d {
+	return lazyNorm(NewInstanceNorm1d, instance(option.One(opts)))
 }
 
 // NewLazyInstanceNorm2d makes a layer. Unlike [NewInstanceNorm2d] it has a weight, a bias and
 // running statistics unless the options say no, as in PyTorch.
-func NewLazyInstanceNorm2d(o *BatchNormOptions) *LazyInstanceNorm2d {
-	return lazyNorm(NewInstanceNorm2d, instance(o))
+func NewLazyInstanceNorm2d(opts ...BatchNormOptions) *LazyInstanceNorm2d {
+	return lazyNorm(NewInstanceNorm2d, instance(option.One(opts)))
 }
 
 // NewLazyInstanceNorm3d makes a layer. Unlike [NewInstanceNorm3d] it has a weight, a bias and
 // running statistics unless the options say no, as in PyTorch.
-func NewLazyInstanceNorm3d(o *BatchNormOptions) *LazyInstanceNorm3d {
-	return lazyNorm(NewInstanceNorm3d, instance(o))
+func NewLazyInstanceNorm3d(opts ...BatchNormOptions) *LazyInstanceNorm3d {
+	return lazyNorm(NewInstanceNorm3d, instance(option.One(opts)))
 }

@@ -14,7 +14,7 @@ import (
 func TestLazyLayersTakeTheirInputFromTheFirstTensor(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		m := nn.Sequential{nn.NewLazyConv2d(4, 3, nil), nn.NewLazyBatchNorm2d(nil), nn.Flatten{}, nn.NewLazyLinear(5, nil)}
+		m := nn.Sequential{nn.NewLazyConv2d(4, 3), nn.NewLazyBatchNorm2d(), nn.Flatten{}, nn.NewLazyLinear(5)}
 		defer nn.Close(m)
 		nn.Eval(m)
 		require.Empty(t, nn.Parameters(m))
@@ -30,7 +30,7 @@ func TestLazyLayersTakeTheirInputFromTheFirstTensor(t *testing.T) {
 
 func TestLazyLayersOutliveTheScopeOfTheFirstTensor(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.NewLazyConvTranspose1d(2, 3, nil)
+	m := nn.NewLazyConvTranspose1d(2, 3)
 	defer nn.Close(m)
 	torch.Scope(func() { m.Forward(torch.Ones(3, 4)) })
 	require.Equal(t, []int{3, 2, 3}, m.Layer.Weight.Shape())

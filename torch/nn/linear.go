@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
@@ -21,12 +22,12 @@ type LinearOptions struct {
 
 // NewLinear makes a layer from in to out features. Weight and bias are drawn uniformly
 // from ±1/√in.
-func NewLinear(in, out int, o *LinearOptions) *Linear {
-	v := options(o)
+func NewLinear(in, out int, opts ...LinearOptions) *Linear {
+	v := option.One(opts)
 	l := &Linear{}
 	create(func() {
 		l.Weight = torch.Empty(out, in)
-		nninit.KaimingUniform(l.Weight, &nninit.KaimingOptions{A: math.Sqrt(5)})
+		nninit.KaimingUniform(l.Weight, nninit.KaimingOptions{A: math.Sqrt(5)})
 		l.Weight.SetRequiresGrad(true)
 		if !v.NoBias {
 			l.Bias = newBias(out, l.Weight)
@@ -41,7 +42,7 @@ func newBias(n int, weight torch.Tensor) torch.Tensor {
 	if in, _ := nninit.Fans(weight); in > 0 {
 		bound = 1 / math.Sqrt(float64(in))
 	}
-	return nninit.Uniform(torch.Empty(n), 0-bound, bound, nil).SetRequiresGrad(true) // never from -0
+	return nninit.Uniform(torch.Empty(n), 0-bound, bound).SetRequiresGrad(true) // never from -0
 }
 
 // Forward maps [..., in] to [..., out].
@@ -61,11 +62,11 @@ type EmbeddingOptions = F.EmbeddingOptions
 
 // NewEmbedding makes a table of n rows of dim numbers, drawn from the standard normal
 // distribution.
-func NewEmbedding(n, dim int, o *EmbeddingOptions) *Embedding {
-	e := &Embedding{Options: options(o)}
+func NewEmbedding(n, dim int, opts ...EmbeddingOptions) *Embedding {
+	e := &Embedding{Options: option.One(opts)}
 	create(func() {
 		e.Weight = torch.Empty(n, dim)
-		nninit.Normal(e.Weight, 0, 1, nil)
+		nninit.Normal(e.Weight, 0, 1)
 		if e.Options.PaddingIdx != nil {
 			row := e.Weight.Select(0, *e.Options.PaddingIdx)
 			defer row.Close()
@@ -78,5 +79,5 @@ func NewEmbedding(n, dim int, o *EmbeddingOptions) *Embedding {
 
 // Forward maps integers of any shape to [shape..., dim].
 func (e *Embedding) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(e, x, func(x torch.Tensor) torch.Tensor { return F.Embedding(x, e.Weight, &e.Options) })
+	return Hooked(e, x, func(x torch.Tensor) torch.Tensor { return F.Embedding(x, e.Weight, e.Options) })
 }

@@ -3,6 +3,7 @@ package nn
 import (
 	"math"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
@@ -21,15 +22,15 @@ type BilinearOptions struct {
 
 // NewBilinear makes a layer from in1 and in2 to out features. Weight and bias are drawn
 // uniformly from ±1/√in1.
-func NewBilinear(in1, in2, out int, o *BilinearOptions) *Bilinear {
+func NewBilinear(in1, in2, out int, opts ...BilinearOptions) *Bilinear {
 	if in1 <= 0 {
 		torch.Throw("bilinear", torch.KindValue, "in1_features must be > 0, but got (in1_features=%d)", in1)
 	}
-	v, bound, b := options(o), 1/math.Sqrt(float64(in1)), &Bilinear{}
+	v, bound, b := option.One(opts), 1/math.Sqrt(float64(in1)), &Bilinear{}
 	create(func() {
-		b.Weight = nninit.Uniform(torch.Empty(out, in1, in2), -bound, bound, nil).SetRequiresGrad(true)
+		b.Weight = nninit.Uniform(torch.Empty(out, in1, in2), -bound, bound).SetRequiresGrad(true)
 		if !v.NoBias {
-			b.Bias = nninit.Uniform(torch.Empty(out), -bound, bound, nil).SetRequiresGrad(true)
+			b.Bias = nninit.Uniform(torch.Empty(out), -bound, bound).SetRequiresGrad(true)
 		}
 	})
 	return b
@@ -61,9 +62,9 @@ type EmbeddingBagOptions struct {
 
 // NewEmbeddingBag makes a table of n rows of dim numbers, drawn from the standard normal
 // distribution.
-func NewEmbeddingBag(n, dim int, o *EmbeddingBagOptions) *EmbeddingBag {
-	v := options(o)
-	table := NewEmbedding(n, dim, &EmbeddingOptions{PaddingIdx: v.PaddingIdx})
+func NewEmbeddingBag(n, dim int, opts ...EmbeddingBagOptions) *EmbeddingBag {
+	v := option.One(opts)
+	table := NewEmbedding(n, dim, EmbeddingOptions{PaddingIdx: v.PaddingIdx})
 	return &EmbeddingBag{table.Weight, v}
 }
 
@@ -73,7 +74,7 @@ func NewEmbeddingBag(n, dim int, o *EmbeddingBagOptions) *EmbeddingBag {
 func (e *EmbeddingBag) Forward(x, offsets, weights torch.Tensor) (y torch.Tensor) {
 	o := e.Options
 	HookedAll(e, refs{&x, &offsets, &weights}, refs{&y}, func() {
-		y = F.EmbeddingBag(x, e.Weight, &F.EmbeddingBagOptions{Offsets: offsets, PerSampleWeights: weights, MaxNorm: o.MaxNorm, NormType: o.NormType,
+		y = F.EmbeddingBag(x, e.Weight, F.EmbeddingBagOptions{Offsets: offsets, PerSampleWeights: weights, MaxNorm: o.MaxNorm, NormType: o.NormType,
 			ScaleGradByFreq: o.ScaleGradByFreq, Mode: o.Mode, Sparse: o.Sparse, IncludeLastOffset: o.IncludeLastOffset, PaddingIdx: o.PaddingIdx})
 	})
 	return y

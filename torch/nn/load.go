@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -16,8 +17,8 @@ import (
 //
 // Where names, shapes or values do not fit it changes nothing and returns a *[StateDictError]
 // with all that is wrong.
-func LoadStateDict(m any, dict map[string]torch.Tensor, o *LoadOptions) (err error) {
-	v := options(o)
+func LoadStateDict(m any, dict map[string]torch.Tensor, opts ...LoadOptions) (err error) {
+	v := option.One(opts)
 	broken := torch.Try(func() {
 		torch.NoGrad(func() {
 			torch.Scope(func() { err = load(m, dict, v) })

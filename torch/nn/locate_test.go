@@ -36,10 +36,10 @@ func TestErrorsNameTheModule(t *testing.T) {
 		depth int
 		spoil func(l *located)
 	}{
-		{"first", 2, func(l *located) { l.First = nn.NewLinear(7, 8, nil) }},
-		{"layers.0", 3, func(l *located) { l.Layers[0] = nn.NewLinear(7, 8, nil) }},
-		{"layers.1.0", 4, func(l *located) { l.Layers[1] = nn.Sequential{nn.NewConv2d(7, 8, 1, nil)} }},
-		{"layers.2", 3, func(l *located) { l.Layers[2] = nn.NewBatchNorm1d(5, nil) }},
+		{"first", 2, func(l *located) { l.First = nn.NewLinear(7, 8) }},
+		{"layers.0", 3, func(l *located) { l.Layers[0] = nn.NewLinear(7, 8) }},
+		{"layers.1.0", 4, func(l *located) { l.Layers[1] = nn.Sequential{nn.NewConv2d(7, 8, 1)} }},
+		{"layers.2", 3, func(l *located) { l.Layers[2] = nn.NewBatchNorm1d(5) }},
 		{"act", 2, func(l *located) { l.Act.Dim = 9 }},
 		{"heads.b", 2, func(l *located) { l.head = "b" }},
 		{"Bilinear", 2, func(l *located) {
@@ -51,10 +51,10 @@ func TestErrorsNameTheModule(t *testing.T) {
 		t.Run(c.path, func(t *testing.T) {
 			torch.Scope(func() {
 				l := &located{
-					First:  nn.NewLinear(4, 8, nil),
-					Layers: nn.Sequential{nn.NewLinear(8, 8, nil), nn.ReLU{}, nn.NewBatchNorm1d(8, nil)},
+					First:  nn.NewLinear(4, 8),
+					Layers: nn.Sequential{nn.NewLinear(8, 8), nn.ReLU{}, nn.NewBatchNorm1d(8)},
 					Act:    nn.Softmax{Dim: 1},
-					Heads:  map[string]nn.Layer{"a": nn.NewLinear(8, 2, nil), "b": nn.NewLinear(3, 2, nil)},
+					Heads:  map[string]nn.Layer{"a": nn.NewLinear(8, 2), "b": nn.NewLinear(3, 2)},
 					head:   "a",
 				}
 				c.spoil(l)
@@ -79,7 +79,9 @@ func TestErrorsNameTheModule(t *testing.T) {
 type broken struct{}
 
 func (b broken) Forward(x torch.Tensor) torch.Tensor {
-	return nn.Hooked(b, x, func(x torch.Tensor) torch.Tensor { return nn.NewBilinear(1, 1, 1, nil).Forward(x, x) })
+	return nn.Hooked(b, x, func(x torch.Tensor) torch.Tensor {
+		return nn.NewBilinear(1, 1, 1).Forward(x, x)
+	})
 }
 
 func TestOtherPanicsPassThroughModules(t *testing.T) {
@@ -95,7 +97,7 @@ func (p panics) Forward(x torch.Tensor) torch.Tensor { panic("mine") }
 func TestOneModuleFails(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		err := torch.Try(func() { nn.NewLinear(3, 2, nil).Forward(torch.Ones(2, 4)) })
+		err := torch.Try(func() { nn.NewLinear(3, 2).Forward(torch.Ones(2, 4)) })
 		assert.ErrorContains(t, err, "torch: Linear: ")
 	})
 }

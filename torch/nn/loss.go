@@ -66,110 +66,110 @@ type (
 
 // Forward is [F.L1Loss].
 func (l L1Loss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.L1Loss(x, target, &F.WeightedLossOptions{Reduction: l.Reduction})
+	return F.L1Loss(x, target, F.WeightedLossOptions{Reduction: l.Reduction})
 }
 
 // Forward is [F.MSELoss].
 func (l MSELoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.MSELoss(x, target, &F.WeightedLossOptions{Reduction: l.Reduction})
+	return F.MSELoss(x, target, F.WeightedLossOptions{Reduction: l.Reduction})
 }
 
 // Forward is [F.SmoothL1Loss].
 func (l SmoothL1Loss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.SmoothL1Loss(x, target, (*F.SmoothL1LossOptions)(&l))
+	return F.SmoothL1Loss(x, target, F.SmoothL1LossOptions(l))
 }
 
 // Forward is [F.HuberLoss].
 func (l HuberLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.HuberLoss(x, target, &F.HuberLossOptions{Reduction: l.Reduction, Delta: l.Delta})
+	return F.HuberLoss(x, target, F.HuberLossOptions{Reduction: l.Reduction, Delta: l.Delta})
 }
 
 // Forward is [F.CrossEntropy].
 func (l CrossEntropyLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.CrossEntropy(x, target, (*F.CrossEntropyOptions)(&l))
+	return F.CrossEntropy(x, target, F.CrossEntropyOptions(l))
 }
 
 // Forward is [F.NLLLoss].
 func (l NLLLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.NLLLoss(x, target, (*F.NLLLossOptions)(&l))
+	return F.NLLLoss(x, target, F.NLLLossOptions(l))
 }
 
 // Forward is [F.BinaryCrossEntropy].
 func (l BCELoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.BinaryCrossEntropy(x, target, (*F.BCEOptions)(&l))
+	return F.BinaryCrossEntropy(x, target, F.BCEOptions(l))
 }
 
 // Forward is [F.BinaryCrossEntropyWithLogits].
 func (l BCEWithLogitsLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.BinaryCrossEntropyWithLogits(x, target, (*F.BCEWithLogitsOptions)(&l))
+	return F.BinaryCrossEntropyWithLogits(x, target, F.BCEWithLogitsOptions(l))
 }
 
 // Forward is [F.KLDiv].
 func (l KLDivLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.KLDiv(x, target, (*F.KLDivOptions)(&l))
+	return F.KLDiv(x, target, F.KLDivOptions(l))
 }
 
 // Forward is [F.PoissonNLLLoss].
 func (l PoissonNLLLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.PoissonNLLLoss(x, target, (*F.PoissonNLLLossOptions)(&l))
+	return F.PoissonNLLLoss(x, target, F.PoissonNLLLossOptions(l))
 }
 
 // Forward is [F.SoftMarginLoss].
 func (l SoftMarginLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.SoftMarginLoss(x, target, (*F.LossOptions)(&l))
+	return F.SoftMarginLoss(x, target, F.LossOptions(l))
 }
 
 // Forward is [F.MultilabelMarginLoss].
 func (l MultiLabelMarginLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.MultilabelMarginLoss(x, target, (*F.LossOptions)(&l))
+	return F.MultilabelMarginLoss(x, target, F.LossOptions(l))
 }
 
 // Forward is [F.MultilabelSoftMarginLoss].
 func (l MultiLabelSoftMarginLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.MultilabelSoftMarginLoss(x, target, (*F.WeightedLossOptions)(&l))
+	return F.MultilabelSoftMarginLoss(x, target, F.WeightedLossOptions(l))
 }
 
 // Forward is [F.MultiMarginLoss].
 func (l MultiMarginLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.MultiMarginLoss(x, target, (*F.MultiMarginLossOptions)(&l))
+	return F.MultiMarginLoss(x, target, F.MultiMarginLossOptions(l))
 }
 
 // Forward is [F.HingeEmbeddingLoss].
 func (l HingeEmbeddingLoss) Forward(x, target torch.Tensor) torch.Tensor {
-	return F.HingeEmbeddingLoss(x, target, (*F.HingeEmbeddingLossOptions)(&l))
+	return F.HingeEmbeddingLoss(x, target, F.HingeEmbeddingLossOptions(l))
 }
 
 // Forward is [F.GaussianNLLLoss].
 func (l GaussianNLLLoss) Forward(x, target, variance torch.Tensor) torch.Tensor {
-	return F.GaussianNLLLoss(x, target, variance, (*F.GaussianNLLLossOptions)(&l))
+	return F.GaussianNLLLoss(x, target, variance, F.GaussianNLLLossOptions(l))
 }
 
 // Forward is [F.MarginRankingLoss].
 func (l MarginRankingLoss) Forward(x1, x2, target torch.Tensor) torch.Tensor {
-	return F.MarginRankingLoss(x1, x2, target, (*F.MarginRankingLossOptions)(&l))
+	return F.MarginRankingLoss(x1, x2, target, F.MarginRankingLossOptions(l))
 }
 
 // Forward is [F.CosineEmbeddingLoss].
 func (l CosineEmbeddingLoss) Forward(x1, x2, target torch.Tensor) torch.Tensor {
-	return F.CosineEmbeddingLoss(x1, x2, target, (*F.CosineEmbeddingLossOptions)(&l))
+	return F.CosineEmbeddingLoss(x1, x2, target, F.CosineEmbeddingLossOptions(l))
 }
 
 // Forward is [F.TripletMarginLoss].
 func (l TripletMarginLoss) Forward(anchor, positive, negative torch.Tensor) torch.Tensor {
-	return F.TripletMarginLoss(anchor, positive, negative, (*F.TripletMarginLossOptions)(&l))
+	return F.TripletMarginLoss(anchor, positive, negative, F.TripletMarginLossOptions(l))
 }
 
 // Forward is [F.TripletMarginWithDistanceLoss].
 func (l TripletMarginWithDistanceLoss) Forward(anchor, positive, negative torch.Tensor) torch.Tensor {
-	return F.TripletMarginWithDistanceLoss(anchor, positive, negative, (*F.TripletMarginWithDistanceLossOptions)(&l))
+	return F.TripletMarginWithDistanceLoss(anchor, positive, negative, F.TripletMarginWithDistanceLossOptions(l))
 }
 
 // Forward is [F.CTCLoss].
 func (l CTCLoss) Forward(logProbs, targets torch.Tensor, inputLengths, targetLengths []int) torch.Tensor {
-	return F.CTCLoss(logProbs, targets, inputLengths, targetLengths, (*F.CTCLossOptions)(&l))
+	return F.CTCLoss(logProbs, targets, inputLengths, targetLengths, F.CTCLossOptions(l))
 }
 
 // ForwardTensor is [F.CTCLossTensor].
 func (l CTCLoss) ForwardTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor) torch.Tensor {
-	return F.CTCLossTensor(logProbs, targets, inputLengths, targetLengths, (*F.CTCLossOptions)(&l))
+	return F.CTCLossTensor(logProbs, targets, inputLengths, targetLengths, F.CTCLossOptions(l))
 }

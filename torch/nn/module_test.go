@@ -51,13 +51,13 @@ type Attached struct {
 }
 
 func newZoo() *zoo {
-	linear := func() *nn.Linear { return nn.NewLinear(1, 1, &nn.LinearOptions{NoBias: true}) }
+	linear := func() *nn.Linear { return nn.NewLinear(1, 1, nn.LinearOptions{NoBias: true}) }
 	parameter := func() torch.Tensor { return nn.NewParameter(torch.Ones(1)) }
 	return &zoo{
 		Head: linear(), Scale: parameter(), Seen: nn.NewBuffer(torch.Zeros(1)), Scratch: nn.NewBuffer(torch.Zeros(1)),
 		Blocks: []*nn.Linear{linear(), nil, linear()}, ByName: map[string]nn.Layer{"b": linear(), "a": nn.Sequential{nn.ReLU{}, linear()}},
 		InOrder: []nn.Named[*nn.Linear]{{"z", linear()}, {"y", nil}, {"x", linear()}}, Inline: &nn.Sequential{linear()},
-		Pair: [2]torch.Tensor{parameter(), parameter()}, Hidden: linear(), RunningUp: *linear(), Any: linear(), QKVProj2D: nn.NewBatchNorm1d(1, nil),
+		Pair: [2]torch.Tensor{parameter(), parameter()}, Hidden: linear(), RunningUp: *linear(), Any: linear(), QKVProj2D: nn.NewBatchNorm1d(1),
 		private: linear(), Part: Part{Gain: parameter()}, Attached: &Attached{parameter()},
 	}
 }
@@ -116,7 +116,7 @@ func TestSharing(t *testing.T) {
 		Weight     torch.Tensor
 		Self       *tied
 	}
-	shared := nn.NewLinear(2, 3, nil)
+	shared := nn.NewLinear(2, 3)
 	m := &tied{Embed: shared, Out: shared, Weight: shared.Weight}
 	m.Self = m
 	require.Len(t, nn.Parameters(m), 2)
@@ -189,8 +189,8 @@ func TestNamedModules(t *testing.T) {
 		Config  struct{ Depth []int }
 		Heads   struct{ A *nn.Linear }
 		NoHeads []*nn.Linear
-	}{Body: nn.Sequential{nn.NewConv2d(1, 1, 1, nil), nn.ReLU{}}, Blocks: []nn.Layer{nn.NewDropout(0.5)}}
-	net.Heads.A = nn.NewLinear(1, 1, nil)
+	}{Body: nn.Sequential{nn.NewConv2d(1, 1, 1), nn.ReLU{}}, Blocks: []nn.Layer{nn.NewDropout(0.5)}}
+	net.Heads.A = nn.NewLinear(1, 1)
 	var names []string
 	for name := range nn.NamedModules(net) {
 		names = append(names, name)
@@ -210,12 +210,12 @@ type tree struct {
 }
 
 func newTree() *tree {
-	shared := nn.NewLinear(2, 2, nil)
-	net := &tree{First: nn.NewLinear(2, 3, nil), Shared: shared, Again: shared, Norm: nn.NewBatchNorm1d(3, nil), Last: nn.NewLinear(3, 2, nil)}
+	shared := nn.NewLinear(2, 2)
+	net := &tree{First: nn.NewLinear(2, 3), Shared: shared, Again: shared, Norm: nn.NewBatchNorm1d(3), Last: nn.NewLinear(3, 2)}
 	net.Middle = &struct {
 		Left, Right *nn.Linear
 		List        nn.Sequential
-	}{nn.NewLinear(3, 1, nil), nn.NewLinear(1, 3, nil), nn.Sequential{nn.NewLinear(3, 3, nil), nn.ReLU{}, nn.Sequential{nn.NewLinear(2, 1, nil), shared}}}
+	}{nn.NewLinear(3, 1), nn.NewLinear(1, 3), nn.Sequential{nn.NewLinear(3, 3), nn.ReLU{}, nn.Sequential{nn.NewLinear(2, 1), shared}}}
 	return net
 }
 
@@ -232,12 +232,12 @@ func TestApplyAsPython(t *testing.T) {
 			visits++
 			switch l := m.(type) {
 			case *nn.Linear:
-				nninit.Normal(l.Weight, 0, 1, nil)
-				nninit.Uniform(l.Bias, 0, 1, nil)
+				nninit.Normal(l.Weight, 0, 1)
+				nninit.Uniform(l.Bias, 0, 1)
 			case *nn.BatchNorm1d:
-				nninit.Normal(l.Weight, 0, 1, nil)
+				nninit.Normal(l.Weight, 0, 1)
 			case *tree:
-				nninit.Normal(l.Last.Bias, 0, 1, nil)
+				nninit.Normal(l.Last.Bias, 0, 1)
 			}
 		}))
 		require.Equal(t, want["visits"].Int(), visits)
@@ -266,7 +266,7 @@ func TestApplyToALoop(t *testing.T) {
 
 func TestGradients(t *testing.T) {
 	torchtest.NoLeaks(t)
-	l := nn.NewLinear(2, 1, nil)
+	l := nn.NewLinear(2, 1)
 	torch.Scope(func() {
 		l.Forward(torch.Ones(1, 2)).Sum().Backward()
 		require.True(t, l.Weight.Grad().Defined())
@@ -286,8 +286,8 @@ func TestModulesOutliveScopes(t *testing.T) {
 	var own torch.Tensor
 	torch.Scope(func() {
 		net = nn.Sequential{
-			nn.NewConv2d(3, 4, 3, &nn.Conv2dOptions{Padding: 1}), nn.NewBatchNorm2d(4, nil), nn.NewGroupNorm(2, 4, nil),
-			nn.NewLayerNorm([]int{4}, nil), nn.NewLinear(4, 2, nil),
+			nn.NewConv2d(3, 4, 3, nn.Conv2dOptions{Padding: 1}), nn.NewBatchNorm2d(4), nn.NewGroupNorm(2, 4),
+			nn.NewLayerNorm([]int{4}), nn.NewLinear(4, 2),
 		}
 		nn.To(net, torch.Float64)
 		own = nn.NewParameter(torch.Ones(3))
@@ -325,15 +325,15 @@ func TestBadArguments(t *testing.T) {
 		make func()
 		want string
 	}{
-		{"groups", func() { nn.NewConv2d(3, 4, 3, &nn.Conv2dOptions{Groups: 2}) }, "torch: conv2d: 3 input and 4 output channels cannot be divided into 2 groups"},
-		{"kernel", func() { nn.NewConv2d(3, 4, []int{1, 2, 3}, nil) }, "torch: conv2d kernel: expected an int or a []int of length 2, got []int([1 2 3])"},
-		{"stride", func() { nn.NewConv1d(3, 4, 1, &nn.Conv1dOptions{Stride: 1.5}) }, "torch: conv1d stride: expected an int or a []int of length 1, got float64(1.5)"},
-		{"padding", func() { nn.NewConv2d(3, 4, 1, &nn.Conv2dOptions{Padding: "some"}) }, `torch: conv2d: padding "some" is not known; expected a number, "same" or "valid"`},
-		{"padding mode", func() { nn.NewConv2d(3, 4, 1, &nn.Conv2dOptions{PaddingMode: "mirror"}) }, `torch: conv2d: padding mode "mirror" is not known; expected zeros, reflect, replicate or circular`},
+		{"groups", func() { nn.NewConv2d(3, 4, 3, nn.Conv2dOptions{Groups: 2}) }, "torch: conv2d: 3 input and 4 output channels cannot be divided into 2 groups"},
+		{"kernel", func() { nn.NewConv2d(3, 4, []int{1, 2, 3}) }, "torch: conv2d kernel: expected an int or a []int of length 2, got []int([1 2 3])"},
+		{"stride", func() { nn.NewConv1d(3, 4, 1, nn.Conv1dOptions{Stride: 1.5}) }, "torch: conv1d stride: expected an int or a []int of length 1, got float64(1.5)"},
+		{"padding", func() { nn.NewConv2d(3, 4, 1, nn.Conv2dOptions{Padding: "some"}) }, `torch: conv2d: padding "some" is not known; expected a number, "same" or "valid"`},
+		{"padding mode", func() { nn.NewConv2d(3, 4, 1, nn.Conv2dOptions{PaddingMode: "mirror"}) }, `torch: conv2d: padding mode "mirror" is not known; expected zeros, reflect, replicate or circular`},
 		{"probability", func() { nn.NewDropout(1.5) }, "torch: dropout: a probability lies between 0 and 1, got 1.5"},
-		{"channels", func() { nn.NewGroupNorm(3, 4, nil) }, "torch: group_norm: 4 channels cannot be divided into 3 groups"},
-		{"batch of one", func() { nn.NewBatchNorm1d(2, nil).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm1d: batch_norm: Expected more than 1 value per channel when training, got input size [1, 2]"},
-		{"dimensions", func() { nn.NewBatchNorm2d(2, nil).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm2d: batch_norm2d: expected an input of 4 dimensions, got shape [1 2]"},
+		{"channels", func() { nn.NewGroupNorm(3, 4) }, "torch: group_norm: 4 channels cannot be divided into 3 groups"},
+		{"batch of one", func() { nn.NewBatchNorm1d(2).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm1d: batch_norm: Expected more than 1 value per channel when training, got input size [1, 2]"},
+		{"dimensions", func() { nn.NewBatchNorm2d(2).Forward(torch.Ones(1, 2)) }, "torch: BatchNorm2d: batch_norm2d: expected an input of 4 dimensions, got shape [1 2]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.EqualError(t, torch.Try(func() { torch.Scope(c.make) }), c.want)

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
@@ -36,22 +37,21 @@ type BatchNormOptions struct {
 }
 
 // NewBatchNorm1d makes a layer for that many channels.
-func NewBatchNorm1d(channels int, o *BatchNormOptions) *BatchNorm1d {
-	return &BatchNorm1d{newBatchNorm(channels, o)}
+func NewBatchNorm1d(channels int, opts ...BatchNormOptions) *BatchNorm1d {
+	return &BatchNorm1d{newBatchNorm(channels, option.One(opts))}
 }
 
 // NewBatchNorm2d makes a layer for that many channels.
-func NewBatchNorm2d(channels int, o *BatchNormOptions) *BatchNorm2d {
-	return &BatchNorm2d{newBatchNorm(channels, o)}
+func NewBatchNorm2d(channels int, opts ...BatchNormOptions) *BatchNorm2d {
+	return &BatchNorm2d{newBatchNorm(channels, option.One(opts))}
 }
 
 // NewBatchNorm3d makes a layer for that many channels.
-func NewBatchNorm3d(channels int, o *BatchNormOptions) *BatchNorm3d {
-	return &BatchNorm3d{newBatchNorm(channels, o)}
+func NewBatchNorm3d(channels int, opts ...BatchNormOptions) *BatchNorm3d {
+	return &BatchNorm3d{newBatchNorm(channels, option.One(opts))}
 }
 
-func newBatchNorm(channels int, o *BatchNormOptions) BatchNorm {
-	v := options(o)
+func newBatchNorm(channels int, v BatchNormOptions) BatchNorm {
 	b := BatchNorm{Eps: or(v.Eps, 1e-5)}
 	if !v.Cumulative {
 		b.Momentum = new(or(v.Momentum, 0.1))
@@ -99,7 +99,7 @@ func (b *BatchNorm) forward(x torch.Tensor) torch.Tensor {
 			o.Momentum = new(1 / b.NumBatchesTracked.Float64())
 		}
 	}
-	return F.BatchNorm(x, &o)
+	return F.BatchNorm(x, o)
 }
 
 // Forward keeps the shape.
@@ -148,8 +148,8 @@ type LayerNormOptions struct {
 }
 
 // NewLayerNorm makes a layer that normalises over the last dimensions, of the given shape.
-func NewLayerNorm(shape []int, o *LayerNormOptions) *LayerNorm {
-	v := options(o)
+func NewLayerNorm(shape []int, opts ...LayerNormOptions) *LayerNorm {
+	v := option.One(opts)
 	l := &LayerNorm{Shape: shape, Eps: or(v.Eps, 1e-5)}
 	if !v.NoAffine {
 		l.Weight, l.Bias = newAffine(shape...)
@@ -164,7 +164,7 @@ func NewLayerNorm(shape []int, o *LayerNormOptions) *LayerNorm {
 // Forward keeps the shape.
 func (l *LayerNorm) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(l, x, func(x torch.Tensor) torch.Tensor {
-		return F.LayerNorm(x, l.Shape, &F.LayerNormOptions{Weight: l.Weight, Bias: l.Bias, Eps: &l.Eps})
+		return F.LayerNorm(x, l.Shape, F.LayerNormOptions{Weight: l.Weight, Bias: l.Bias, Eps: &l.Eps})
 	})
 }
 
@@ -183,11 +183,11 @@ type GroupNormOptions struct {
 }
 
 // NewGroupNorm makes a layer that divides the channels into groups.
-func NewGroupNorm(groups, channels int, o *GroupNormOptions) *GroupNorm {
+func NewGroupNorm(groups, channels int, opts ...GroupNormOptions) *GroupNorm {
 	if groups <= 0 || channels%groups != 0 {
 		torch.Throw("group_norm", torch.KindValue, "%d channels cannot be divided into %d groups", channels, groups)
 	}
-	v := options(o)
+	v := option.One(opts)
 	g := &GroupNorm{Groups: groups, Eps: or(v.Eps, 1e-5)}
 	if !v.NoAffine {
 		g.Weight, g.Bias = newAffine(channels)
@@ -198,6 +198,6 @@ func NewGroupNorm(groups, channels int, o *GroupNormOptions) *GroupNorm {
 // Forward keeps the shape.
 func (g *GroupNorm) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(g, x, func(x torch.Tensor) torch.Tensor {
-		return F.GroupNorm(x, g.Groups, &F.GroupNormOptions{Weight: g.Weight, Bias: g.Bias, Eps: &g.Eps})
+		return F.GroupNorm(x, g.Groups, F.GroupNormOptions{Weight: g.Weight, Bias: g.Bias, Eps: &g.Eps})
 	})
 }

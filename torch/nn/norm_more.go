@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
@@ -36,23 +37,22 @@ type InstanceNormOptions struct {
 }
 
 // NewInstanceNorm1d makes a layer for that many channels.
-func NewInstanceNorm1d(channels int, o *InstanceNormOptions) *InstanceNorm1d {
-	return &InstanceNorm1d{newInstanceNorm(channels, o)}
+func NewInstanceNorm1d(channels int, opts ...InstanceNormOptions) *InstanceNorm1d {
+	return &InstanceNorm1d{newInstanceNorm(channels, option.One(opts))}
 }
 
 // NewInstanceNorm2d makes a layer for that many channels.
-func NewInstanceNorm2d(channels int, o *InstanceNormOptions) *InstanceNorm2d {
-	return &InstanceNorm2d{newInstanceNorm(channels, o)}
+func NewInstanceNorm2d(channels int, opts ...InstanceNormOptions) *InstanceNorm2d {
+	return &InstanceNorm2d{newInstanceNorm(channels, option.One(opts))}
 }
 
 // NewInstanceNorm3d makes a layer for that many channels.
-func NewInstanceNorm3d(channels int, o *InstanceNormOptions) *InstanceNorm3d {
-	return &InstanceNorm3d{newInstanceNorm(channels, o)}
+func NewInstanceNorm3d(channels int, opts ...InstanceNormOptions) *InstanceNorm3d {
+	return &InstanceNorm3d{newInstanceNorm(channels, option.One(opts))}
 }
 
-func newInstanceNorm(channels int, o *InstanceNormOptions) InstanceNorm {
-	v := options(o)
-	b := newBatchNorm(channels, &BatchNormOptions{Eps: v.Eps, Momentum: v.Momentum, NoAffine: !v.Affine, NoRunningStats: !v.RunningStats})
+func newInstanceNorm(channels int, v InstanceNormOptions) InstanceNorm {
+	b := newBatchNorm(channels, BatchNormOptions{Eps: v.Eps, Momentum: v.Momentum, NoAffine: !v.Affine, NoRunningStats: !v.RunningStats})
 	return InstanceNorm{Weight: b.Weight, Bias: b.Bias, RunningMean: b.RunningMean, RunningVar: b.RunningVar,
 		NumBatchesTracked: b.NumBatchesTracked, Channels: channels, Eps: b.Eps, Momentum: *b.Momentum}
 }
@@ -74,9 +74,9 @@ func (n *InstanceNorm) forward(op string, x torch.Tensor, dims int) torch.Tensor
 	o := F.InstanceNormOptions{Weight: n.Weight, Bias: n.Bias, RunningMean: n.RunningMean, RunningVar: n.RunningVar,
 		UseRunning: !n.Mode.Training() && n.RunningMean.Defined(), Momentum: &n.Momentum, Eps: &n.Eps}
 	if got == dims {
-		return F.InstanceNorm(x, &o)
+		return F.InstanceNorm(x, o)
 	}
-	return torch.Scope1(func() torch.Tensor { return F.InstanceNorm(x.Unsqueeze(0), &o).SqueezeDim(0) })
+	return torch.Scope1(func() torch.Tensor { return F.InstanceNorm(x.Unsqueeze(0), o).SqueezeDim(0) })
 }
 
 // Forward keeps the shape.
@@ -109,8 +109,8 @@ type RMSNormOptions struct {
 }
 
 // NewRMSNorm makes a layer that normalises over the last dimensions, of the given shape.
-func NewRMSNorm(shape []int, o *RMSNormOptions) *RMSNorm {
-	v := options(o)
+func NewRMSNorm(shape []int, opts ...RMSNormOptions) *RMSNorm {
+	v := option.One(opts)
 	r := &RMSNorm{Shape: shape, Eps: v.Eps}
 	if !v.NoAffine {
 		create(func() { r.Weight = torch.Ones(shape...).SetRequiresGrad(true) })
@@ -121,7 +121,7 @@ func NewRMSNorm(shape []int, o *RMSNormOptions) *RMSNorm {
 // Forward keeps the shape.
 func (r *RMSNorm) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(r, x, func(x torch.Tensor) torch.Tensor {
-		return F.RMSNorm(x, r.Shape, &F.RMSNormOptions{Weight: r.Weight, Eps: r.Eps})
+		return F.RMSNorm(x, r.Shape, F.RMSNormOptions{Weight: r.Weight, Eps: r.Eps})
 	})
 }
 
@@ -137,5 +137,5 @@ type LocalResponseNorm struct {
 
 // Forward keeps the shape, [N, C, L, ...].
 func (l LocalResponseNorm) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return F.LocalResponseNorm(x, l.Size, &l.Options) })
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return F.LocalResponseNorm(x, l.Size, l.Options) })
 }

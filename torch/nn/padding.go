@@ -23,7 +23,7 @@ func newPad(mode string, dims int, pad Size, value float64) Pad {
 // further dimensions.
 func (p *Pad) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return F.Pad(x, p.Padding, &F.PadOptions{Mode: p.Mode, Value: p.Value})
+		return F.Pad(x, p.Padding, F.PadOptions{Mode: p.Mode, Value: p.Value})
 	})
 }
 

@@ -19,9 +19,9 @@ func pair(m any, x tensors) tensors { return tensors{m.(pairer).Forward(x[0], x[
 
 func TestPairsEqualPython(t *testing.T) {
 	equalPython(t, []moduleCase{
-		{python: "nn.Bilinear(2, 3, 4)", make: func() any { return nn.NewBilinear(2, 3, 4, nil) }, forward: pair, inputs: [][]int{{5, 2}, {5, 3}}},
-		{python: "nn.Bilinear(2, 3, 4)", make: func() any { return nn.NewBilinear(2, 3, 4, nil) }, forward: pair, inputs: [][]int{{2}, {3}}},
-		{python: "nn.Bilinear(2, 3, 4, bias=False)", make: func() any { return nn.NewBilinear(2, 3, 4, &nn.BilinearOptions{NoBias: true}) }, forward: pair, inputs: [][]int{{2, 5, 2}, {2, 5, 3}}},
+		{python: "nn.Bilinear(2, 3, 4)", make: func() any { return nn.NewBilinear(2, 3, 4) }, forward: pair, inputs: [][]int{{5, 2}, {5, 3}}},
+		{python: "nn.Bilinear(2, 3, 4)", make: func() any { return nn.NewBilinear(2, 3, 4) }, forward: pair, inputs: [][]int{{2}, {3}}},
+		{python: "nn.Bilinear(2, 3, 4, bias=False)", make: func() any { return nn.NewBilinear(2, 3, 4, nn.BilinearOptions{NoBias: true}) }, forward: pair, inputs: [][]int{{2, 5, 2}, {2, 5, 3}}},
 		{python: "nn.CosineSimilarity()", make: func() any { return nn.CosineSimilarity{} }, forward: pair, inputs: [][]int{{5, 3}, {5, 3}}},
 		{python: "nn.CosineSimilarity(dim=0)", make: func() any { return nn.CosineSimilarity{Dim: new(0)} }, forward: pair, inputs: [][]int{{5}, {5}}},
 		{python: "nn.CosineSimilarity(-1, 1e-2)", make: func() any { return nn.CosineSimilarity{Dim: new(-1), Eps: new(1e-2)} }, forward: pair, inputs: [][]int{{5, 3}, {1, 3}}},
@@ -49,22 +49,22 @@ func TestUnpoolEqualPython(t *testing.T) {
 	two := unpooler(func(m any, x torch.Tensor) (v, i torch.Tensor) { return m.(*nn.MaxPool2d).ForwardWithIndices(x) })
 	three := unpooler(func(m any, x torch.Tensor) (v, i torch.Tensor) { return m.(*nn.MaxPool3d).ForwardWithIndices(x) })
 	equalPython(t, []moduleCase{
-		{text(1, "2", "2"), call, func() any { return []any{nn.NewMaxPool1d(2, nil), nn.NewMaxUnpool1d(2, nil)} }, one, [][]int{{2, 3, 8}}, nil},
-		{text(1, "2", "2"), call, func() any { return []any{nn.NewMaxPool1d(2, nil), nn.NewMaxUnpool1d(2, nil)} }, one, [][]int{{3, 8}}, nil},
+		{text(1, "2", "2"), call, func() any { return []any{nn.NewMaxPool1d(2), nn.NewMaxUnpool1d(2)} }, one, [][]int{{2, 3, 8}}, nil},
+		{text(1, "2", "2"), call, func() any { return []any{nn.NewMaxPool1d(2), nn.NewMaxUnpool1d(2)} }, one, [][]int{{3, 8}}, nil},
 		{text(1, "3, stride=2", "3, stride=2"), call, func() any {
-			return []any{nn.NewMaxPool1d(3, &nn.MaxPoolOptions{Stride: 2}), nn.NewMaxUnpool1d(3, &nn.MaxUnpoolOptions{Stride: 2})}
+			return []any{nn.NewMaxPool1d(3, nn.MaxPoolOptions{Stride: 2}), nn.NewMaxUnpool1d(3, nn.MaxUnpoolOptions{Stride: 2})}
 		}, one, [][]int{{2, 3, 9}}, nil},
-		{text(2, "2", "2"), call, func() any { return []any{nn.NewMaxPool2d(2, nil), nn.NewMaxUnpool2d(2, nil)} }, two, [][]int{{2, 3, 8, 6}}, nil},
+		{text(2, "2", "2"), call, func() any { return []any{nn.NewMaxPool2d(2), nn.NewMaxUnpool2d(2)} }, two, [][]int{{2, 3, 8, 6}}, nil},
 		{text(2, "(2, 3)", "(2, 3)"), call, func() any {
-			return []any{nn.NewMaxPool2d([]int{2, 3}, nil), nn.NewMaxUnpool2d([]int{2, 3}, nil)}
+			return []any{nn.NewMaxPool2d([]int{2, 3}), nn.NewMaxUnpool2d([]int{2, 3})}
 		}, two, [][]int{{3, 8, 6}}, nil},
 		{text(2, "3, 2, 1", "3, 2, 1"), call, func() any {
-			return []any{nn.NewMaxPool2d(3, &nn.MaxPoolOptions{Stride: 2, Padding: 1}), nn.NewMaxUnpool2d(3, &nn.MaxUnpoolOptions{Stride: 2, Padding: 1})}
+			return []any{nn.NewMaxPool2d(3, nn.MaxPoolOptions{Stride: 2, Padding: 1}), nn.NewMaxUnpool2d(3, nn.MaxUnpoolOptions{Stride: 2, Padding: 1})}
 		}, two, [][]int{{2, 3, 9, 7}}, nil},
-		{text(3, "2", "2"), call, func() any { return []any{nn.NewMaxPool3d(2, nil), nn.NewMaxUnpool3d(2, nil)} }, three, [][]int{{2, 3, 4, 6, 2}}, nil},
-		{text(3, "2", "2"), call, func() any { return []any{nn.NewMaxPool3d(2, nil), nn.NewMaxUnpool3d(2, nil)} }, three, [][]int{{3, 4, 6, 2}}, nil},
+		{text(3, "2", "2"), call, func() any { return []any{nn.NewMaxPool3d(2), nn.NewMaxUnpool3d(2)} }, three, [][]int{{2, 3, 4, 6, 2}}, nil},
+		{text(3, "2", "2"), call, func() any { return []any{nn.NewMaxPool3d(2), nn.NewMaxUnpool3d(2)} }, three, [][]int{{3, 4, 6, 2}}, nil},
 		{text(3, "3, 2", "3, 2"), call, func() any {
-			return []any{nn.NewMaxPool3d(3, &nn.MaxPoolOptions{Stride: 2}), nn.NewMaxUnpool3d(3, &nn.MaxUnpoolOptions{Stride: 2})}
+			return []any{nn.NewMaxPool3d(3, nn.MaxPoolOptions{Stride: 2}), nn.NewMaxUnpool3d(3, nn.MaxUnpoolOptions{Stride: 2})}
 		}, three, [][]int{{2, 3, 5, 7, 3}}, nil},
 	})
 }
@@ -85,8 +85,8 @@ func TestPoolIndicesEqualPython(t *testing.T) {
 		row("nn.AdaptiveMaxPool1d(3, return_indices=True)", nn.NewAdaptiveMaxPool1d(3), 2, 3, 8),
 		row("nn.AdaptiveMaxPool2d((3, 2), return_indices=True)", nn.NewAdaptiveMaxPool2d([]int{3, 2}), 2, 3, 8, 5),
 		row("nn.AdaptiveMaxPool3d((3, 2, 1), return_indices=True)", nn.NewAdaptiveMaxPool3d([]int{3, 2, 1}), 2, 3, 8, 5, 4),
-		row("nn.FractionalMaxPool2d(2, output_size=3, return_indices=True)", nn.NewFractionalMaxPool2d(2, &fractional), 2, 3, 8, 5),
-		row("nn.FractionalMaxPool3d(2, output_size=3, return_indices=True)", nn.NewFractionalMaxPool3d(2, &fractional), 2, 3, 8, 5, 6),
+		row("nn.FractionalMaxPool2d(2, output_size=3, return_indices=True)", nn.NewFractionalMaxPool2d(2, fractional), 2, 3, 8, 5),
+		row("nn.FractionalMaxPool3d(2, output_size=3, return_indices=True)", nn.NewFractionalMaxPool3d(2, fractional), 2, 3, 8, 5, 6),
 	})
 }
 
@@ -97,9 +97,9 @@ func TestConvTransposeSizes(t *testing.T) {
 	two := func(size ...int) func(any, tensors) tensors {
 		return func(m any, x tensors) tensors { return tensors{m.(*nn.ConvTranspose2d).ForwardTo(x[0], size)} }
 	}
-	make1 := func() any { return nn.NewConvTranspose1d(2, 3, 3, &nn.ConvTranspose1dOptions{Stride: 3}) }
-	make2 := func() any { return nn.NewConvTranspose2d(2, 3, 3, &nn.ConvTranspose2dOptions{Stride: 2, Padding: 1}) }
-	make3 := func() any { return nn.NewConvTranspose3d(2, 3, 2, &nn.ConvTranspose3dOptions{Stride: 2}) }
+	make1 := func() any { return nn.NewConvTranspose1d(2, 3, 3, nn.ConvTranspose1dOptions{Stride: 3}) }
+	make2 := func() any { return nn.NewConvTranspose2d(2, 3, 3, nn.ConvTranspose2dOptions{Stride: 2, Padding: 1}) }
+	make3 := func() any { return nn.NewConvTranspose3d(2, 3, 2, nn.ConvTranspose3dOptions{Stride: 2}) }
 	equalPython(t, []moduleCase{
 		{"nn.ConvTranspose1d(2, 3, 3, stride=3)", "m(x[0], output_size=[14])", make1, one(14), [][]int{{2, 2, 4}}, nil},
 		{"nn.ConvTranspose1d(2, 3, 3, stride=3)", "m(x[0], output_size=[3, 13])", make1, one(3, 13), [][]int{{2, 4}}, nil},
@@ -127,16 +127,16 @@ func TestEmbeddingBagEqualPython(t *testing.T) {
 	var cases []moduleCase
 	for _, c := range []struct {
 		python  string
-		options *nn.EmbeddingBagOptions
+		options nn.EmbeddingBagOptions
 		inputs  [][]int
 	}{
-		{"nn.EmbeddingBag(10, 3)", nil, [][]int{{2, 3}}},
-		{"nn.EmbeddingBag(10, 3)", nil, [][]int{{6}, {3}}},
-		{"nn.EmbeddingBag(10, 3, mode='sum', padding_idx=2)", &nn.EmbeddingBagOptions{Mode: "sum", PaddingIdx: new(2)}, [][]int{{6}, {3}, {6}}},
-		{"nn.EmbeddingBag(10, 3, mode='sum', include_last_offset=True)", &nn.EmbeddingBagOptions{Mode: "sum", IncludeLastOffset: true}, [][]int{{6}, {3}}},
-		{"nn.EmbeddingBag(10, 3, mode='max')", &nn.EmbeddingBagOptions{Mode: "max"}, [][]int{{6}, {3}}},
-		{"nn.EmbeddingBag(10, 3, max_norm=1.5, norm_type=1.)", &nn.EmbeddingBagOptions{MaxNorm: new(1.5), NormType: new(1.0)}, [][]int{{2, 3}}},
-		{"nn.EmbeddingBag(10, 3, scale_grad_by_freq=True, padding_idx=-4)", &nn.EmbeddingBagOptions{ScaleGradByFreq: true, PaddingIdx: new(-4)}, [][]int{{6}, {3}}},
+		{"nn.EmbeddingBag(10, 3)", nn.EmbeddingBagOptions{}, [][]int{{2, 3}}},
+		{"nn.EmbeddingBag(10, 3)", nn.EmbeddingBagOptions{}, [][]int{{6}, {3}}},
+		{"nn.EmbeddingBag(10, 3, mode='sum', padding_idx=2)", nn.EmbeddingBagOptions{Mode: "sum", PaddingIdx: new(2)}, [][]int{{6}, {3}, {6}}},
+		{"nn.EmbeddingBag(10, 3, mode='sum', include_last_offset=True)", nn.EmbeddingBagOptions{Mode: "sum", IncludeLastOffset: true}, [][]int{{6}, {3}}},
+		{"nn.EmbeddingBag(10, 3, mode='max')", nn.EmbeddingBagOptions{Mode: "max"}, [][]int{{6}, {3}}},
+		{"nn.EmbeddingBag(10, 3, max_norm=1.5, norm_type=1.)", nn.EmbeddingBagOptions{MaxNorm: new(1.5), NormType: new(1.0)}, [][]int{{2, 3}}},
+		{"nn.EmbeddingBag(10, 3, scale_grad_by_freq=True, padding_idx=-4)", nn.EmbeddingBagOptions{ScaleGradByFreq: true, PaddingIdx: new(-4)}, [][]int{{6}, {3}}},
 	} {
 		cases = append(cases, moduleCase{c.python, "", func() any { return nn.NewEmbeddingBag(10, 3, c.options) }, forward, c.inputs, numbers})
 	}
@@ -145,8 +145,8 @@ func TestEmbeddingBagEqualPython(t *testing.T) {
 
 func TestLayerComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	up := nn.NewConvTranspose2d(1, 1, 3, &nn.ConvTranspose2dOptions{Stride: 2})
-	norm := nn.NewInstanceNorm1d(2, &nn.InstanceNormOptions{Affine: true})
+	up := nn.NewConvTranspose2d(1, 1, 3, nn.ConvTranspose2dOptions{Stride: 2})
+	norm := nn.NewInstanceNorm1d(2, nn.InstanceNormOptions{Affine: true})
 	defer nn.Close(up)
 	defer nn.Close(norm)
 	for _, c := range []struct {
@@ -154,18 +154,18 @@ func TestLayerComplaints(t *testing.T) {
 		fn   func()
 		want string
 	}{
-		{"groups", func() { nn.NewConvTranspose1d(3, 4, 1, &nn.ConvTransposeOptions{Groups: 2}) }, "cannot be divided into 2 groups"},
-		{"fewer than no groups", func() { nn.NewConv2d(3, 4, 1, &nn.ConvOptions{Groups: -1}) }, "groups must be a positive integer, got -1"},
-		{"fewer than no groups, transposed", func() { nn.NewConvTranspose1d(3, 4, 1, &nn.ConvTransposeOptions{Groups: -1}) }, "groups must be a positive integer, got -1"},
+		{"groups", func() { nn.NewConvTranspose1d(3, 4, 1, nn.ConvTransposeOptions{Groups: 2}) }, "cannot be divided into 2 groups"},
+		{"fewer than no groups", func() { nn.NewConv2d(3, 4, 1, nn.ConvOptions{Groups: -1}) }, "groups must be a positive integer, got -1"},
+		{"fewer than no groups, transposed", func() { nn.NewConvTranspose1d(3, 4, 1, nn.ConvTransposeOptions{Groups: -1}) }, "groups must be a positive integer, got -1"},
 		{"the same size in steps", func() {
-			nn.NewConv2d(3, 4, 3, &nn.ConvOptions{Padding: "same", Stride: []int{1, 2}, PaddingMode: "reflect"})
+			nn.NewConv2d(3, 4, 3, nn.ConvOptions{Padding: "same", Stride: []int{1, 2}, PaddingMode: "reflect"})
 		},
 			"padding='same' is not supported for strided convolutions"},
 		{"output size", func() { up.ForwardTo(torch.Ones(1, 1, 3, 3), []int{7, 9}) }, "requested an output size of [7, 9], but valid sizes range from [7, 7] to [8, 8] (for an input of [3, 3])"},
 		{"output dimensions", func() { up.ForwardTo(torch.Ones(1, 1, 3, 3), []int{7}) }, "for 4D input, output_size must have 2 or 4 elements (got 1)"},
 		{"instance norm of an image", func() { norm.Forward(torch.Ones(1, 1, 3, 3)) }, "expected 2D or 3D input (got 4D input)"},
 		{"instance norm of other channels", func() { norm.Forward(torch.Ones(1, 3, 3)) }, "expected input's size at dim=1 to match num_features (2), but got: 3."},
-		{"bilinear", func() { nn.NewBilinear(0, 1, 1, nil) }, "in1_features must be > 0"},
+		{"bilinear", func() { nn.NewBilinear(0, 1, 1) }, "in1_features must be > 0"},
 		{"softmax2d", func() { nn.Softmax2d{}.Forward(torch.Ones(2, 2)) }, "expected input to be 3D or 4D, got 2D instead"},
 		{"padding", func() { nn.NewZeroPad2d([]int{1, 2}) }, "expected an int or a []int of length 4"},
 	} {

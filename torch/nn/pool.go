@@ -81,14 +81,14 @@ func byDims[T any](sizes []int, one, two, three T) T {
 // without N.
 func (p *MaxPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Window, F.MaxPool1d, F.MaxPool2d, F.MaxPool3d)(x, p.Window, &p.Options)
+		return byDims(p.Window, F.MaxPool1d, F.MaxPool2d, F.MaxPool3d)(x, p.Window, p.Options)
 	})
 }
 
 // ForwardWithIndices is Forward and where each value was found, for a [MaxUnpool].
 func (p *MaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tensor) {
 	HookedAll(p, refs{&x}, refs{&values, &indices}, func() {
-		values, indices = byDims(p.Window, F.MaxPool1dWithIndices, F.MaxPool2dWithIndices, F.MaxPool3dWithIndices)(x, p.Window, &p.Options)
+		values, indices = byDims(p.Window, F.MaxPool1dWithIndices, F.MaxPool2dWithIndices, F.MaxPool3dWithIndices)(x, p.Window, p.Options)
 	})
 	return values, indices
 }
@@ -96,24 +96,23 @@ func (p *MaxPool) ForwardWithIndices(x torch.Tensor) (values, indices torch.Tens
 // Forward maps values and their indices, of the same shape, to the shape that was pooled.
 func (p *MaxUnpool) Forward(x, indices torch.Tensor) (y torch.Tensor) {
 	HookedAll(p, refs{&x, &indices}, refs{&y}, func() {
-		y = byDims(p.Window, F.MaxUnpool1d, F.MaxUnpool2d, F.MaxUnpool3d)(x, indices, p.Window, &p.Options)
+		y = byDims(p.Window, F.MaxUnpool1d, F.MaxUnpool2d, F.MaxUnpool3d)(x, indices, p.Window, p.Options)
 	})
 	return y
 }
 
 // newFractional makes a layer for that many dimensions.
-func newFractional(dims int, window Size, o *FractionalMaxPoolOptions) FractionalMaxPool {
-	v := options(o)
+func newFractional(dims int, window Size, v FractionalMaxPoolOptions) FractionalMaxPool {
 	samples := v.RandomSamples
 	v.RandomSamples = torch.Tensor{}
 	return FractionalMaxPool{spreadFor("fractional_max_pool", dims, "window", window), v, samples}
 }
 
 // all are the options with the samples.
-func (p *FractionalMaxPool) all() *FractionalMaxPoolOptions {
+func (p *FractionalMaxPool) all() FractionalMaxPoolOptions {
 	o := p.Options
 	o.RandomSamples = p.RandomSamples
-	return &o
+	return o
 }
 
 // Forward maps [N, C, H, W] or [N, C, D, H, W] to other sizes after C, or the same without N.
@@ -135,7 +134,7 @@ func (p *FractionalMaxPool) ForwardWithIndices(x torch.Tensor) (values, indices 
 // without N.
 func (p *AvgPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Window, F.AvgPool1d, F.AvgPool2d, F.AvgPool3d)(x, p.Window, &p.Options)
+		return byDims(p.Window, F.AvgPool1d, F.AvgPool2d, F.AvgPool3d)(x, p.Window, p.Options)
 	})
 }
 
@@ -143,7 +142,7 @@ func (p *AvgPool) Forward(x torch.Tensor) torch.Tensor {
 // without N.
 func (p *LPPool) Forward(x torch.Tensor) torch.Tensor {
 	return Hooked(p, x, func(x torch.Tensor) torch.Tensor {
-		return byDims(p.Window, F.LPPool1d, F.LPPool2d, F.LPPool3d)(x, p.P, p.Window, &p.Options)
+		return byDims(p.Window, F.LPPool1d, F.LPPool2d, F.LPPool3d)(x, p.P, p.Window, p.Options)
 	})
 }
 

@@ -1,5 +1,7 @@
 package nn
 
+import "github.com/libtorch-go/libtorch/internal/option"
+
 // The poolings by their dimensions.
 type (
 	// MaxPool1d takes the largest value in every window over the last dimension.
@@ -51,73 +53,73 @@ type (
 )
 
 // NewMaxPool1d makes a layer with windows of that size.
-func NewMaxPool1d(window Size, o *MaxPoolOptions) *MaxPool1d {
-	return &MaxPool1d{MaxPool{spreadFor("max_pool", 1, "window", window), options(o)}}
+func NewMaxPool1d(window Size, opts ...MaxPoolOptions) *MaxPool1d {
+	return &MaxPool1d{MaxPool{spreadFor("max_pool", 1, "window", window), option.One(opts)}}
 }
 
 // NewMaxPool2d makes a layer with windows of that size.
-func NewMaxPool2d(window Size, o *MaxPoolOptions) *MaxPool2d {
-	return &MaxPool2d{MaxPool{spreadFor("max_pool", 2, "window", window), options(o)}}
+func NewMaxPool2d(window Size, opts ...MaxPoolOptions) *MaxPool2d {
+	return &MaxPool2d{MaxPool{spreadFor("max_pool", 2, "window", window), option.One(opts)}}
 }
 
 // NewMaxPool3d makes a layer with windows of that size.
-func NewMaxPool3d(window Size, o *MaxPoolOptions) *MaxPool3d {
-	return &MaxPool3d{MaxPool{spreadFor("max_pool", 3, "window", window), options(o)}}
+func NewMaxPool3d(window Size, opts ...MaxPoolOptions) *MaxPool3d {
+	return &MaxPool3d{MaxPool{spreadFor("max_pool", 3, "window", window), option.One(opts)}}
 }
 
 // NewMaxUnpool1d makes a layer that reverses a pooling with windows of that size.
-func NewMaxUnpool1d(window Size, o *MaxUnpoolOptions) *MaxUnpool1d {
-	return &MaxUnpool1d{MaxUnpool{spreadFor("max_unpool", 1, "window", window), options(o)}}
+func NewMaxUnpool1d(window Size, opts ...MaxUnpoolOptions) *MaxUnpool1d {
+	return &MaxUnpool1d{MaxUnpool{spreadFor("max_unpool", 1, "window", window), option.One(opts)}}
 }
 
 // NewMaxUnpool2d makes a layer that reverses a pooling with windows of that size.
-func NewMaxUnpool2d(window Size, o *MaxUnpoolOptions) *MaxUnpool2d {
-	return &MaxUnpool2d{MaxUnpool{spreadFor("max_unpool", 2, "window", window), options(o)}}
+func NewMaxUnpool2d(window Size, opts ...MaxUnpoolOptions) *MaxUnpool2d {
+	return &MaxUnpool2d{MaxUnpool{spreadFor("max_unpool", 2, "window", window), option.One(opts)}}
 }
 
 // NewMaxUnpool3d makes a layer that reverses a pooling with windows of that size.
-func NewMaxUnpool3d(window Size, o *MaxUnpoolOptions) *MaxUnpool3d {
-	return &MaxUnpool3d{MaxUnpool{spreadFor("max_unpool", 3, "window", window), options(o)}}
+func NewMaxUnpool3d(window Size, opts ...MaxUnpoolOptions) *MaxUnpool3d {
+	return &MaxUnpool3d{MaxUnpool{spreadFor("max_unpool", 3, "window", window), option.One(opts)}}
 }
 
 // NewFractionalMaxPool2d makes a layer with windows of that size.
-func NewFractionalMaxPool2d(window Size, o *FractionalMaxPoolOptions) *FractionalMaxPool2d {
-	return &FractionalMaxPool2d{newFractional(2, window, o)}
+func NewFractionalMaxPool2d(window Size, opts ...FractionalMaxPoolOptions) *FractionalMaxPool2d {
+	return &FractionalMaxPool2d{newFractional(2, window, option.One(opts))}
 }
 
 // NewFractionalMaxPool3d makes a layer with windows of that size.
-func NewFractionalMaxPool3d(window Size, o *FractionalMaxPoolOptions) *FractionalMaxPool3d {
-	return &FractionalMaxPool3d{newFractional(3, window, o)}
+func NewFractionalMaxPool3d(window Size, opts ...FractionalMaxPoolOptions) *FractionalMaxPool3d {
+	return &FractionalMaxPool3d{newFractional(3, window, option.One(opts))}
 }
 
 // NewAvgPool1d makes a layer with windows of that size.
-func NewAvgPool1d(window Size, o *AvgPoolOptions) *AvgPool1d {
-	return &AvgPool1d{AvgPool{spreadFor("avg_pool", 1, "window", window), options(o)}}
+func NewAvgPool1d(window Size, opts ...AvgPoolOptions) *AvgPool1d {
+	return &AvgPool1d{AvgPool{spreadFor("avg_pool", 1, "window", window), option.One(opts)}}
 }
 
 // NewAvgPool2d makes a layer with windows of that size.
-func NewAvgPool2d(window Size, o *AvgPoolOptions) *AvgPool2d {
-	return &AvgPool2d{AvgPool{spreadFor("avg_pool", 2, "window", window), options(o)}}
+func NewAvgPool2d(window Size, opts ...AvgPoolOptions) *AvgPool2d {
+	return &AvgPool2d{AvgPool{spreadFor("avg_pool", 2, "window", window), option.One(opts)}}
 }
 
 // NewAvgPool3d makes a layer with windows of that size.
-func NewAvgPool3d(window Size, o *AvgPoolOptions) *AvgPool3d {
-	return &AvgPool3d{AvgPool{spreadFor("avg_pool", 3, "window", window), options(o)}}
+func NewAvgPool3d(window Size, opts ...AvgPoolOptions) *AvgPool3d {
+	return &AvgPool3d{AvgPool{spreadFor("avg_pool", 3, "window", window), option.One(opts)}}
 }
 
 // NewLPPool1d makes a layer of the norm p with windows of that size.
-func NewLPPool1d(p float64, window Size, o *LPPoolOptions) *LPPool1d {
-	return &LPPool1d{LPPool{p, spreadFor("lp_pool", 1, "window", window), options(o)}}
+func NewLPPool1d(p float64, window Size, opts ...LPPoolOptions) *LPPool1d {
+	return &LPPool1d{LPPool{p, spreadFor("lp_pool", 1, "window", window), option.One(opts)}}
 }
 
 // NewLPPool2d makes a layer of the norm p with windows of that size.
-func NewLPPool2d(p float64, window Size, o *LPPoolOptions) *LPPool2d {
-	return &LPPool2d{LPPool{p, spreadFor("lp_pool", 2, "window", window), options(o)}}
+func NewLPPool2d(p float64, window Size, opts ...LPPoolOptions) *LPPool2d {
+	return &LPPool2d{LPPool{p, spreadFor("lp_pool", 2, "window", window), option.One(opts)}}
 }
 
 // NewLPPool3d makes a layer of the norm p with windows of that size.
-func NewLPPool3d(p float64, window Size, o *LPPoolOptions) *LPPool3d {
-	return &LPPool3d{LPPool{p, spreadFor("lp_pool", 3, "window", window), options(o)}}
+func NewLPPool3d(p float64, window Size, opts ...LPPoolOptions) *LPPool3d {
+	return &LPPool3d{LPPool{p, spreadFor("lp_pool", 3, "window", window), option.One(opts)}}
 }
 
 // NewAdaptiveMaxPool1d makes a layer whose results have that size.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
@@ -97,22 +98,22 @@ type LSTM struct{ Recurrent }
 
 // NewRNN makes a network from in features to a hidden state of that many. All parameters
 // are drawn uniformly from ±1/√hidden.
-func NewRNN(in, hidden int, o *RNNOptions) *RNN {
-	v := options(o)
+func NewRNN(in, hidden int, opts ...RNNOptions) *RNN {
+	v := option.One(opts)
 	v.Nonlinearity = nonlinearity("rnn", v.Nonlinearity)
 	return &RNN{newRecurrent("rnn", 1, in, hidden, v)}
 }
 
 // NewGRU makes a network from in features to a hidden state of that many. All parameters
 // are drawn uniformly from ±1/√hidden.
-func NewGRU(in, hidden int, o *GRUOptions) *GRU {
-	return &GRU{newRecurrent("gru", 3, in, hidden, options(o))}
+func NewGRU(in, hidden int, opts ...GRUOptions) *GRU {
+	return &GRU{newRecurrent("gru", 3, in, hidden, option.One(opts))}
 }
 
 // NewLSTM makes a network from in features to hidden and cell states of that many. All
 // parameters are drawn uniformly from ±1/√hidden.
-func NewLSTM(in, hidden int, o *LSTMOptions) *LSTM {
-	return &LSTM{newRecurrent("lstm", 4, in, hidden, options(o))}
+func NewLSTM(in, hidden int, opts ...LSTMOptions) *LSTM {
+	return &LSTM{newRecurrent("lstm", 4, in, hidden, option.One(opts))}
 }
 
 func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
@@ -178,7 +179,7 @@ func nonlinearity(op, name string) string {
 func drawer(hidden int) func(shape ...int) torch.Tensor {
 	bound := 1 / math.Sqrt(float64(hidden))
 	return func(shape ...int) torch.Tensor {
-		return nninit.Uniform(torch.Empty(shape...), -bound, bound, nil).SetRequiresGrad(true)
+		return nninit.Uniform(torch.Empty(shape...), -bound, bound).SetRequiresGrad(true)
 	}
 }
 

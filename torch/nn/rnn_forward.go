@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/nn/utils/rnn"
 )
 
@@ -149,9 +150,9 @@ func (r *Recurrent) forwardPacked(run operator, x *rnn.PackedSequence, h torch.T
 
 func (r *RNN) operator() operator {
 	if r.Options.Nonlinearity == "relu" {
-		return operator{"rnn_relu", "RNN", torch.RNNReLU, torch.RNNReLUPacked}
+		return operator{"rnn_relu", "RNN", aten.RNNReLU, aten.RNNReLUPacked}
 	}
-	return operator{"rnn_tanh", "RNN", torch.RNNTanh, torch.RNNTanhPacked}
+	return operator{"rnn_tanh", "RNN", aten.RNNTanh, aten.RNNTanhPacked}
 }
 
 // Forward maps a sequence [L, N, in] and an initial state [layers*directions, N, hidden] to
@@ -169,7 +170,7 @@ func (r *RNN) ForwardPacked(x *rnn.PackedSequence, h torch.Tensor) (output *rnn.
 	return r.forwardPacked(r.operator(), x, h)
 }
 
-func (g *GRU) operator() operator { return operator{"gru", "GRU", torch.GRU, torch.GRUPacked} }
+func (g *GRU) operator() operator { return operator{"gru", "GRU", aten.GRU, aten.GRUPacked} }
 
 // Forward maps a sequence and an initial state to results and a final state, as
 // [RNN.Forward] does.
@@ -201,7 +202,7 @@ func (l *LSTM) Forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor)
 func (l *LSTM) forward(x, h, c torch.Tensor) (output, hidden, cell torch.Tensor) {
 	torch.Scope(func() {
 		p, o := l.begin("lstm", "LSTM", x), l.Options
-		y, h, c := torch.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)
+		y, h, c := aten.LSTM(p.x, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional, o.BatchFirst)
 		output, hidden, cell = p.end(y, p.batchDim()), p.endState(h), p.endState(c)
 	})
 	return output, hidden, cell
@@ -212,7 +213,7 @@ func (l *LSTM) ForwardPacked(x *rnn.PackedSequence, h, c torch.Tensor) (output *
 	var data torch.Tensor
 	torch.Scope(func() {
 		p, o := l.beginPacked("lstm", "LSTM", x), l.Options
-		y, h, c := torch.LSTMPacked(p.x, x.BatchSizes, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional)
+		y, h, c := aten.LSTMPacked(p.x, x.BatchSizes, l.states(p, h, c), p.params, !o.NoBias, o.Layers, o.Dropout, l.Mode.Training(), o.Bidirectional)
 		data, hidden, cell = y.MoveOut(), p.endState(h), p.endState(c)
 	})
 	return x.With(data), hidden, cell

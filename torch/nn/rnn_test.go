@@ -68,17 +68,17 @@ func recurrent(text string, o nn.RNNOptions) (cases []moduleCase) {
 			if len(c.inputs) > 1 {
 				m.call = "m(x[0], (x[1], x[2]))"
 			}
-			m.make = func() any { return nn.NewLSTM(2, 3, &o) }
+			m.make = func() any { return nn.NewLSTM(2, 3, o) }
 			m.forward = func(m any, x tensors) tensors {
 				x = append(x, torch.Tensor{}, torch.Tensor{})
 				y, h, c := m.(*nn.LSTM).Forward(x[0], x[1], x[2])
 				return tensors{y, h, c}
 			}
 		case "nn.GRU":
-			m.make = func() any { return nn.NewGRU(2, 3, &o) }
+			m.make = func() any { return nn.NewGRU(2, 3, o) }
 			m.forward = withState(func(m any, x, h torch.Tensor) (y, last torch.Tensor) { return m.(*nn.GRU).Forward(x, h) })
 		default:
-			m.make = func() any { return nn.NewRNN(2, 3, &o) }
+			m.make = func() any { return nn.NewRNN(2, 3, o) }
 			m.forward = withState(func(m any, x, h torch.Tensor) (y, last torch.Tensor) { return m.(*nn.RNN).Forward(x, h) })
 		}
 		if text[:6] != "nn.LST" && len(c.inputs) > 1 {
@@ -103,13 +103,13 @@ func TestCellsEqualPython(t *testing.T) {
 		make    func() any
 		forward func(m any, x tensors) tensors
 	}{
-		{"nn.RNNCell(5, 10)", func() any { return nn.NewRNNCell(5, 10, nil) }, rnnCell},
-		{"nn.RNNCell(5, 10, bias=False)", func() any { return nn.NewRNNCell(5, 10, &nn.RNNCellOptions{NoBias: true}) }, rnnCell},
-		{"nn.RNNCell(5, 10, nonlinearity='relu')", func() any { return nn.NewRNNCell(5, 10, &nn.RNNCellOptions{Nonlinearity: "relu"}) }, rnnCell},
-		{"nn.GRUCell(5, 10)", func() any { return nn.NewGRUCell(5, 10, nil) }, gruCell},
-		{"nn.GRUCell(5, 10, bias=False)", func() any { return nn.NewGRUCell(5, 10, &nn.GRUCellOptions{NoBias: true}) }, gruCell},
-		{"nn.LSTMCell(5, 10)", func() any { return nn.NewLSTMCell(5, 10, nil) }, lstmCell},
-		{"nn.LSTMCell(5, 10, bias=False)", func() any { return nn.NewLSTMCell(5, 10, &nn.LSTMCellOptions{NoBias: true}) }, lstmCell},
+		{"nn.RNNCell(5, 10)", func() any { return nn.NewRNNCell(5, 10) }, rnnCell},
+		{"nn.RNNCell(5, 10, bias=False)", func() any { return nn.NewRNNCell(5, 10, nn.RNNCellOptions{NoBias: true}) }, rnnCell},
+		{"nn.RNNCell(5, 10, nonlinearity='relu')", func() any { return nn.NewRNNCell(5, 10, nn.RNNCellOptions{Nonlinearity: "relu"}) }, rnnCell},
+		{"nn.GRUCell(5, 10)", func() any { return nn.NewGRUCell(5, 10) }, gruCell},
+		{"nn.GRUCell(5, 10, bias=False)", func() any { return nn.NewGRUCell(5, 10, nn.GRUCellOptions{NoBias: true}) }, gruCell},
+		{"nn.LSTMCell(5, 10)", func() any { return nn.NewLSTMCell(5, 10) }, lstmCell},
+		{"nn.LSTMCell(5, 10, bias=False)", func() any { return nn.NewLSTMCell(5, 10, nn.LSTMCellOptions{NoBias: true}) }, lstmCell},
 	} {
 		lstm := c.python[:5] == "nn.LS"
 		for _, inputs := range [][][]int{{{5}}, {{3, 5}}, {{5}, {10}}, {{3, 5}, {3, 10}}} {
@@ -139,7 +139,7 @@ func lstmCell(m any, x tensors) tensors {
 
 func TestRecurrentComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	lstm, gru := nn.NewLSTM(2, 3, nil), nn.NewGRU(2, 3, nil)
+	lstm, gru := nn.NewLSTM(2, 3), nn.NewGRU(2, 3)
 	defer nn.Close(lstm)
 	defer nn.Close(gru)
 	var none torch.Tensor
@@ -149,14 +149,14 @@ func TestRecurrentComplaints(t *testing.T) {
 		kind torch.Kind
 		want string
 	}{
-		{"no hidden features", func() { nn.NewRNN(2, 0, nil) }, torch.KindValue, "hidden_size must be greater than zero"},
-		{"no inputs", func() { nn.NewRNN(0, 2, nil) }, torch.KindValue, "input_size must be greater than zero"},
-		{"fewer than no layers", func() { nn.NewLSTM(2, 2, &nn.LSTMOptions{Layers: -1}) }, torch.KindValue, "num_layers must be greater than zero"},
-		{"dropout", func() { nn.NewRNN(2, 2, &nn.RNNOptions{Dropout: 2}) }, torch.KindValue, "dropout should be a number in range [0, 1]"},
-		{"nonlinearity", func() { nn.NewRNN(2, 2, &nn.RNNOptions{Nonlinearity: "sigmoid"}) }, torch.KindValue, "Unknown nonlinearity 'sigmoid'"},
-		{"nonlinearity of a GRU", func() { nn.NewGRU(2, 2, &nn.GRUOptions{Nonlinearity: "relu"}) }, torch.KindValue, "only supported for RNN"},
-		{"projection of a GRU", func() { nn.NewGRU(2, 2, &nn.GRUOptions{ProjSize: 1}) }, torch.KindValue, "only supported for LSTM"},
-		{"projection too large", func() { nn.NewLSTM(2, 2, &nn.LSTMOptions{ProjSize: 2}) }, torch.KindValue, "proj_size has to be smaller than hidden_size"},
+		{"no hidden features", func() { nn.NewRNN(2, 0) }, torch.KindValue, "hidden_size must be greater than zero"},
+		{"no inputs", func() { nn.NewRNN(0, 2) }, torch.KindValue, "input_size must be greater than zero"},
+		{"fewer than no layers", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{Layers: -1}) }, torch.KindValue, "num_layers must be greater than zero"},
+		{"dropout", func() { nn.NewRNN(2, 2, nn.RNNOptions{Dropout: 2}) }, torch.KindValue, "dropout should be a number in range [0, 1]"},
+		{"nonlinearity", func() { nn.NewRNN(2, 2, nn.RNNOptions{Nonlinearity: "sigmoid"}) }, torch.KindValue, "Unknown nonlinearity 'sigmoid'"},
+		{"nonlinearity of a GRU", func() { nn.NewGRU(2, 2, nn.GRUOptions{Nonlinearity: "relu"}) }, torch.KindValue, "only supported for RNN"},
+		{"projection of a GRU", func() { nn.NewGRU(2, 2, nn.GRUOptions{ProjSize: 1}) }, torch.KindValue, "only supported for LSTM"},
+		{"projection too large", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{ProjSize: 2}) }, torch.KindValue, "proj_size has to be smaller than hidden_size"},
 		{"dimensions", func() { gru.Forward(torch.Ones(2), none) }, torch.KindValue, "GRU: Expected input to be 2D or 3D, got 1D instead"},
 		{"features", func() { gru.Forward(torch.Ones(2, 4), none) }, torch.KindGeneric, "input.size(-1) must be equal to input_size. Expected 2, got 4"},
 		{"dtype", func() { gru.Forward(torch.TensorOptions{DType: torch.Float64}.Ones(2, 2), none) }, torch.KindValue, "the input is float64 and the weights are float32"},
@@ -164,7 +164,7 @@ func TestRecurrentComplaints(t *testing.T) {
 		{"state's dimensions, batch", func() { gru.Forward(torch.Ones(4, 1, 2), torch.Ones(1, 3)) }, torch.KindGeneric, "For batched 3-D input, hx should also be 3-D but got 2-D tensor"},
 		{"state's size", func() { gru.Forward(torch.Ones(4, 2), torch.Ones(2, 3)) }, torch.KindGeneric, "Expected hidden size (1, 1, 3), got [2, 1, 3]"},
 		{"cell state's size", func() { lstm.Forward(torch.Ones(4, 2), none, torch.Ones(2, 3)) }, torch.KindGeneric, "Expected hidden[1] size (1, 1, 3), got [2, 1, 3]"},
-		{"empty cell", func() { nn.NewGRUCell(2, 0, nil) }, torch.KindValue, "at least 0 inputs and 1 hidden feature"},
+		{"empty cell", func() { nn.NewGRUCell(2, 0) }, torch.KindValue, "at least 0 inputs and 1 hidden feature"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() {
@@ -180,7 +180,7 @@ func TestRecurrentComplaints(t *testing.T) {
 
 func ExampleLSTM() {
 	torch.Scope(func() {
-		lstm := nn.NewLSTM(10, 20, &nn.LSTMOptions{Layers: 2, Bidirectional: true})
+		lstm := nn.NewLSTM(10, 20, nn.LSTMOptions{Layers: 2, Bidirectional: true})
 		output, hidden, cell := lstm.Forward(torch.RandN(5, 3, 10), torch.Tensor{}, torch.Tensor{})
 		fmt.Println(output.Shape(), hidden.Shape(), cell.Shape())
 		for name := range nn.NamedParameters(lstm) {

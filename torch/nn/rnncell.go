@@ -1,6 +1,10 @@
 package nn
 
-import "github.com/libtorch-go/libtorch/torch"
+import (
+	"github.com/libtorch-go/libtorch/internal/option"
+	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+)
 
 // Cell is what the cells of recurrent networks have in common. G is the number of gates:
 // 1 for RNNCell, 3 for GRUCell, 4 for LSTMCell.
@@ -40,21 +44,21 @@ type LSTMCell struct{ Cell }
 
 // NewRNNCell makes a cell from in features to a hidden state of that many. All parameters
 // are drawn uniformly from ±1/√hidden.
-func NewRNNCell(in, hidden int, o *RNNCellOptions) *RNNCell {
-	v := options(o)
+func NewRNNCell(in, hidden int, opts ...RNNCellOptions) *RNNCell {
+	v := option.One(opts)
 	return &RNNCell{newCell("rnn_cell", 1, in, hidden, v.NoBias), nonlinearity("rnn_cell", v.Nonlinearity)}
 }
 
 // NewGRUCell makes a cell from in features to a hidden state of that many. All parameters
 // are drawn uniformly from ±1/√hidden.
-func NewGRUCell(in, hidden int, o *GRUCellOptions) *GRUCell {
-	return &GRUCell{newCell("gru_cell", 3, in, hidden, options(o).NoBias)}
+func NewGRUCell(in, hidden int, opts ...GRUCellOptions) *GRUCell {
+	return &GRUCell{newCell("gru_cell", 3, in, hidden, option.One(opts).NoBias)}
 }
 
 // NewLSTMCell makes a cell from in features to hidden and cell states of that many. All
 // parameters are drawn uniformly from ±1/√hidden.
-func NewLSTMCell(in, hidden int, o *LSTMCellOptions) *LSTMCell {
-	return &LSTMCell{newCell("lstm_cell", 4, in, hidden, options(o).NoBias)}
+func NewLSTMCell(in, hidden int, opts ...LSTMCellOptions) *LSTMCell {
+	return &LSTMCell{newCell("lstm_cell", 4, in, hidden, option.One(opts).NoBias)}
 }
 
 func newCell(op string, gates, in, hidden int, noBias bool) (c Cell) {
@@ -122,9 +126,9 @@ func (r *RNNCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
 			s := r.begin("rnn_cell", "RNNCell", x)
 			h := s.state(h, "hidden")
 			if r.Nonlinearity == "relu" {
-				hidden = torch.RNNReLUCell(s.x, h, r.WeightIH, r.WeightHH, torch.RNNReLUCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
+				hidden = aten.RNNReLUCell(s.x, h, r.WeightIH, r.WeightHH, aten.RNNReLUCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
 			} else {
-				hidden = torch.RNNTanhCell(s.x, h, r.WeightIH, r.WeightHH, torch.RNNTanhCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
+				hidden = aten.RNNTanhCell(s.x, h, r.WeightIH, r.WeightHH, aten.RNNTanhCellOptions{BIH: r.BiasIH, BHH: r.BiasHH})
 			}
 			hidden = s.end(hidden)
 		})
@@ -138,7 +142,7 @@ func (g *GRUCell) Forward(x, h torch.Tensor) (hidden torch.Tensor) {
 	HookedAll(g, refs{&x, &h}, refs{&hidden}, func() {
 		torch.Scope(func() {
 			s := g.begin("gru_cell", "GRUCell", x)
-			hidden = s.end(torch.GRUCell(s.x, s.state(h, "hidden"), g.WeightIH, g.WeightHH, torch.GRUCellOptions{BIH: g.BiasIH, BHH: g.BiasHH}))
+			hidden = s.end(aten.GRUCell(s.x, s.state(h, "hidden"), g.WeightIH, g.WeightHH, aten.GRUCellOptions{BIH: g.BiasIH, BHH: g.BiasHH}))
 		})
 	})
 	return hidden
@@ -151,7 +155,7 @@ func (l *LSTMCell) Forward(x, h, c torch.Tensor) (hidden, cell torch.Tensor) {
 		torch.Scope(func() {
 			s := l.begin("lstm_cell", "LSTMCell", x)
 			hx := []torch.Tensor{s.state(h, "hx[0]"), s.state(c, "hx[1]")}
-			h, c := torch.LSTMCell(s.x, hx, l.WeightIH, l.WeightHH, torch.LSTMCellOptions{BIH: l.BiasIH, BHH: l.BiasHH})
+			h, c := aten.LSTMCell(s.x, hx, l.WeightIH, l.WeightHH, aten.LSTMCellOptions{BIH: l.BiasIH, BHH: l.BiasHH})
 			hidden, cell = s.end(h), s.end(c)
 		})
 	})

@@ -42,7 +42,7 @@ type Upsample F.InterpolateOptions
 
 // Forward changes the sizes after the first two.
 func (u Upsample) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Interpolate(x, (*F.InterpolateOptions)(&u)) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Interpolate(x, F.InterpolateOptions(u)) })
 }
 
 // UpsamplingNearest2d is [Upsample] in mode "nearest"; one of its fields is needed.
@@ -50,7 +50,7 @@ type UpsamplingNearest2d F.UpsampleOptions
 
 // Forward maps [N, C, H, W] to [N, C, H', W'].
 func (u UpsamplingNearest2d) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleNearest(x, (*F.UpsampleOptions)(&u)) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleNearest(x, F.UpsampleOptions(u)) })
 }
 
 // UpsamplingBilinear2d is [Upsample] in mode "bilinear" with aligned corners; one of its
@@ -59,7 +59,7 @@ type UpsamplingBilinear2d F.UpsampleOptions
 
 // Forward maps [N, C, H, W] to [N, C, H', W'].
 func (u UpsamplingBilinear2d) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleBilinear(x, (*F.UpsampleOptions)(&u)) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.UpsampleBilinear(x, F.UpsampleOptions(u)) })
 }
 
 // UnfoldOptions are the rarer arguments of [Unfold] and [Fold].
@@ -73,7 +73,7 @@ type Unfold struct {
 
 // Forward maps [N, C, H, W] to [N, C*block, blocks], or the same without N.
 func (u Unfold) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Unfold(x, u.Block, &u.Options) })
+	return Hooked(u, x, func(x torch.Tensor) torch.Tensor { return F.Unfold(x, u.Block, u.Options) })
 }
 
 // Fold adds up the columns that [Unfold] makes of an image of that size.
@@ -84,7 +84,7 @@ type Fold struct {
 
 // Forward maps [N, C*block, blocks] to [N, C, H, W], or the same without N.
 func (f Fold) Forward(x torch.Tensor) torch.Tensor {
-	return Hooked(f, x, func(x torch.Tensor) torch.Tensor { return F.Fold(x, f.Size, f.Block, &f.Options) })
+	return Hooked(f, x, func(x torch.Tensor) torch.Tensor { return F.Fold(x, f.Size, f.Block, f.Options) })
 }
 
 // Unflatten splits a dimension into several.
@@ -107,7 +107,7 @@ type CosineSimilarity struct {
 // Forward maps two tensors, which are broadcast to each other, to one without Dim.
 func (c CosineSimilarity) Forward(x1, x2 torch.Tensor) (y torch.Tensor) {
 	HookedAll(c, refs{&x1, &x2}, refs{&y}, func() {
-		y = F.CosineSimilarity(x1, x2, &F.CosineSimilarityOptions{Dim: c.Dim, Eps: c.Eps})
+		y = F.CosineSimilarity(x1, x2, F.CosineSimilarityOptions{Dim: c.Dim, Eps: c.Eps})
 	})
 	return y
 }
@@ -122,7 +122,7 @@ type PairwiseDistance struct {
 // Forward maps [N, D] and [N, D] to [N], or [D] and [D] to a number.
 func (p PairwiseDistance) Forward(x1, x2 torch.Tensor) (y torch.Tensor) {
 	HookedAll(p, refs{&x1, &x2}, refs{&y}, func() {
-		y = F.PairwiseDistance(x1, x2, &F.PairwiseDistanceOptions{P: p.P, Eps: p.Eps, KeepDim: p.KeepDim})
+		y = F.PairwiseDistance(x1, x2, F.PairwiseDistanceOptions{P: p.P, Eps: p.Eps, KeepDim: p.KeepDim})
 	})
 	return y
 }

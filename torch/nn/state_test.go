@@ -14,7 +14,7 @@ import (
 )
 
 func newSmall() nn.Sequential {
-	return nn.Sequential{nn.NewConv2d(1, 2, 3, nil), nn.NewBatchNorm2d(2, nil)}
+	return nn.Sequential{nn.NewConv2d(1, 2, 3), nn.NewBatchNorm2d(2)}
 }
 
 func TestLoadStateDict(t *testing.T) {
@@ -24,7 +24,7 @@ func TestLoadStateDict(t *testing.T) {
 		from.Forward(torch.RandN(2, 1, 5, 5)) // moves the running statistics
 	})
 	storage := nn.Parameters(to)[0].Storage().ID
-	require.NoError(t, nn.LoadStateDict(to, maps.Collect(nn.StateDict(from)), nil))
+	require.NoError(t, nn.LoadStateDict(to, maps.Collect(nn.StateDict(from))))
 	torch.Scope(func() {
 		want := maps.Collect(nn.StateDict(from))
 		for name, got := range nn.StateDict(to) {
@@ -51,18 +51,18 @@ func TestLoadStateDictComplains(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name    string
-			options *nn.LoadOptions
+			options nn.LoadOptions
 			edit    func(map[string]torch.Tensor)
 			want    string
 		}{
-			{"missing and unexpected", nil, func(d map[string]torch.Tensor) {
+			{"missing and unexpected", nn.LoadOptions{}, func(d map[string]torch.Tensor) {
 				d["module.0.weight"], d["extra"], d["1.bias"] = d["0.weight"], d["0.bias"], torch.Tensor{}
 				delete(d, "0.weight")
 			}, "nn: the state dict does not fit the module: missing: 0.weight, 1.bias; unexpected: extra, module.0.weight"},
-			{"shape", nil, func(d map[string]torch.Tensor) {
+			{"shape", nn.LoadOptions{}, func(d map[string]torch.Tensor) {
 				d["0.bias"], d["1.running_var"] = torch.Ones(2, 1), torch.Ones(3)
 			}, "nn: the state dict does not fit the module: 0.bias has shape [2 1], want [2]; 1.running_var has shape [3], want [2]"},
-			{"shape, names not strict", &nn.LoadOptions{NonStrict: true}, func(d map[string]torch.Tensor) {
+			{"shape, names not strict", nn.LoadOptions{NonStrict: true}, func(d map[string]torch.Tensor) {
 				d["0.bias"], d["extra"] = torch.Ones(5), torch.Ones(1)
 				delete(d, "1.weight")
 			}, "nn: the state dict does not fit the module: 0.bias has shape [5], want [2]"},
@@ -76,10 +76,10 @@ func TestLoadStateDictComplains(t *testing.T) {
 			})
 		}
 		old := dict(func(d map[string]torch.Tensor) { delete(d, "1.num_batches_tracked") }) // as in files from before it existed
-		require.NoError(t, nn.LoadStateDict(m, old, nil))
+		require.NoError(t, nn.LoadStateDict(m, old))
 		partial := dict(func(d map[string]torch.Tensor) { delete(d, "0.bias"); d["extra"] = torch.Ones(1) })
 		var skipped nn.StateDictError
-		require.NoError(t, nn.LoadStateDict(m, partial, &nn.LoadOptions{NonStrict: true, Skipped: &skipped}))
+		require.NoError(t, nn.LoadStateDict(m, partial, nn.LoadOptions{NonStrict: true, Skipped: &skipped}))
 		require.Equal(t, nn.StateDictError{Missing: []string{"0.bias"}, Unexpected: []string{"extra"}}, skipped)
 		require.Equal(t, before[0]*4, torch.Values[float32](m[0].(*nn.Conv2d).Weight)[0])
 	})
@@ -89,11 +89,11 @@ func TestLoadStateDictComplains(t *testing.T) {
 // tensors that an optimizer knows.
 func TestAssignStateDict(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.NewLinear(2, 1, nil)
+	m := nn.NewLinear(2, 1)
 	weight := m.Weight
 	torch.Scope(func() {
 		dict := map[string]torch.Tensor{"weight": torch.FromSlice([]float64{1, 2}, 1, 2), "bias": torch.FromSlice([]float64{3})}
-		require.NoError(t, nn.LoadStateDict(m, dict, &nn.LoadOptions{Assign: true}))
+		require.NoError(t, nn.LoadStateDict(m, dict, nn.LoadOptions{Assign: true}))
 		require.Equal(t, dict["weight"].Storage().ID, m.Weight.Storage().ID)
 		require.True(t, weight.Is(m.Weight) && weight.RequiresGrad())
 		require.Equal(t, 6.0, m.Forward(torch.Ones(2).To(torch.Float64)).Float64())
@@ -105,7 +105,7 @@ func TestAssignStateDict(t *testing.T) {
 func TestTo(t *testing.T) {
 	torchtest.NoLeaks(t)
 	net := newSmall()
-	opt := optim.NewSGD(nn.Parameters(net), 1, nil)
+	opt := optim.NewSGD(nn.Parameters(net), 1)
 	torch.Scope(func() { net.Forward(torch.RandN(2, 1, 5, 5)).Sum().Backward() })
 	bias := torch.Values[float64](net[0].(*nn.Conv2d).Bias)
 
@@ -135,7 +135,7 @@ func TestTo(t *testing.T) {
 	require.Equal(t, []torch.DType{torch.Complex128, torch.Int64}, []torch.DType{waves.Phase.DType(), waves.Count.DType()})
 	require.EqualError(t, torch.Try(func() { nn.To(net, torch.Int64) }), "torch: to: nn.To only accepts floating point or complex dtypes, but got int64")
 
-	conv := nn.NewConv3d(1, 1, 2, nil)
+	conv := nn.NewConv3d(1, 1, 2)
 	nn.To(conv, torch.ChannelsLast)
 	require.True(t, conv.Weight.IsContiguous(torch.ChannelsLast3d))
 }

@@ -18,7 +18,7 @@ import (
 // it is.
 func TestWithTensors(t *testing.T) {
 	torchtest.NoLeaks(t)
-	z, lstm := newZoo(), nn.NewLSTM(1, 2, &nn.LSTMOptions{Layers: 2, ProjSize: 1})
+	z, lstm := newZoo(), nn.NewLSTM(1, 2, nn.LSTMOptions{Layers: 2, ProjSize: 1})
 	for _, m := range []any{z, lstm} {
 		before := maps.Collect(nn.StateDict(m))
 		for name := range before {
@@ -54,7 +54,7 @@ func TestWithTensors(t *testing.T) {
 // Many goroutines use one model with weights of their own.
 func TestWithTensorsAtOnce(t *testing.T) {
 	torchtest.NoLeaks(t)
-	net := nn.Sequential{nn.NewLinear(1, 1, &nn.LinearOptions{NoBias: true}), nn.ReLU{}}
+	net := nn.Sequential{nn.NewLinear(1, 1, nn.LinearOptions{NoBias: true}), nn.ReLU{}}
 	var group errgroup.Group
 	results := make([]float64, 16)
 	for i := range results {
@@ -73,7 +73,7 @@ func TestWithTensorsAtOnce(t *testing.T) {
 }
 
 func ExampleWithTensors() {
-	net := nn.Sequential{nn.NewLinear(2, 1, nil), nn.ReLU{}}
+	net := nn.Sequential{nn.NewLinear(2, 1), nn.ReLU{}}
 	torch.Scope(func() {
 		ones := map[string]torch.Tensor{"0.weight": torch.Ones(1, 2), "0.bias": torch.Ones(1)}
 		fmt.Println(nn.WithTensors(net, ones).Forward(torch.FromSlice([]float32{3, 4})))

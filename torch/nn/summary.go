@@ -111,14 +111,18 @@ func keepRandom(inputs []torch.Tensor) (restore func()) {
 	}
 }
 
-// callForward calls Forward with the inputs, and with zero values for its further
-// parameters.
+// callForward calls Forward with the inputs and as many zero values as it wants besides; what
+// it takes in any number, its options, it does without.
 func callForward(model any, inputs []torch.Tensor) {
 	forward := reflect.ValueOf(model).MethodByName("Forward")
 	if !forward.IsValid() {
 		torch.Throw("summary", torch.KindType, "%T has no Forward", model)
 	}
-	args := make([]reflect.Value, forward.Type().NumIn())
+	n := forward.Type().NumIn()
+	if forward.Type().IsVariadic() {
+		n--
+	}
+	args := make([]reflect.Value, n)
 	for i := range args {
 		if want := forward.Type().In(i); i < len(inputs) && want == tensorType {
 			args[i] = reflect.ValueOf(inputs[i])

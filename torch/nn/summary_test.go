@@ -17,7 +17,7 @@ import (
 // the last layer take 1.814e9 multiply-adds.
 func TestSummaryOfResNet(t *testing.T) {
 	torchtest.NoLeaks(t)
-	model := models.ResNet18(1000, nil)
+	model := models.ResNet18(1000)
 	defer nn.Close(model)
 	nn.SetRequiresGrad(model.Conv1, false)
 	x := torch.Empty(1, 3, 224, 224)
@@ -51,7 +51,7 @@ func TestSummaryOfResNet(t *testing.T) {
 
 func TestSummaryCounts(t *testing.T) {
 	torchtest.NoLeaks(t)
-	shared := nn.NewLinear(3, 3, nil)
+	shared := nn.NewLinear(3, 3)
 	shape := func(size ...int) [][]int { return [][]int{size} }
 	for _, c := range []struct {
 		name   string
@@ -59,18 +59,18 @@ func TestSummaryCounts(t *testing.T) {
 		inputs [][]int
 		macs   int
 	}{
-		{"linear", nn.NewLinear(3, 5, nil), shape(2, 4, 3), 2 * 4 * 5 * 3},
-		{"bilinear", nn.NewBilinear(2, 3, 4, nil), [][]int{{5, 2}, {5, 3}}, 5 * 4 * 2 * 3},
-		{"conv1d", nn.NewConv1d(4, 6, 3, &nn.Conv1dOptions{Groups: 2}), shape(2, 4, 10), 2 * 6 * 8 * (2 * 3)},
-		{"conv transpose", nn.NewConvTranspose2d(4, 6, 3, &nn.ConvTranspose2dOptions{Groups: 2, Stride: 2}), shape(2, 4, 5, 5), 2 * 4 * 25 * (3 * 9)},
-		{"lstm", nn.NewLSTM(3, 5, &nn.LSTMOptions{Layers: 2, Bidirectional: true}), shape(7, 2, 3), 7 * 2 * 2 * 4 * 5 * ((3 + 5) + (10 + 5))},
-		{"gru, one sequence", nn.NewGRU(3, 5, nil), shape(7, 3), 7 * 3 * 5 * (3 + 5)},
-		{"cell", nn.NewGRUCell(3, 5, nil), shape(2, 3), 2 * 3 * 5 * (3 + 5)},
-		{"attention", nn.NewMultiheadAttention(4, 2, nil), [][]int{{3, 2, 4}, {5, 2, 4}, {5, 2, 4}}, 2 * (3*4*4*2 + 5*4*4*2 + 2*3*5*4)},
-		{"attention, batch first", nn.NewMultiheadAttention(4, 2, &nn.MultiheadAttentionOptions{BatchFirst: true, KDim: 3, VDim: 2}), [][]int{{2, 3, 4}, {2, 5, 3}, {2, 5, 2}},
+		{"linear", nn.NewLinear(3, 5), shape(2, 4, 3), 2 * 4 * 5 * 3},
+		{"bilinear", nn.NewBilinear(2, 3, 4), [][]int{{5, 2}, {5, 3}}, 5 * 4 * 2 * 3},
+		{"conv1d", nn.NewConv1d(4, 6, 3, nn.Conv1dOptions{Groups: 2}), shape(2, 4, 10), 2 * 6 * 8 * (2 * 3)},
+		{"conv transpose", nn.NewConvTranspose2d(4, 6, 3, nn.ConvTranspose2dOptions{Groups: 2, Stride: 2}), shape(2, 4, 5, 5), 2 * 4 * 25 * (3 * 9)},
+		{"lstm", nn.NewLSTM(3, 5, nn.LSTMOptions{Layers: 2, Bidirectional: true}), shape(7, 2, 3), 7 * 2 * 2 * 4 * 5 * ((3 + 5) + (10 + 5))},
+		{"gru, one sequence", nn.NewGRU(3, 5), shape(7, 3), 7 * 3 * 5 * (3 + 5)},
+		{"cell", nn.NewGRUCell(3, 5), shape(2, 3), 2 * 3 * 5 * (3 + 5)},
+		{"attention", nn.NewMultiheadAttention(4, 2), [][]int{{3, 2, 4}, {5, 2, 4}, {5, 2, 4}}, 2 * (3*4*4*2 + 5*4*4*2 + 2*3*5*4)},
+		{"attention, batch first", nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{BatchFirst: true, KDim: 3, VDim: 2}), [][]int{{2, 3, 4}, {2, 5, 3}, {2, 5, 2}},
 			2 * (3*4*4*2 + 5*4*(3+2) + 2*3*5*4)},
-		{"transformer layer", nn.NewTransformerEncoderLayer(4, 2, &nn.TransformerLayerOptions{Feedforward: 8}), shape(3, 2, 4), 2*(4*3*4*4+2*3*3*4) + 3*2*2*4*8},
-		{"parametrized", parametrize.WeightNorm(nn.NewLinear(3, 5, nil), nil), shape(2, 3), 2 * 5 * 3},
+		{"transformer layer", nn.NewTransformerEncoderLayer(4, 2, nn.TransformerLayerOptions{Feedforward: 8}), shape(3, 2, 4), 2*(4*3*4*4+2*3*3*4) + 3*2*2*4*8},
+		{"parametrized", parametrize.WeightNorm(nn.NewLinear(3, 5)), shape(2, 3), 2 * 5 * 3},
 		{"twice", nn.Sequential{shared, nn.ReLU{}, shared}, shape(2, 3), 2 * 2 * 3 * 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func (s *shift) Forward(x torch.Tensor) torch.Tensor {
 // that makes modules of its own run.
 func TestSummaryOfAnyShape(t *testing.T) {
 	torchtest.NoLeaks(t)
-	l := nn.NewLinear(2, 2, nil)
+	l := nn.NewLinear(2, 2)
 	defer nn.Close(l)
 	net := nn.Sequential{l, nn.ReLU{}}
 	type row struct {
@@ -136,7 +136,7 @@ func TestSummaryOfAnyShape(t *testing.T) {
 // What other goroutines call at the same time is not part of it.
 func TestSummaryAmongOthers(t *testing.T) {
 	torchtest.NoLeaks(t)
-	net := nn.Sequential{nn.NewLinear(2, 2, nil), nn.ReLU{}}
+	net := nn.Sequential{nn.NewLinear(2, 2), nn.ReLU{}}
 	defer nn.Close(net)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -167,7 +167,7 @@ func TestSummaryComplains(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := torch.Ones(2, 3)
-		l := nn.NewLinear(4, 1, nil)
+		l := nn.NewLinear(4, 1)
 		defer nn.Close(l)
 		require.ErrorContains(t, torch.Try(func() { nn.Summary(l, x) }), "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x1)")
 		require.ErrorContains(t, torch.Try(func() { nn.Summary(&zoo{}, x) }), "*nn_test.zoo has no Forward")
@@ -177,7 +177,7 @@ func TestSummaryComplains(t *testing.T) {
 }
 
 func ExampleSummary() {
-	net := nn.Sequential{nn.NewConv2d(1, 8, 3, nil), nn.NewBatchNorm2d(8, nil), nn.ReLU{}, nn.Sequential{nn.Flatten{}, nn.NewLinear(8*26*26, 10, nil)}}
+	net := nn.Sequential{nn.NewConv2d(1, 8, 3), nn.NewBatchNorm2d(8), nn.ReLU{}, nn.Sequential{nn.Flatten{}, nn.NewLinear(8*26*26, 10)}}
 	nn.SetRequiresGrad(net[1], false)
 	fmt.Println(nn.Summary(net, torch.Empty(1, 1, 28, 28)))
 	// Output:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
@@ -42,12 +43,13 @@ func clones[M any](m M, n int) (list []M) {
 
 // Forward maps [L, N, E] to the same, or all without the N; BatchFirst moves the N to the
 // front.
-func (e *TransformerEncoder) Forward(x torch.Tensor) torch.Tensor { return e.ForwardMasked(x, nil) }
+func (e *TransformerEncoder) Forward(x torch.Tensor) torch.Tensor { return e.ForwardMasked(x) }
 
 // ForwardMasked is Forward with masks. As in PyTorch a mask that is [SubsequentMask] counts
 // as causal, which lets libtorch pick a faster kernel.
-func (e *TransformerEncoder) ForwardMasked(x torch.Tensor, o *MaskOptions) torch.Tensor {
-	return Hooked(e, x, func(x torch.Tensor) torch.Tensor { return e.forward(x, options(o)) })
+func (e *TransformerEncoder) ForwardMasked(x torch.Tensor, opts ...MaskOptions) torch.Tensor {
+	o := option.One(opts)
+	return Hooked(e, x, func(x torch.Tensor) torch.Tensor { return e.forward(x, o) })
 }
 
 func (e *TransformerEncoder) forward(x torch.Tensor, m MaskOptions) torch.Tensor {
@@ -58,7 +60,7 @@ func (e *TransformerEncoder) forward(x torch.Tensor, m MaskOptions) torch.Tensor
 		m.IsCausal = m.IsCausal || isCausal(m.Mask, length(x, e.Layers[0].SelfAttn))
 		y := x
 		for _, layer := range e.Layers {
-			y = layer.ForwardMasked(y, &m)
+			y = layer.ForwardMasked(y, m)
 		}
 		return normed(y, e.Norm)
 	})
@@ -67,8 +69,9 @@ func (e *TransformerEncoder) forward(x torch.Tensor, m MaskOptions) torch.Tensor
 // Forward maps a sequence [L, N, E] and the encoder's results [S, N, E] to [L, N, E], or all
 // without the N; BatchFirst moves the N to the front. As in PyTorch a mask of the target
 // that is [SubsequentMask] counts as causal, which lets libtorch pick a faster kernel.
-func (d *TransformerDecoder) Forward(x, memory torch.Tensor, o *DecoderMasks) (y torch.Tensor) {
-	HookedAll(d, refs{&x, &memory}, refs{&y}, func() { y = d.forward(x, memory, options(o)) })
+func (d *TransformerDecoder) Forward(x, memory torch.Tensor, opts ...DecoderMasks) (y torch.Tensor) {
+	o := option.One(opts)
+	HookedAll(d, refs{&x, &memory}, refs{&y}, func() { y = d.forward(x, memory, o) })
 	return y
 }
 
@@ -77,7 +80,7 @@ func (d *TransformerDecoder) forward(x, memory torch.Tensor, m DecoderMasks) tor
 		m.Target.IsCausal = m.Target.IsCausal || isCausal(m.Target.Mask, length(x, d.Layers[0].SelfAttn))
 		y := x
 		for _, layer := range d.Layers {
-			y = layer.Forward(y, memory, &m)
+			y = layer.Forward(y, memory, m)
 		}
 		return normed(y, d.Norm)
 	})
@@ -130,12 +133,12 @@ type TransformerOptions struct {
 
 // NewTransformer makes a model. All weights of two dimensions are drawn by
 // [nninit.XavierUniform].
-func NewTransformer(o *TransformerOptions) *Transformer {
-	v := options(o)
+func NewTransformer(opts ...TransformerOptions) *Transformer {
+	v := option.One(opts)
 	embed, heads := cmp.Or(v.Embed, 512), cmp.Or(v.Heads, 8)
-	norm := newParts(embed, heads, &v.Layer).norm
-	e := NewTransformerEncoderLayer(embed, heads, &v.Layer)
-	d := NewTransformerDecoderLayer(embed, heads, &v.Layer)
+	norm := newParts(embed, heads, v.Layer).norm
+	e := NewTransformerEncoderLayer(embed, heads, v.Layer)
+	d := NewTransformerDecoderLayer(embed, heads, v.Layer)
 	defer Close(e)
 	defer Close(d)
 	t := &Transformer{
@@ -144,7 +147,7 @@ func NewTransformer(o *TransformerOptions) *Transformer {
 	}
 	for _, p := range Parameters(t) {
 		if p.Dim() > 1 {
-			nninit.XavierUniform(p, 1, nil)
+			nninit.XavierUniform(p, 1)
 		}
 	}
 	return t
@@ -158,8 +161,9 @@ type TransformerMasks struct {
 
 // Forward maps a source [S, N, E] and a target [L, N, E] to [L, N, E], or all without the N;
 // BatchFirst moves the N to the front.
-func (t *Transformer) Forward(source, target torch.Tensor, o *TransformerMasks) (y torch.Tensor) {
-	HookedAll(t, refs{&source, &target}, refs{&y}, func() { y = t.forward(source, target, options(o)) })
+func (t *Transformer) Forward(source, target torch.Tensor, opts ...TransformerMasks) (y torch.Tensor) {
+	o := option.One(opts)
+	HookedAll(t, refs{&source, &target}, refs{&y}, func() { y = t.forward(source, target, o) })
 	return y
 }
 
@@ -174,7 +178,7 @@ func (t *Transformer) forward(source, target torch.Tensor, m TransformerMasks) t
 	if source.Size(-1) != t.Embed || target.Size(-1) != t.Embed {
 		torch.Throw("transformer", torch.KindGeneric, "the feature number of src and tgt must be equal to d_model")
 	}
-	memory := t.Encoder.ForwardMasked(source, &m.Source)
+	memory := t.Encoder.ForwardMasked(source, m.Source)
 	defer memory.Close()
-	return t.Decoder.Forward(target, memory, &m.DecoderMasks)
+	return t.Decoder.Forward(target, memory, m.DecoderMasks)
 }

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 )
@@ -58,8 +59,7 @@ type parts struct {
 	TransformerLayerOptions
 }
 
-func newParts(embed, heads int, o *TransformerLayerOptions) parts {
-	v := options(o)
+func newParts(embed, heads int, v TransformerLayerOptions) parts {
 	p := parts{embed, heads, v.Feedforward, or(v.Dropout, 0.1), v.Activation, v}
 	if p.feedforward == 0 {
 		p.feedforward = 2048
@@ -71,21 +71,21 @@ func newParts(embed, heads int, o *TransformerLayerOptions) parts {
 }
 
 func (p parts) attention() *MultiheadAttention {
-	return NewMultiheadAttention(p.embed, p.heads, &MultiheadAttentionOptions{Dropout: p.dropout, NoBias: p.NoBias, BatchFirst: p.BatchFirst})
+	return NewMultiheadAttention(p.embed, p.heads, MultiheadAttentionOptions{Dropout: p.dropout, NoBias: p.NoBias, BatchFirst: p.BatchFirst})
 }
 
 func (p parts) linear(in, out int) *Linear {
-	return NewLinear(in, out, &LinearOptions{NoBias: p.NoBias})
+	return NewLinear(in, out, LinearOptions{NoBias: p.NoBias})
 }
 
 func (p parts) norm() *LayerNorm {
-	return NewLayerNorm([]int{p.embed}, &LayerNormOptions{Eps: p.Eps, NoBias: p.NoBias})
+	return NewLayerNorm([]int{p.embed}, LayerNormOptions{Eps: p.Eps, NoBias: p.NoBias})
 }
 
 // NewTransformerEncoderLayer makes a layer for embeddings of that many features, which the
 // number of heads divides.
-func NewTransformerEncoderLayer(embed, heads int, o *TransformerLayerOptions) *TransformerEncoderLayer {
-	p := newParts(embed, heads, o)
+func NewTransformerEncoderLayer(embed, heads int, opts ...TransformerLayerOptions) *TransformerEncoderLayer {
+	p := newParts(embed, heads, option.One(opts))
 	return &TransformerEncoderLayer{
 		SelfAttn: p.attention(),
 		Linear1:  p.linear(embed, p.feedforward), Linear2: p.linear(p.feedforward, embed),
@@ -97,8 +97,8 @@ func NewTransformerEncoderLayer(embed, heads int, o *TransformerLayerOptions) *T
 
 // NewTransformerDecoderLayer makes a layer for embeddings of that many features, which the
 // number of heads divides.
-func NewTransformerDecoderLayer(embed, heads int, o *TransformerLayerOptions) *TransformerDecoderLayer {
-	p := newParts(embed, heads, o)
+func NewTransformerDecoderLayer(embed, heads int, opts ...TransformerLayerOptions) *TransformerDecoderLayer {
+	p := newParts(embed, heads, option.One(opts))
 	return &TransformerDecoderLayer{
 		SelfAttn: p.attention(), MultiheadAttn: p.attention(),
 		Linear1: p.linear(embed, p.feedforward), Linear2: p.linear(p.feedforward, embed),
@@ -115,8 +115,8 @@ type MaskOptions struct {
 	IsCausal       bool         // Mask, which has to be there all the same, passes over later keys
 }
 
-func (m MaskOptions) attention() *AttentionOptions {
-	return &AttentionOptions{AttnMask: m.Mask, KeyPaddingMask: m.KeyPaddingMask, IsCausal: m.IsCausal, NoWeights: true}
+func (m MaskOptions) attention() AttentionOptions {
+	return AttentionOptions{AttnMask: m.Mask, KeyPaddingMask: m.KeyPaddingMask, IsCausal: m.IsCausal, NoWeights: true}
 }
 
 // around adds what a block makes of x to it, with the normalisation before or after.
@@ -142,12 +142,13 @@ func attend(a *MultiheadAttention, memory torch.Tensor, m MaskOptions, drop *Dro
 // Forward maps [L, N, E] to the same, or all without the N; BatchFirst moves the N to the
 // front.
 func (l *TransformerEncoderLayer) Forward(x torch.Tensor) torch.Tensor {
-	return l.ForwardMasked(x, nil)
+	return l.ForwardMasked(x)
 }
 
 // ForwardMasked is Forward with masks.
-func (l *TransformerEncoderLayer) ForwardMasked(x torch.Tensor, o *MaskOptions) torch.Tensor {
-	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return l.forward(x, options(o)) })
+func (l *TransformerEncoderLayer) ForwardMasked(x torch.Tensor, opts ...MaskOptions) torch.Tensor {
+	o := option.One(opts)
+	return Hooked(l, x, func(x torch.Tensor) torch.Tensor { return l.forward(x, o) })
 }
 
 func (l *TransformerEncoderLayer) forward(x torch.Tensor, m MaskOptions) torch.Tensor {
@@ -167,8 +168,9 @@ type DecoderMasks struct {
 
 // Forward maps a sequence [L, N, E] and the encoder's results [S, N, E] to [L, N, E], or all
 // without the N; BatchFirst moves the N to the front.
-func (l *TransformerDecoderLayer) Forward(x, memory torch.Tensor, o *DecoderMasks) (y torch.Tensor) {
-	HookedAll(l, refs{&x, &memory}, refs{&y}, func() { y = l.forward(x, memory, options(o)) })
+func (l *TransformerDecoderLayer) Forward(x, memory torch.Tensor, opts ...DecoderMasks) (y torch.Tensor) {
+	o := option.One(opts)
+	HookedAll(l, refs{&x, &memory}, refs{&y}, func() { y = l.forward(x, memory, o) })
 	return y
 }
 

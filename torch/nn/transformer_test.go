@@ -46,40 +46,40 @@ func TestMultiheadAttentionEqualsPython(t *testing.T) {
 			python: fmt.Sprintf("nn.MultiheadAttention(3, 3, batch_first=%s, bias=%s, add_bias_kv=%s, add_zero_attn=%s)",
 				python(o.BatchFirst), python(!o.NoBias), python(o.AddBiasKV), python(o.AddZeroAttn)),
 			call: fmt.Sprintf("m(*x, key_padding_mask=%s, attn_mask=%s)", padding, attn),
-			make: func() any { return nn.NewMultiheadAttention(3, 3, &o) },
+			make: func() any { return nn.NewMultiheadAttention(3, 3, o) },
 			forward: func(m any, x tensors) tensors {
 				a := nn.AttentionOptions{KeyPaddingMask: mask(padding)}
 				if i&16 != 0 {
 					a.AttnMask = paddingMask().Expand(3, 3, 3)
 				}
-				return attended(m.(*nn.MultiheadAttention).Forward(x[0], x[1], x[2], &a))
+				return attended(m.(*nn.MultiheadAttention).Forward(x[0], x[1], x[2], a))
 			},
 			inputs: [][]int{{3, 3}, {3, 3}, {3, 3}},
 		})
 	}
-	self := func(o *nn.AttentionOptions) func(any, tensors) tensors {
+	self := func(o nn.AttentionOptions) func(any, tensors) tensors {
 		return func(m any, x tensors) tensors {
 			return attended(m.(*nn.MultiheadAttention).Forward(x[0], x[0], x[0], o))
 		}
 	}
 	three := func(m any, x tensors) tensors {
-		return attended(m.(*nn.MultiheadAttention).Forward(x[0], x[1], x[2], nil))
+		return attended(m.(*nn.MultiheadAttention).Forward(x[0], x[1], x[2]))
 	}
 	memory := func(m any, x tensors) tensors {
-		return attended(m.(*nn.MultiheadAttention).Forward(x[0], x[1], x[1], nil))
+		return attended(m.(*nn.MultiheadAttention).Forward(x[0], x[1], x[1]))
 	}
 	first := func() any {
-		return nn.NewMultiheadAttention(4, 2, &nn.MultiheadAttentionOptions{BatchFirst: true, Dropout: 0.3})
+		return nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{BatchFirst: true, Dropout: 0.3})
 	}
 	cases = append(cases,
-		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[0], x[0])", first, self(nil), [][]int{{2, 3, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[0], x[0])", first, self(nn.AttentionOptions{}), [][]int{{2, 3, 4}}, nil},
 		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[1], x[1])", first, memory, [][]int{{2, 3, 4}, {2, 5, 4}}, nil},
 		moduleCase{"nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)", "m(x[0], x[1], x[2])", first, three, [][]int{{2, 3, 4}, {2, 5, 4}, {2, 5, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], need_weights=False)", func() any { return nn.NewMultiheadAttention(4, 2, nil) }, self(&nn.AttentionOptions{NoWeights: true}), [][]int{{3, 2, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], average_attn_weights=False)", func() any { return nn.NewMultiheadAttention(4, 2, nil) }, self(&nn.AttentionOptions{WeightsPerHead: true}), [][]int{{3, 2, 4}}, nil},
-		moduleCase{"nn.MultiheadAttention(4, 2, kdim=5, vdim=6)", "", func() any { return nn.NewMultiheadAttention(4, 2, &nn.MultiheadAttentionOptions{KDim: 5, VDim: 6}) }, three, [][]int{{3, 2, 4}, {5, 2, 5}, {5, 2, 6}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], need_weights=False)", func() any { return nn.NewMultiheadAttention(4, 2) }, self(nn.AttentionOptions{NoWeights: true}), [][]int{{3, 2, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2)", "m(x[0], x[0], x[0], average_attn_weights=False)", func() any { return nn.NewMultiheadAttention(4, 2) }, self(nn.AttentionOptions{WeightsPerHead: true}), [][]int{{3, 2, 4}}, nil},
+		moduleCase{"nn.MultiheadAttention(4, 2, kdim=5, vdim=6)", "", func() any { return nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{KDim: 5, VDim: 6}) }, three, [][]int{{3, 2, 4}, {5, 2, 5}, {5, 2, 6}}, nil},
 		moduleCase{"nn.MultiheadAttention(4, 2, vdim=6, bias=False, batch_first=True)", "", func() any {
-			return nn.NewMultiheadAttention(4, 2, &nn.MultiheadAttentionOptions{VDim: 6, NoBias: true, BatchFirst: true})
+			return nn.NewMultiheadAttention(4, 2, nn.MultiheadAttentionOptions{VDim: 6, NoBias: true, BatchFirst: true})
 		}, three, [][]int{{2, 3, 4}, {2, 5, 4}, {2, 5, 6}}, nil},
 	)
 	equalPython(t, cases)
@@ -99,7 +99,7 @@ func layerVariants() (list []nn.TransformerLayerOptions, text []string) {
 		list = append(list, o)
 		text = append(text, fmt.Sprintf("dim_feedforward=8, dropout=0.0, batch_first=%s, norm_first=%s, bias=%s", python(o.BatchFirst), python(o.NormFirst), python(!o.NoBias)))
 	}
-	gelu := nn.TransformerLayerOptions{Feedforward: 8, Activation: func(x torch.Tensor) torch.Tensor { return F.GELU(x, "none") }, Eps: new(1e-3)}
+	gelu := nn.TransformerLayerOptions{Feedforward: 8, Activation: func(x torch.Tensor) torch.Tensor { return F.GELU(x, F.GELUOptions{Approximate: "none"}) }, Eps: new(1e-3)}
 	return append(list, gelu), append(text, "dim_feedforward=8, activation='gelu', layer_norm_eps=1e-3")
 }
 
@@ -108,18 +108,18 @@ func TestTransformerEncoderEqualsPython(t *testing.T) {
 	list, text := layerVariants()
 	for i, o := range list {
 		layer := "nn.TransformerEncoderLayer(4, 2, " + text[i] + ")"
-		makeLayer := func() *nn.TransformerEncoderLayer { return nn.NewTransformerEncoderLayer(4, 2, &o) }
+		makeLayer := func() *nn.TransformerEncoderLayer { return nn.NewTransformerEncoderLayer(4, 2, o) }
 		makeStack := func() any {
 			l := makeLayer()
 			defer nn.Close(l)
-			return nn.NewTransformerEncoder(l, 2, nn.NewLayerNorm([]int{4}, nil))
+			return nn.NewTransformerEncoder(l, 2, nn.NewLayerNorm([]int{4}))
 		}
 		for j, masks := range [][2]string{{"None", "None"}, {pythonMask, pythonPadding}, {pythonCausal, "None"}} {
 			shape := []int{3, 4}
 			if j == 0 {
 				shape = []int{3, 2, 4}
 			}
-			options := func() *nn.MaskOptions { return &nn.MaskOptions{Mask: mask(masks[0]), KeyPaddingMask: mask(masks[1])} }
+			options := func() nn.MaskOptions { return nn.MaskOptions{Mask: mask(masks[0]), KeyPaddingMask: mask(masks[1])} }
 			cases = append(cases, moduleCase{layer, fmt.Sprintf("m(*x, src_mask=%s, src_key_padding_mask=%s)", masks[0], masks[1]), func() any { return makeLayer() },
 				func(m any, x tensors) tensors {
 					return tensors{m.(*nn.TransformerEncoderLayer).ForwardMasked(x[0], options())}
@@ -138,7 +138,7 @@ func TestTransformerDecoderEqualsPython(t *testing.T) {
 	list, text := layerVariants()
 	for i, o := range list {
 		layer := "nn.TransformerDecoderLayer(4, 2, " + text[i] + ")"
-		makeLayer := func() *nn.TransformerDecoderLayer { return nn.NewTransformerDecoderLayer(4, 2, &o) }
+		makeLayer := func() *nn.TransformerDecoderLayer { return nn.NewTransformerDecoderLayer(4, 2, o) }
 		makeStack := func() any {
 			l := makeLayer()
 			defer nn.Close(l)
@@ -149,9 +149,9 @@ func TestTransformerDecoderEqualsPython(t *testing.T) {
 			if j == 0 {
 				shapes = [][]int{{3, 2, 4}, {3, 2, 4}}
 			}
-			options := func() *nn.DecoderMasks {
+			options := func() nn.DecoderMasks {
 				both := nn.MaskOptions{Mask: mask(masks[0]), KeyPaddingMask: mask(masks[1])}
-				return &nn.DecoderMasks{Target: both, Memory: both}
+				return nn.DecoderMasks{Target: both, Memory: both}
 			}
 			call := fmt.Sprintf("m(*x, tgt_mask=%[1]s, memory_mask=%[1]s, tgt_key_padding_mask=%[2]s, memory_key_padding_mask=%[2]s)", masks[0], masks[1])
 			cases = append(cases, moduleCase{layer, call, func() any { return makeLayer() }, func(m any, x tensors) tensors {
@@ -170,7 +170,7 @@ func TestTransformerEqualsPython(t *testing.T) {
 	list, text := layerVariants()
 	for i, o := range list {
 		make := func() any {
-			return nn.NewTransformer(&nn.TransformerOptions{Embed: 4, Heads: 2, EncoderLayers: 1, DecoderLayers: 2, Layer: o})
+			return nn.NewTransformer(nn.TransformerOptions{Embed: 4, Heads: 2, EncoderLayers: 1, DecoderLayers: 2, Layer: o})
 		}
 		for j, masks := range [][2]string{{"None", "None"}, {pythonMask, pythonPadding}} {
 			shapes := [][]int{{3, 4}, {3, 4}}
@@ -181,7 +181,7 @@ func TestTransformerEqualsPython(t *testing.T) {
 				fmt.Sprintf("m(*x, src_mask=%[1]s, tgt_mask=%[1]s, src_key_padding_mask=%[2]s, tgt_key_padding_mask=%[2]s)", masks[0], masks[1]), make,
 				func(m any, x tensors) tensors {
 					both := nn.MaskOptions{Mask: mask(masks[0]), KeyPaddingMask: mask(masks[1])}
-					return tensors{m.(*nn.Transformer).Forward(x[0], x[1], &nn.TransformerMasks{Source: both, DecoderMasks: nn.DecoderMasks{Target: both}})}
+					return tensors{m.(*nn.Transformer).Forward(x[0], x[1], nn.TransformerMasks{Source: both, DecoderMasks: nn.DecoderMasks{Target: both}})}
 				}, shapes, nil})
 		}
 	}
@@ -190,17 +190,17 @@ func TestTransformerEqualsPython(t *testing.T) {
 
 func TestTransformerComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.NewTransformer(&nn.TransformerOptions{Embed: 4, Heads: 2, EncoderLayers: 1, DecoderLayers: 1, Layer: nn.TransformerLayerOptions{Feedforward: 4}})
+	m := nn.NewTransformer(nn.TransformerOptions{Embed: 4, Heads: 2, EncoderLayers: 1, DecoderLayers: 1, Layer: nn.TransformerLayerOptions{Feedforward: 4}})
 	defer nn.Close(m)
 	for _, c := range []struct {
 		name string
 		fn   func()
 		want string
 	}{
-		{"no heads", func() { nn.NewMultiheadAttention(4, 0, nil) }, "embed_dim and num_heads must be greater than 0, got embed_dim=4 and num_heads=0 instead"},
-		{"heads", func() { nn.NewMultiheadAttention(4, 3, nil) }, "embed_dim must be divisible by num_heads"},
-		{"batch", func() { m.Forward(torch.Ones(3, 2, 4), torch.Ones(3, 1, 4), nil) }, "the batch number of src and tgt must be equal"},
-		{"features", func() { m.Forward(torch.Ones(3, 5), torch.Ones(3, 4), nil) }, "the feature number of src and tgt must be equal to d_model"},
+		{"no heads", func() { nn.NewMultiheadAttention(4, 0) }, "embed_dim and num_heads must be greater than 0, got embed_dim=4 and num_heads=0 instead"},
+		{"heads", func() { nn.NewMultiheadAttention(4, 3) }, "embed_dim must be divisible by num_heads"},
+		{"batch", func() { m.Forward(torch.Ones(3, 2, 4), torch.Ones(3, 1, 4)) }, "the batch number of src and tgt must be equal"},
+		{"features", func() { m.Forward(torch.Ones(3, 5), torch.Ones(3, 4)) }, "the feature number of src and tgt must be equal to d_model"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			torch.Scope(func() { require.ErrorContains(t, torch.Try(c.fn), c.want) })
@@ -220,9 +220,9 @@ func TestClone(t *testing.T) {
 		Self       *tied
 		Pair       [2]nn.Layer
 	}
-	shared := nn.NewLinear(2, 3, nil)
-	m := &tied{Embed: shared, Out: shared, Weight: shared.Weight, Layers: nn.Sequential{nn.NewBatchNorm1d(3, nil), nn.ReLU{}},
-		ByName: map[string]nn.Layer{"a": nn.NewDropout(0.5)}, LSTM: nn.NewLSTM(2, 3, nil), Pair: [2]nn.Layer{shared, nil}}
+	shared := nn.NewLinear(2, 3)
+	m := &tied{Embed: shared, Out: shared, Weight: shared.Weight, Layers: nn.Sequential{nn.NewBatchNorm1d(3), nn.ReLU{}},
+		ByName: map[string]nn.Layer{"a": nn.NewDropout(0.5)}, LSTM: nn.NewLSTM(2, 3), Pair: [2]nn.Layer{shared, nil}}
 	m.Self = m
 	c := nn.Clone(m)
 	defer nn.Close(m)
@@ -248,9 +248,9 @@ func TestClone(t *testing.T) {
 
 func ExampleTransformerEncoder() {
 	torch.Scope(func() {
-		layer := nn.NewTransformerEncoderLayer(16, 4, &nn.TransformerLayerOptions{Feedforward: 32, BatchFirst: true})
+		layer := nn.NewTransformerEncoderLayer(16, 4, nn.TransformerLayerOptions{Feedforward: 32, BatchFirst: true})
 		encoder := nn.NewTransformerEncoder(layer, 2, nil)
-		y := encoder.ForwardMasked(torch.RandN(2, 5, 16), &nn.MaskOptions{Mask: nn.SubsequentMask(5, torch.TensorOptions{})})
+		y := encoder.ForwardMasked(torch.RandN(2, 5, 16), nn.MaskOptions{Mask: nn.SubsequentMask(5, torch.TensorOptions{})})
 		fmt.Println(y.Shape(), len(nn.Parameters(encoder)))
 	})
 	// Output: [2 5 16] 24

@@ -21,29 +21,29 @@ var warnings = []struct {
 	python string
 	call   func()
 }{
-	{"F.mse_loss(ones(2, 1), ones(2))", func() { F.MSELoss(torch.Ones(2, 1), torch.Ones(2), nil) }},
-	{"F.l1_loss(ones(2, 1), ones(2))", func() { F.L1Loss(torch.Ones(2, 1), torch.Ones(2), nil) }},
-	{"F.smooth_l1_loss(ones(2, 1), ones(2))", func() { F.SmoothL1Loss(torch.Ones(2, 1), torch.Ones(2), nil) }},
-	{"F.huber_loss(ones(2, 1), ones(2))", func() { F.HuberLoss(torch.Ones(2, 1), torch.Ones(2), nil) }},
+	{"F.mse_loss(ones(2, 1), ones(2))", func() { F.MSELoss(torch.Ones(2, 1), torch.Ones(2)) }},
+	{"F.l1_loss(ones(2, 1), ones(2))", func() { F.L1Loss(torch.Ones(2, 1), torch.Ones(2)) }},
+	{"F.smooth_l1_loss(ones(2, 1), ones(2))", func() { F.SmoothL1Loss(torch.Ones(2, 1), torch.Ones(2)) }},
+	{"F.huber_loss(ones(2, 1), ones(2))", func() { F.HuberLoss(torch.Ones(2, 1), torch.Ones(2)) }},
 	{"nn.MSELoss()(ones(3), ones(2, 3))", func() { nn.MSELoss{}.Forward(torch.Ones(3), torch.Ones(2, 3)) }},
-	{"F.mse_loss(ones(2), ones(2))", func() { F.MSELoss(torch.Ones(2), torch.Ones(2), nil) }},
-	{"F.kl_div(ones(2), ones(2))", func() { F.KLDiv(torch.Ones(2), torch.Ones(2), nil) }},
-	{"F.kl_div(ones(2), ones(2), reduction='batchmean')", func() { F.KLDiv(torch.Ones(2), torch.Ones(2), &F.KLDivOptions{BatchMean: true}) }},
-	{"nn.LSTM(2, 3, dropout=0.5)", func() { nn.NewLSTM(2, 3, &nn.RNNOptions{Dropout: 0.5}) }},
-	{"nn.GRU(2, 3, dropout=0.25, num_layers=2)", func() { nn.NewGRU(2, 3, &nn.RNNOptions{Dropout: 0.25, Layers: 2}) }},
+	{"F.mse_loss(ones(2), ones(2))", func() { F.MSELoss(torch.Ones(2), torch.Ones(2)) }},
+	{"F.kl_div(ones(2), ones(2))", func() { F.KLDiv(torch.Ones(2), torch.Ones(2)) }},
+	{"F.kl_div(ones(2), ones(2), reduction='batchmean')", func() { F.KLDiv(torch.Ones(2), torch.Ones(2), F.KLDivOptions{BatchMean: true}) }},
+	{"nn.LSTM(2, 3, dropout=0.5)", func() { nn.NewLSTM(2, 3, nn.RNNOptions{Dropout: 0.5}) }},
+	{"nn.GRU(2, 3, dropout=0.25, num_layers=2)", func() { nn.NewGRU(2, 3, nn.RNNOptions{Dropout: 0.25, Layers: 2}) }},
 	{"F.dropout2d(ones(2, 3, 4))", func() { F.Dropout2d(torch.Ones(2, 3, 4), 0.5, true) }},
 	{"F.dropout2d(ones(2, 3))", func() { F.Dropout2d(torch.Ones(2, 3), 0.5, true) }},
 	{"F.dropout3d(ones(2, 3, 4))", func() { F.Dropout3d(torch.Ones(2, 3, 4), 0.5, true) }},
-	{"nn.InstanceNorm1d(3)(ones(2, 4, 5))", func() { nn.NewInstanceNorm1d(3, nil).Forward(torch.Ones(2, 4, 5)) }},
+	{"nn.InstanceNorm1d(3)(ones(2, 4, 5))", func() { nn.NewInstanceNorm1d(3).Forward(torch.Ones(2, 4, 5)) }},
 	{"F.affine_grid(ones(1, 2, 3), [1, 1, 1, 4], align_corners=True)", func() {
-		F.AffineGrid(torch.Ones(1, 2, 3), []int{1, 1, 1, 4}, &F.AffineGridOptions{AlignCorners: true})
+		F.AffineGrid(torch.Ones(1, 2, 3), []int{1, 1, 1, 4}, F.AffineGridOptions{AlignCorners: true})
 	}},
-	{"nn.init.trunc_normal_(ones(2), 9., 1., -1., 1.)", func() { nninit.TruncNormal(torch.Ones(2), 9, 1, -1, 1, nil) }},
-	{"nn.init.kaiming_uniform_(ones(0, 2))", func() { nninit.KaimingUniform(torch.Ones(0, 2), nil) }},
-	{"nn.init.kaiming_normal_(ones(0, 2))", func() { nninit.KaimingNormal(torch.Ones(0, 2), nil) }},
+	{"nn.init.trunc_normal_(ones(2), 9., 1., -1., 1.)", func() { nninit.TruncNormal(torch.Ones(2), 9, 1, -1, 1) }},
+	{"nn.init.kaiming_uniform_(ones(0, 2))", func() { nninit.KaimingUniform(torch.Ones(0, 2)) }},
+	{"nn.init.kaiming_normal_(ones(0, 2))", func() { nninit.KaimingNormal(torch.Ones(0, 2)) }},
 	{"nn.MultiheadAttention(4, 2)(ones(3, 2, 4), ones(3, 2, 4), ones(3, 2, 4), key_padding_mask=ones(2, 3), attn_mask=ones(3, 3) > 2)", func() {
-		a, x := nn.NewMultiheadAttention(4, 2, nil), torch.Ones(3, 2, 4)
-		a.Forward(x, x, x, &nn.AttentionOptions{KeyPaddingMask: torch.Ones(2, 3), AttnMask: torch.Ones(3, 3).GtScalar(2)})
+		a, x := nn.NewMultiheadAttention(4, 2), torch.Ones(3, 2, 4)
+		a.Forward(x, x, x, nn.AttentionOptions{KeyPaddingMask: torch.Ones(2, 3), AttnMask: torch.Ones(3, 3).GtScalar(2)})
 	}},
 }
 

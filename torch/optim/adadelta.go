@@ -36,8 +36,8 @@ type Adadelta struct{ optimizer[AdadeltaOptions] }
 
 // NewAdadelta makes an optimizer for the parameters. PyTorch's default learning rate is 1. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewAdadelta(params []torch.Tensor, lr float64, o *AdadeltaOptions) *Adadelta {
-	return &Adadelta{newOptimizer("adadelta", adadelta, params, lr, o, "foreach", "capturable", "differentiable")}
+func NewAdadelta(params []torch.Tensor, lr float64, opts ...AdadeltaOptions) *Adadelta {
+	return &Adadelta{newOptimizer("adadelta", adadelta, params, lr, opts, "foreach", "capturable", "differentiable")}
 }
 
 func adadelta(b *batch, lr float64, o *AdadeltaOptions) {

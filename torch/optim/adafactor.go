@@ -4,6 +4,7 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
 // AdafactorOptions are the settings of [Adafactor] besides the learning rate. In a [Group] the
@@ -55,8 +56,8 @@ type Adafactor struct{ optimizer[AdafactorOptions] }
 
 // NewAdafactor makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
-func NewAdafactor(params []torch.Tensor, lr float64, o *AdafactorOptions) *Adafactor {
-	return &Adafactor{newOptimizer("adafactor", adafactor, params, lr, o, "foreach")}
+func NewAdafactor(params []torch.Tensor, lr float64, opts ...AdafactorOptions) *Adafactor {
+	return &Adafactor{newOptimizer("adafactor", adafactor, params, lr, opts, "foreach")}
 }
 
 func adafactor(b *batch, lr float64, o *AdafactorOptions) {
@@ -98,7 +99,7 @@ func (o *AdafactorOptions) least(g *Group) float64 {
 
 // extent is the norm of a tensor, and the root of its number of elements.
 func extent(t torch.Tensor) (norm, root float64) {
-	return torch.LinalgVectorNorm(t).Float64(), cgo.Pow(float64(t.NumEl()), 0.5)
+	return linalg.VectorNorm(t).Float64(), cgo.Pow(float64(t.NumEl()), 0.5)
 }
 
 // squares updates the mean of a parameter's squares and returns a copy of it.
@@ -110,11 +111,11 @@ func (b *batch) squares(i int, grad torch.Tensor, weight, eps1 float64) torch.Te
 	row.LerpScalarInPlace(meanOfSquares(grad, -1), weight)
 	column.LerpScalarInPlace(meanOfSquares(grad, -2), weight)
 	estimate := row.MatMul(column)
-	return estimate.DivInPlace(row.MeanDim([]int{-2}, torch.MeanDimOptions{KeepDim: true}).ClampMinInPlace(eps1))
+	return estimate.DivInPlace(row.MeanDim([]int{-2}, torch.MeanOptions{KeepDim: true}).ClampMinInPlace(eps1))
 }
 
 // meanOfSquares is the mean of squares along a dimension.
 func meanOfSquares(grad torch.Tensor, dim int) torch.Tensor {
-	norm := torch.LinalgVectorNorm(grad, torch.LinalgVectorNormOptions{Dim: []int{dim}, KeepDim: true})
+	norm := linalg.VectorNorm(grad, linalg.VectorNormOptions{Dim: []int{dim}, KeepDim: true})
 	return norm.SquareInPlace().DivScalarInPlace(grad.Size(dim))
 }

@@ -3,6 +3,7 @@ package optim
 import (
 	"cmp"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -41,16 +42,16 @@ type Adagrad struct{ scaled[AdagradOptions] }
 
 // NewAdagrad makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
-func NewAdagrad(params []torch.Tensor, lr float64, o *AdagradOptions) *Adagrad {
+func NewAdagrad(params []torch.Tensor, lr float64, opts ...AdagradOptions) *Adagrad {
 	a := &Adagrad{scaled[AdagradOptions]{optimizer[AdagradOptions]{newBase("adagrad", "foreach", "differentiable"), adagrad}}}
-	a.AddGroup(params, lr, o)
+	a.AddGroup(params, lr, opts...)
 	return a
 }
 
-// AddGroup adds parameters with settings of their own; nil stands for the defaults. As in
+// AddGroup adds parameters with settings of their own. As in
 // PyTorch the state is there from the beginning.
-func (a *Adagrad) AddGroup(params []torch.Tensor, lr float64, o *AdagradOptions) {
-	own := settled(o)
+func (a *Adagrad) AddGroup(params []torch.Tensor, lr float64, opts ...AdagradOptions) {
+	own := settled(option.One(opts))
 	g := a.addGroup(params, lr, own)
 	torch.NoGrad(func() {
 		for _, p := range params {
@@ -82,8 +83,8 @@ func adagrad(b *batch, lr float64, o *AdagradOptions) {
 	}
 	b = b.real()
 	sum := b.state[1]
-	aten.ForeachAddCMulScalarInPlace(sum, b.grads, b.grads, 1)
-	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), -rate)
+	aten.ForeachAddCMulScalarInPlace(sum, b.grads, b.grads, aten.ForeachAddCMulScalarOptions{Value: 1})
+	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), aten.ForeachAddCDivScalarOptions{Value: -rate})
 }
 
 // adagradSparse moves only the elements that the gradients have.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -11,12 +12,12 @@ import (
 // AdamOptions are the settings of [Adam] and [AdamW] besides the learning rate. In a
 // [Group] the pointers are never nil.
 type AdamOptions struct {
-	Betas       [2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
-	Eps         *float64   `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
-	WeightDecay *float64   `torch:"weight_decay" default:"0"`  // default 0 for Adam, 0.01 for AdamW
-	AMSGrad     bool       `torch:"amsgrad"`                   // divide by the largest mean of squares so far
-	Maximize    bool       `torch:"maximize"`                  // go up, not down
-	Unfused     bool       `torch:"!fused"`                    // compute with separate operators; see the package's documentation
+	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
+	Eps         *float64    `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
+	WeightDecay *float64    `torch:"weight_decay" default:"0"`  // default 0 for Adam, 0.01 for AdamW
+	AMSGrad     bool        `torch:"amsgrad"`                   // divide by the largest mean of squares so far
+	Maximize    bool        `torch:"maximize"`                  // go up, not down
+	Unfused     bool        `torch:"!fused"`                    // compute with separate operators; see the package's documentation
 }
 
 func (o *AdamOptions) fused() bool { return !o.Unfused }
@@ -34,7 +35,7 @@ var (
 )
 
 func (o *AdamOptions) check([]torch.Tensor) string {
-	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(o.Betas), negative("weight_decay", *o.WeightDecay))
+	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(*o.Betas), negative("weight_decay", *o.WeightDecay))
 }
 
 // Adam follows the running mean of the gradient, divided by the root of that of its square
@@ -56,19 +57,19 @@ type AdamW struct{ Adam }
 
 // NewAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewAdam(params []torch.Tensor, lr float64, o *AdamOptions) *Adam {
+func NewAdam(params []torch.Tensor, lr float64, opts ...AdamOptions) *Adam {
 	a := &Adam{}
 	a.init("adam", false)
-	a.AddGroup(params, lr, o)
+	a.AddGroup(params, lr, opts...)
 	return a
 }
 
 // NewAdamW makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewAdamW(params []torch.Tensor, lr float64, o *AdamOptions) *AdamW {
+func NewAdamW(params []torch.Tensor, lr float64, opts ...AdamOptions) *AdamW {
 	a := &AdamW{}
 	a.init("adamw", true)
-	a.AddGroup(params, lr, o)
+	a.AddGroup(params, lr, opts...)
 	return a
 }
 
@@ -77,10 +78,11 @@ func (a *Adam) init(name string, decoupled bool) {
 	a.fixed["decoupled_weight_decay"] = decoupled
 }
 
-// AddGroup adds parameters with settings of their own; nil stands for the defaults.
-func (a *Adam) AddGroup(params []torch.Tensor, lr float64, o *AdamOptions) {
+// AddGroup adds parameters with settings of their own.
+func (a *Adam) AddGroup(params []torch.Tensor, lr float64, opts ...AdamOptions) {
+	o := option.One(opts)
 	own := settled(o)
-	if a.decoupled && (o == nil || o.WeightDecay == nil) {
+	if a.decoupled && o.WeightDecay == nil {
 		*own.WeightDecay = 1e-2
 	}
 	a.addGroup(params, lr, own)
@@ -121,7 +123,7 @@ func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {
 	step := b.count()
 	b = b.decayed(a.decoupled, o.Maximize, lr, *o.WeightDecay).real()
 	mean, square := b.state[1], b.state[2]
-	b.follow(mean, square, o.Betas)
+	b.follow(mean, square, *o.Betas)
 	if o.AMSGrad {
 		aten.ForeachMaximumInPlace(b.state[3], square)
 		square = b.state[3]
@@ -129,7 +131,7 @@ func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {
 	root := aten.ForeachSqrt(square...)
 	aten.ForeachDivScalarInPlace(root, cgo.Pow(unbias(o.Betas[1], step), 0.5))
 	aten.ForeachAddScalarInPlace(root, *o.Eps)
-	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, -(lr / unbias(o.Betas[0], step)))
+	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, aten.ForeachAddCDivScalarOptions{Value: -(lr / unbias(o.Betas[0], step))})
 }
 
 // unbias is what a running mean that began at zero has to be divided by.

@@ -10,10 +10,10 @@ import (
 // AdamaxOptions are the settings of [Adamax] besides the learning rate. In a [Group] Eps is
 // never nil.
 type AdamaxOptions struct {
-	Betas       [2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running mean and the largest gradient keep; default {0.9, 0.999}
-	Eps         *float64   `torch:"eps" default:"1e-8"`        // added to the size of gradients; default 1e-8
-	WeightDecay float64    `torch:"weight_decay"`              // part of the parameter that is added to its gradient; default 0
-	Maximize    bool       `torch:"maximize"`                  // go up, not down
+	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running mean and the largest gradient keep; default {0.9, 0.999}
+	Eps         *float64    `torch:"eps" default:"1e-8"`        // added to the size of gradients; default 1e-8
+	WeightDecay float64     `torch:"weight_decay"`              // part of the parameter that is added to its gradient; default 0
+	Maximize    bool        `torch:"maximize"`                  // go up, not down
 }
 
 func (o *AdamaxOptions) slots(torch.Tensor, float64) []slot {
@@ -21,7 +21,7 @@ func (o *AdamaxOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *AdamaxOptions) check([]torch.Tensor) string {
-	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(o.Betas), negative("weight_decay", o.WeightDecay))
+	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(*o.Betas), negative("weight_decay", o.WeightDecay))
 }
 
 // Adamax is [Adam] with the largest gradient of late in the place of the mean of squares
@@ -35,8 +35,8 @@ type Adamax struct{ optimizer[AdamaxOptions] }
 
 // NewAdamax makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
-func NewAdamax(params []torch.Tensor, lr float64, o *AdamaxOptions) *Adamax {
-	return &Adamax{newOptimizer("adamax", adamax, params, lr, o, "foreach", "capturable", "differentiable")}
+func NewAdamax(params []torch.Tensor, lr float64, opts ...AdamaxOptions) *Adamax {
+	return &Adamax{newOptimizer("adamax", adamax, params, lr, opts, "foreach", "capturable", "differentiable")}
 }
 
 func adamax(b *batch, lr float64, o *AdamaxOptions) {
@@ -48,5 +48,5 @@ func adamax(b *batch, lr float64, o *AdamaxOptions) {
 	size := aten.ForeachAbs(b.grads...)
 	aten.ForeachAddScalarInPlace(size, *o.Eps)
 	aten.ForeachMaximumInPlace(largest, size)
-	aten.ForeachAddCDivScalarInPlace(b.params, mean, largest, -(lr / unbias(o.Betas[0], step)))
+	aten.ForeachAddCDivScalarInPlace(b.params, mean, largest, aten.ForeachAddCDivScalarOptions{Value: -(lr / unbias(o.Betas[0], step))})
 }

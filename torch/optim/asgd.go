@@ -34,8 +34,8 @@ type ASGD struct{ optimizer[ASGDOptions] }
 
 // NewASGD makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewASGD(params []torch.Tensor, lr float64, o *ASGDOptions) *ASGD {
-	return &ASGD{newOptimizer("asgd", asgd, params, lr, o, "foreach", "capturable", "differentiable")}
+func NewASGD(params []torch.Tensor, lr float64, opts ...ASGDOptions) *ASGD {
+	return &ASGD{newOptimizer("asgd", asgd, params, lr, opts, "foreach", "capturable", "differentiable")}
 }
 
 func asgd(b *batch, lr float64, o *ASGDOptions) {

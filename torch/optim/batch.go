@@ -133,7 +133,7 @@ func scale(list []torch.Tensor, by float64) {
 // average moves a running mean of squares towards those of the values: keep*mean + (1-keep)*x².
 func average(mean, x []torch.Tensor, keep float64) {
 	scale(mean, keep)
-	aten.ForeachAddCMulScalarInPlace(mean, x, x, 1-keep)
+	aten.ForeachAddCMulScalarInPlace(mean, x, x, aten.ForeachAddCMulScalarOptions{Value: 1 - keep})
 }
 
 // follow moves the running means of the gradients and of their squares.

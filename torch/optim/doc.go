@@ -1,6 +1,6 @@
 // Package optim trains parameters by their gradients: PyTorch's torch.optim.
 //
-//	opt := optim.NewSGD(nn.Parameters(model), 0.1, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
+//	opt := optim.NewSGD(nn.Parameters(model), 0.1, optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4})
 //	for … {
 //		loss.Backward()
 //		opt.Step()
@@ -50,7 +50,7 @@
 // Parameters with settings of their own form a [Group]. The settings may be changed between
 // steps; packages lr does so with the learning rate.
 //
-//	opt.AddGroup(nn.Parameters(head), 1e-3, nil)
+//	opt.AddGroup(nn.Parameters(head), 1e-3)
 //	opt.ParamGroups()[0].LR = 1e-4
 //
 // # State

@@ -104,7 +104,7 @@ var hostileOptimizers = func() map[string]func() hostileTarget {
 	}
 	list["LBFGS"] = func() hostileTarget {
 		params := hostileParams()
-		opt := optim.NewLBFGS(params, 0.1, &optim.LBFGSOptions{MaxIter: 2})
+		opt := optim.NewLBFGS(params, 0.1, optim.LBFGSOptions{MaxIter: 2})
 		return hostileTarget{lbfgsTrainer{opt}, params, func() {
 			opt.Step(func() torch.Tensor {
 				opt.ZeroGrad()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -38,7 +39,7 @@ func (o *LBFGSOptions) check([]torch.Tensor) string {
 //
 //	loss := opt.Step(func() torch.Tensor {
 //		opt.ZeroGrad()
-//		loss := F.MSELoss(model.Forward(x), y, nil)
+//		loss := F.MSELoss(model.Forward(x), y)
 //		loss.Backward()
 //		return loss
 //	})
@@ -63,9 +64,9 @@ type change struct {
 
 // NewLBFGS makes an optimizer for the parameters. PyTorch's default learning rate is 1. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewLBFGS(params []torch.Tensor, lr float64, o *LBFGSOptions) *LBFGS {
+func NewLBFGS(params []torch.Tensor, lr float64, opts ...LBFGSOptions) *LBFGS {
 	l := &LBFGS{base: newBase("lbfgs")}
-	own := settled(o)
+	own := settled(option.One(opts))
 	if own.MaxEval == 0 {
 		own.MaxEval = own.MaxIter * 5 / 4
 	}

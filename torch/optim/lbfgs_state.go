@@ -34,7 +34,7 @@ func (l *LBFGS) StateDict() StateDict {
 
 // pack is a value as PyTorch has it.
 func (l *LBFGS) pack(v value) any {
-	if v.dtype == 0 {
+	if v.dtype.IsZero() {
 		return v.f
 	}
 	return torch.TensorOptions{DType: v.dtype, Device: l.grad.Device()}.Full(nil, v.f)

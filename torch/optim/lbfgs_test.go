@@ -30,7 +30,7 @@ func (s search) dtype() torch.DType {
 }
 
 func (s search) make(params []torch.Tensor) *optim.LBFGS {
-	o := &optim.LBFGSOptions{}
+	o := optim.LBFGSOptions{}
 	if name, ok := s.Options["line_search_fn"].(string); ok {
 		o.LineSearch = name
 	}
@@ -204,9 +204,9 @@ func TestLBFGSComplains(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		params := []torch.Tensor{torch.Ones(2).SetRequiresGrad(true)}
-		require.EqualError(t, torch.Try(func() { optim.NewLBFGS(params, 1, &optim.LBFGSOptions{LineSearch: "armijo"}) }),
+		require.EqualError(t, torch.Try(func() { optim.NewLBFGS(params, 1, optim.LBFGSOptions{LineSearch: "armijo"}) }),
 			"torch: lbfgs: only 'strong_wolfe' is supported")
-		opt := optim.NewLBFGS(params, 1, nil)
+		opt := optim.NewLBFGS(params, 1)
 		defer opt.Close()
 		step := func() float64 {
 			return opt.Step(func() torch.Tensor {
@@ -238,7 +238,7 @@ func TestLBFGSComplains(t *testing.T) {
 func ExampleLBFGS() {
 	torch.Scope(func() {
 		x := torch.FromSlice([]float64{-1.5, 2}).SetRequiresGrad(true)
-		opt := optim.NewLBFGS([]torch.Tensor{x}, 1, &optim.LBFGSOptions{LineSearch: "strong_wolfe"})
+		opt := optim.NewLBFGS([]torch.Tensor{x}, 1, optim.LBFGSOptions{LineSearch: "strong_wolfe"})
 		defer opt.Close()
 		for range 3 {
 			loss := opt.Step(func() torch.Tensor { // Rosenbrock's valley

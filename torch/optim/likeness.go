@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -24,10 +25,10 @@ func kindsOf(tuples [][]torch.Tensor) []kind {
 	for _, tuple := range tuples {
 		c.List(len(tuple))
 		for _, t := range tuple {
-			c.Tensor(t.Raw())
+			c.Tensor(bridge.Handle(t))
 		}
 	}
-	torch.RawDone(&c)
+	bridge.Done(&c)
 	kinds := make([]kind, len(tuples))
 	for i, word := range c.Words(0) {
 		kinds[i] = kind(word)

@@ -16,11 +16,11 @@ func TestLRTensor(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for name, make := range map[string]func(p []torch.Tensor, lr float64) closer{
 		"sgd": func(p []torch.Tensor, lr float64) closer {
-			return optim.NewSGD(p, lr, &optim.SGDOptions{Momentum: 0.9})
+			return optim.NewSGD(p, lr, optim.SGDOptions{Momentum: 0.9})
 		},
-		"adam":    func(p []torch.Tensor, lr float64) closer { return optim.NewAdam(p, lr, nil) },
-		"adamw":   func(p []torch.Tensor, lr float64) closer { return optim.NewAdamW(p, lr, nil) },
-		"adagrad": func(p []torch.Tensor, lr float64) closer { return optim.NewAdagrad(p, lr, nil) },
+		"adam":    func(p []torch.Tensor, lr float64) closer { return optim.NewAdam(p, lr) },
+		"adamw":   func(p []torch.Tensor, lr float64) closer { return optim.NewAdamW(p, lr) },
+		"adagrad": func(p []torch.Tensor, lr float64) closer { return optim.NewAdagrad(p, lr) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			torch.Scope(func() {
@@ -56,7 +56,7 @@ func TestLRTensor(t *testing.T) {
 	}
 	torch.Scope(func() {
 		p := torch.Ones(2).SetRequiresGrad(true)
-		opt := optim.NewSGD([]torch.Tensor{p}, 0.1, &optim.SGDOptions{Unfused: true})
+		opt := optim.NewSGD([]torch.Tensor{p}, 0.1, optim.SGDOptions{Unfused: true})
 		defer opt.Close()
 		opt.ParamGroups()[0].LRTensor()
 		p.Sum().Backward()

@@ -7,6 +7,7 @@ import (
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
 // MuonOptions are the settings of [Muon] besides the learning rate. In a [Group] the pointers
@@ -65,8 +66,8 @@ type Muon struct{ optimizer[MuonOptions] }
 // NewMuon makes an optimizer for the parameters, which must be matrices. PyTorch's default
 // learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter cannot
 // be.
-func NewMuon(params []torch.Tensor, lr float64, o *MuonOptions) *Muon {
-	return &Muon{newOptimizer("muon", muon, params, lr, o)}
+func NewMuon(params []torch.Tensor, lr float64, opts ...MuonOptions) *Muon {
+	return &Muon{newOptimizer("muon", muon, params, lr, opts)}
 }
 
 func muon(b *batch, lr float64, o *MuonOptions) {
@@ -95,7 +96,7 @@ func (o *MuonOptions) orthogonal(m torch.Tensor) torch.Tensor {
 	if tall {
 		x = x.T()
 	}
-	x.DivInPlace(torch.LinalgVectorNorm(x).ClampMin(*o.Eps))
+	x.DivInPlace(linalg.VectorNorm(x).ClampMin(*o.Eps))
 	for range o.NSSteps {
 		gram := x.MatMul(x.T())
 		update := gram.AddMM(gram, gram, torch.AddMMOptions{Beta: b, Alpha: c})

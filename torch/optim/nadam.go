@@ -11,12 +11,12 @@ import (
 // NAdamOptions are the settings of [NAdam] besides the learning rate. In a [Group] the
 // pointers are never nil.
 type NAdamOptions struct {
-	Betas                [2]float64 `torch:"betas" default:"0.9,0.999"`     // part that the running means of gradient and square keep; default {0.9, 0.999}
-	Eps                  *float64   `torch:"eps" default:"1e-8"`            // added to the root of the square's mean; default 1e-8
-	WeightDecay          float64    `torch:"weight_decay"`                  // default 0
-	MomentumDecay        *float64   `torch:"momentum_decay" default:"4e-3"` // how fast the momentum rises to beta1; default 4e-3
-	DecoupledWeightDecay bool       `torch:"decoupled_weight_decay"`        // shrink the parameters, as AdamW does
-	Maximize             bool       `torch:"maximize"`                      // go up, not down
+	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"`     // part that the running means of gradient and square keep; default {0.9, 0.999}
+	Eps                  *float64    `torch:"eps" default:"1e-8"`            // added to the root of the square's mean; default 1e-8
+	WeightDecay          float64     `torch:"weight_decay"`                  // default 0
+	MomentumDecay        *float64    `torch:"momentum_decay" default:"4e-3"` // how fast the momentum rises to beta1; default 4e-3
+	DecoupledWeightDecay bool        `torch:"decoupled_weight_decay"`        // shrink the parameters, as AdamW does
+	Maximize             bool        `torch:"maximize"`                      // go up, not down
 }
 
 func (o *NAdamOptions) slots(torch.Tensor, float64) []slot {
@@ -24,7 +24,7 @@ func (o *NAdamOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *NAdamOptions) check([]torch.Tensor) string {
-	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(o.Betas), negative("weight_decay", o.WeightDecay), negative("momentum_decay", *o.MomentumDecay))
+	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(*o.Betas), negative("weight_decay", o.WeightDecay), negative("momentum_decay", *o.MomentumDecay))
 }
 
 // NAdam is [Adam] that looks ahead along its momentum, which rises as it goes (Dozat,
@@ -37,8 +37,8 @@ type NAdam struct{ optimizer[NAdamOptions] }
 
 // NewNAdam makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewNAdam(params []torch.Tensor, lr float64, o *NAdamOptions) *NAdam {
-	return &NAdam{newOptimizer("nadam", nadam, params, lr, o, "foreach", "capturable", "differentiable")}
+func NewNAdam(params []torch.Tensor, lr float64, opts ...NAdamOptions) *NAdam {
+	return &NAdam{newOptimizer("nadam", nadam, params, lr, opts, "foreach", "capturable", "differentiable")}
 }
 
 func nadam(b *batch, lr float64, o *NAdamOptions) {
@@ -52,10 +52,10 @@ func nadam(b *batch, lr float64, o *NAdamOptions) {
 	b.set(1, float64(float32(b.numbers[1])*float32(mu))) // the product is a float32
 	product := b.numbers[1]
 
-	b.follow(mean, square, o.Betas)
+	b.follow(mean, square, *o.Betas)
 	root := aten.ForeachDivScalar(square, unbias(o.Betas[1], step))
 	aten.ForeachSqrtInPlace(root...)
 	aten.ForeachAddScalarInPlace(root, *o.Eps)
-	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, root, -lr*(1-mu)/(1-product))
-	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, -lr*next/(1-product*next))
+	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, root, aten.ForeachAddCDivScalarOptions{Value: -lr * (1 - mu) / (1 - product)})
+	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, aten.ForeachAddCDivScalarOptions{Value: -lr * next / (1 - product*next)})
 }

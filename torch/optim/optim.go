@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -201,15 +202,15 @@ type optimizer[O any] struct {
 	update func(b *batch, lr float64, o *O)
 }
 
-func newOptimizer[O any](name string, update func(b *batch, lr float64, o *O), params []torch.Tensor, lr float64, o *O, flags ...string) optimizer[O] {
+func newOptimizer[O any](name string, update func(b *batch, lr float64, o *O), params []torch.Tensor, lr float64, opts []O, flags ...string) optimizer[O] {
 	p := optimizer[O]{newBase(name, flags...), update}
-	p.AddGroup(params, lr, o)
+	p.AddGroup(params, lr, opts...)
 	return p
 }
 
-// AddGroup adds parameters with settings of their own; nil stands for the defaults.
-func (p *optimizer[O]) AddGroup(params []torch.Tensor, lr float64, o *O) {
-	p.addGroup(params, lr, any(settled(o)).(settings))
+// AddGroup adds parameters with settings of their own.
+func (p *optimizer[O]) AddGroup(params []torch.Tensor, lr float64, opts ...O) {
+	p.addGroup(params, lr, any(settled(option.One(opts))).(settings))
 }
 
 // Step implements [Optimizer].

@@ -57,24 +57,24 @@ type trainer interface {
 // grouped is a trainer with options of type O.
 type grouped[O any] interface {
 	trainer
-	AddGroup(params []torch.Tensor, lr float64, o *O)
+	AddGroup(params []torch.Tensor, lr float64, opts ...O)
 }
 
 // maker makes an optimizer with the options of a spec.
 type maker func(params []torch.Tensor, s spec) trainer
 
 // by makes optimizers by their constructor.
-func by[O any, T grouped[O]](construct func([]torch.Tensor, float64, *O) T) maker {
+func by[O any, T grouped[O]](construct func([]torch.Tensor, float64, ...O) T) maker {
 	return func(params []torch.Tensor, s spec) trainer {
 		first := params
 		if s.Second != nil {
 			first = params[:2]
 		}
-		opt := construct(first, s.Options["lr"].(float64), fill[O](s.Options))
+		opt := construct(first, s.Options["lr"].(float64), *fill[O](s.Options))
 		if s.Second != nil {
 			all := maps.Clone(s.Options)
 			maps.Copy(all, s.Second)
-			opt.AddGroup(params[2:], all["lr"].(float64), fill[O](all))
+			opt.AddGroup(params[2:], all["lr"].(float64), *fill[O](all))
 		}
 		return opt
 	}

@@ -11,17 +11,17 @@ import (
 // RAdamOptions are the settings of [RAdam] besides the learning rate. In a [Group] Eps is
 // never nil.
 type RAdamOptions struct {
-	Betas                [2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
-	Eps                  *float64   `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
-	WeightDecay          float64    `torch:"weight_decay"`              // default 0
-	DecoupledWeightDecay bool       `torch:"decoupled_weight_decay"`    // shrink the parameters, as AdamW does
-	Maximize             bool       `torch:"maximize"`                  // go up, not down
+	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
+	Eps                  *float64    `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
+	WeightDecay          float64     `torch:"weight_decay"`              // default 0
+	DecoupledWeightDecay bool        `torch:"decoupled_weight_decay"`    // shrink the parameters, as AdamW does
+	Maximize             bool        `torch:"maximize"`                  // go up, not down
 }
 
 func (o *RAdamOptions) slots(torch.Tensor, float64) []slot { return moments }
 
 func (o *RAdamOptions) check([]torch.Tensor) string {
-	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(o.Betas), negative("weight_decay", o.WeightDecay))
+	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(*o.Betas), negative("weight_decay", o.WeightDecay))
 }
 
 // RAdam is [Adam] that divides by the mean of squares only once that rests on enough steps,
@@ -35,15 +35,15 @@ type RAdam struct{ optimizer[RAdamOptions] }
 
 // NewRAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewRAdam(params []torch.Tensor, lr float64, o *RAdamOptions) *RAdam {
-	return &RAdam{newOptimizer("radam", radam, params, lr, o, "foreach", "capturable", "differentiable")}
+func NewRAdam(params []torch.Tensor, lr float64, opts ...RAdamOptions) *RAdam {
+	return &RAdam{newOptimizer("radam", radam, params, lr, opts, "foreach", "capturable", "differentiable")}
 }
 
 func radam(b *batch, lr float64, o *RAdamOptions) {
 	step := b.count()
 	b = b.real().decayed(o.DecoupledWeightDecay, o.Maximize, lr, o.WeightDecay)
 	mean, square := b.state[1], b.state[2]
-	b.follow(mean, square, o.Betas)
+	b.follow(mean, square, *o.Betas)
 
 	correction := unbias(o.Betas[1], step)
 	longest := 2/(1-o.Betas[1]) - 1

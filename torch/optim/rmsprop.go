@@ -46,8 +46,8 @@ type RMSprop struct{ optimizer[RMSpropOptions] }
 
 // NewRMSprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
 // It panics with a *torch.Error where a setting or a parameter cannot be.
-func NewRMSprop(params []torch.Tensor, lr float64, o *RMSpropOptions) *RMSprop {
-	return &RMSprop{newOptimizer("rmsprop", rmsprop, params, lr, o, "foreach", "capturable", "differentiable")}
+func NewRMSprop(params []torch.Tensor, lr float64, opts ...RMSpropOptions) *RMSprop {
+	return &RMSprop{newOptimizer("rmsprop", rmsprop, params, lr, opts, "foreach", "capturable", "differentiable")}
 }
 
 func rmsprop(b *batch, lr float64, o *RMSpropOptions) {
@@ -59,7 +59,7 @@ func rmsprop(b *batch, lr float64, o *RMSpropOptions) {
 	if o.Centered {
 		mean := b.state[2]
 		aten.ForeachLerpScalarInPlace(mean, b.grads, 1-*o.Alpha)
-		root = aten.ForeachAddCMulScalar(squares, mean, mean, -1)
+		root = aten.ForeachAddCMulScalar(squares, mean, mean, aten.ForeachAddCMulScalarOptions{Value: -1})
 		aten.ForeachSqrtInPlace(root...)
 		aten.ForeachAddScalarInPlace(root, *o.Eps)
 	} else {
@@ -72,5 +72,5 @@ func rmsprop(b *batch, lr float64, o *RMSpropOptions) {
 		b.descend(momentum, lr)
 		return
 	}
-	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, root, -lr)
+	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, root, aten.ForeachAddCDivScalarOptions{Value: -lr})
 }

@@ -30,8 +30,8 @@ type Rprop struct{ optimizer[RpropOptions] }
 
 // NewRprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewRprop(params []torch.Tensor, lr float64, o *RpropOptions) *Rprop {
-	return &Rprop{newOptimizer("rprop", rprop, params, lr, o, "foreach", "capturable", "differentiable")}
+func NewRprop(params []torch.Tensor, lr float64, opts ...RpropOptions) *Rprop {
+	return &Rprop{newOptimizer("rprop", rprop, params, lr, opts, "foreach", "capturable", "differentiable")}
 }
 
 func rprop(b *batch, _ float64, o *RpropOptions) {

@@ -85,13 +85,8 @@ func needed(options any) (list []place) {
 	return list
 }
 
-// settled is a copy with the defaults filled in, for nil too.
-func settled[O any](o *O) *O {
-	if o == nil {
-		o = new(O)
-	}
-	return clone(o).(*O)
-}
+// settled is a copy with the defaults filled in.
+func settled[O any](o O) *O { return clone(&o).(*O) }
 
 func clone(options any) any {
 	from := reflect.ValueOf(options).Elem()
@@ -226,7 +221,7 @@ func (g *Group) Momentum() *float64 {
 	for _, f := range fields(g.Options) {
 		switch {
 		case f.name == "betas":
-			return f.at.Index(0).Addr().Interface().(*float64)
+			return f.at.Elem().Index(0).Addr().Interface().(*float64)
 		case f.name == "momentum" && f.at.Kind() == reflect.Pointer:
 			return f.at.Interface().(*float64)
 		case f.name == "momentum":

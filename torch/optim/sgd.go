@@ -52,10 +52,10 @@ type SGD struct{ scaled[SGDOptions] }
 
 // NewSGD makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
 // panics with a *torch.Error where a setting or a parameter cannot be.
-func NewSGD(params []torch.Tensor, lr float64, o *SGDOptions) *SGD {
+func NewSGD(params []torch.Tensor, lr float64, opts ...SGDOptions) *SGD {
 	s := &SGD{}
 	s.base, s.update = newBase("sgd", "foreach", "differentiable"), s.descend
-	s.AddGroup(params, lr, o)
+	s.AddGroup(params, lr, opts...)
 	return s
 }
 

@@ -12,9 +12,9 @@ import (
 // SparseAdamOptions are the settings of [SparseAdam] besides the learning rate. In a [Group]
 // Eps is never nil.
 type SparseAdamOptions struct {
-	Betas    [2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
-	Eps      *float64   `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
-	Maximize bool       `torch:"maximize"`                  // go up, not down
+	Betas    *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
+	Eps      *float64    `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
+	Maximize bool        `torch:"maximize"`                  // go up, not down
 }
 
 func (o *SparseAdamOptions) slots(torch.Tensor, float64) []slot {
@@ -22,7 +22,7 @@ func (o *SparseAdamOptions) slots(torch.Tensor, float64) []slot {
 }
 
 func (o *SparseAdamOptions) check(params []torch.Tensor) string {
-	return cmp.Or(invalid(*o.Eps > 0, "epsilon value", *o.Eps), invalidBetas(o.Betas), sparseParams(params), complexParams("SparseAdam", params))
+	return cmp.Or(invalid(*o.Eps > 0, "epsilon value", *o.Eps), invalidBetas(*o.Betas), sparseParams(params), complexParams("SparseAdam", params))
 }
 
 func sparseParams(params []torch.Tensor) string {
@@ -48,8 +48,8 @@ type SparseAdam struct{ optimizer[SparseAdamOptions] }
 // NewSparseAdam makes an optimizer for the parameters, which are dense themselves. PyTorch's
 // default learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter
 // cannot be.
-func NewSparseAdam(params []torch.Tensor, lr float64, o *SparseAdamOptions) *SparseAdam {
-	return &SparseAdam{newOptimizer("sparse_adam", sparseAdam, params, lr, o)}
+func NewSparseAdam(params []torch.Tensor, lr float64, opts ...SparseAdamOptions) *SparseAdam {
+	return &SparseAdam{newOptimizer("sparse_adam", sparseAdam, params, lr, opts)}
 }
 
 func sparseAdam(b *batch, lr float64, o *SparseAdamOptions) {

@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/libtorch-go/libtorch/torch"
@@ -28,7 +29,10 @@ func (v value) rounded() value {
 
 // meet turns both into the dtype that the result will have.
 func meet(a, b value) (x, y float64, dtype torch.DType) {
-	dtype = max(a.dtype, b.dtype)
+	dtype = a.dtype // a Python float has none, and float64 is the larger of two
+	if dtype.IsZero() || b.dtype == torch.Float64 {
+		dtype = cmp.Or(b.dtype, a.dtype)
+	}
 	a.dtype, b.dtype = dtype, dtype
 	return a.rounded().f, b.rounded().f, dtype
 }
@@ -50,7 +54,7 @@ func (v value) times(w value) value {
 
 // over divides; a float by a tensor as PyTorch does, by way of the reciprocal.
 func (v value) over(w value) value {
-	if v.dtype == 0 && w.dtype != 0 {
+	if v.dtype.IsZero() && !w.dtype.IsZero() {
 		return value{1 / w.f, w.dtype}.rounded().times(v)
 	}
 	x, y, d := meet(v, w)

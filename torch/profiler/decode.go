@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -40,7 +41,7 @@ func decode(r cgo.Reader, began uint64) (events []*Event, memory []*allocation) 
 		const backward = 1 // at::RecordScope::BACKWARD_FUNCTION
 		e.Backward = r.Next() == backward
 		place := r.Next()
-		e.Device = torch.NewDevice(torch.DeviceType(place>>8), max(-1, int(int8(place))))
+		e.Device = bridge.Device[torch.Device](place&^0xff | uint64(uint8(max(-1, int8(place)))))
 		e.Stream = int(r.Next())
 		bytes := int64(r.Next())
 		e.FLOPs = int64(r.Next())

@@ -2,9 +2,9 @@
 // all goroutines, on the host and on the card. It is libtorch's own profiler, over kineto, as
 // Python has it in torch.profiler.
 //
-//	r, err := profiler.Profile(&profiler.Options{RecordShapes: true}, func(*profiler.Profiler) {
+//	r, err := profiler.Profile(func(*profiler.Profiler) {
 //		train(batch)
-//	})
+//	}, profiler.Options{RecordShapes: true})
 //	…
 //	defer r.Close()
 //	fmt.Print(r.Table(profiler.TableOptions{SortBy: profiler.BySelfCPUTimeTotal, RowLimit: 20}))

@@ -10,13 +10,13 @@ import (
 )
 
 func Example() {
-	o := &profiler.Options{Activities: []profiler.Activity{profiler.CPU}, RecordShapes: true, ProfileMemory: true}
-	r, err := profiler.Profile(o, func(*profiler.Profiler) {
+	o := profiler.Options{Activities: []profiler.Activity{profiler.CPU}, RecordShapes: true, ProfileMemory: true}
+	r, err := profiler.Profile(func(*profiler.Profiler) {
 		torch.Scope(func() {
 			x := torch.Ones(64, 32)
 			profiler.Record("model", func() { x.MatMul(x.T()).ReLU() })
 		})
-	})
+	}, o)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,7 +42,14 @@ func ExampleSchedule() {
 	}
 	defer os.RemoveAll(dir)
 	cycle := 0
-	_, err = profiler.Profile(&profiler.Options{
+	_, err = profiler.Profile(func(p *profiler.Profiler) {
+		for range 20 {
+			torch.Zeros(3).Close()
+			if err := p.Step(); err != nil {
+				fmt.Println(err)
+			}
+		}
+	}, profiler.Options{
 		Activities: []profiler.Activity{profiler.CPU},
 		Schedule:   &profiler.Schedule{Wait: 2, Warmup: 1, Active: 2, Repeat: 2},
 		OnTraceReady: func(r *profiler.Result) error {
@@ -51,13 +58,6 @@ func ExampleSchedule() {
 			fmt.Println("cycle", cycle, "has", len(r.Events()), "events")
 			return r.ExportChromeTrace(filepath.Join(dir, fmt.Sprintf("%d.json.gz", cycle)))
 		},
-	}, func(p *profiler.Profiler) {
-		for range 20 {
-			torch.Zeros(3).Close()
-			if err := p.Step(); err != nil {
-				fmt.Println(err)
-			}
-		}
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -5,16 +5,17 @@ import (
 	"fmt"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
 // Activity is a kind of event.
-type Activity int
+type Activity struct{ n uint8 }
 
 // The kinds of events.
-const (
-	CPU  Activity = iota + 1 // operators, ranges and memory on the host
-	CUDA                     // kernels, copies and the driver's calls, as the card reports them
+var (
+	CPU  = Activity{1} // operators, ranges and memory on the host
+	CUDA = Activity{2} // kernels, copies and the driver's calls, as the card reports them
 )
 
 // String is the kind's name.
@@ -25,7 +26,7 @@ func (a Activity) String() string {
 	case CUDA:
 		return "CUDA"
 	default:
-		return fmt.Sprintf("Activity(%d)", int(a))
+		return fmt.Sprintf("Activity(%d)", a.n)
 	}
 }
 
@@ -82,7 +83,7 @@ func (p plan) run(op cgo.Op) error {
 		for _, on := range []bool{p.cpu, p.cuda, p.shapes, p.memory, p.flops} {
 			c.Bool(on)
 		}
-		torch.RawDone(&c)
+		bridge.Done(&c)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/peer"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
@@ -93,8 +94,8 @@ func recordWork(shapes map[string][]int) (*Result, error) {
 	target := torch.FromSlice([]int64{1, 0}, 2)
 	step := func() { torch.Scope(func() { work(in, target) }) }
 	step() // the memory of gradients is there before
-	o := &Options{Activities: []Activity{CPU}, RecordShapes: true, ProfileMemory: true, WithFLOPs: true}
-	return Profile(o, func(*Profiler) { step() })
+	o := Options{Activities: []Activity{CPU}, RecordShapes: true, ProfileMemory: true, WithFLOPs: true}
+	return Profile(func(*Profiler) { step() }, o)
 }
 
 // comparable leaves out what depends on when the language in front frees a tensor that it has
@@ -124,12 +125,12 @@ func work(in map[string]torch.Tensor, target torch.Tensor) {
 func forward(in map[string]torch.Tensor, target torch.Tensor) (loss torch.Tensor) {
 	var x torch.Tensor
 	Record("features", func() {
-		x = F.Conv2d(in["x"], in["kernel"], torch.Tensor{}, &F.ConvOptions{Padding: 1}).ReLU()
-		x = F.MaxPool2d(x, 2, nil)
+		x = F.Conv2d(in["x"], in["kernel"], torch.Tensor{}, F.ConvOptions{Padding: 1}).ReLU()
+		x = F.MaxPool2d(x, 2)
 	})
 	Record("head", func() {
-		y := torch.Linear(x.Flatten(1), in["weight"], in["bias"])
-		loss = F.NLLLoss(y.LogSoftmax(1), target, nil)
+		y := aten.Linear(x.Flatten(1), in["weight"], in["bias"])
+		loss = F.NLLLoss(y.LogSoftmax(1), target)
 	})
 	return loss
 }
@@ -210,7 +211,7 @@ func scene() []*Event {
 		{Name: "ProfilerStep#4", Thread: 1, Start: 1500 * ms, End: 1600 * ms, Range: true},
 	}
 	for _, e := range events {
-		if e.Device == 0 {
+		if e.Device.IsZero() {
 			e.Device = torch.CPU
 		}
 	}

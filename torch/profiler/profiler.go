@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -37,10 +39,10 @@ type Profiler struct {
 // [Schedule], fn calls [Profiler.Step] after each of its steps, and the result is that of the last
 // cycle that recorded anything.
 //
-// A nil options is the zero Options. The error is that of [Start], of Options.OnTraceReady or of
+// The error is that of [Start], of Options.OnTraceReady or of
 // libtorch; where fn panics, the profiler ends and the panic goes on.
-func Profile(options *Options, fn func(*Profiler)) (result *Result, err error) {
-	p, err := Start(options)
+func Profile(fn func(*Profiler), opts ...Options) (result *Result, err error) {
+	p, err := Start(opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +63,8 @@ func Profile(options *Options, fn func(*Profiler)) (result *Result, err error) {
 //
 // Under a [Schedule] the goroutine is locked to its thread until [Profiler.Stop]: each recorded
 // step is a range on it.
-func Start(options *Options) (*Profiler, error) {
-	p := &Profiler{}
-	if options != nil {
-		p.options = *options
-	}
+func Start(opts ...Options) (*Profiler, error) {
+	p := &Profiler{options: option.One(opts)}
 	if err := p.options.Schedule.check(); err != nil {
 		return nil, err
 	}
@@ -208,7 +207,7 @@ func (p *Profiler) take() (*Result, error) {
 		}
 		var c cgo.Call
 		c.Begin(cgo.OpStopProfiler)
-		torch.RawDone(&c)
+		bridge.Done(&c)
 		return newResult(c.WordResult(0), p.plan)
 	})
 }
@@ -235,7 +234,7 @@ func Record(name string, fn func()) {
 		fn()
 		return
 	}
-	torch.RawWithin(fn, func(c *cgo.Call) { putRange(c, name) })
+	bridge.Within(fn, func(c *cgo.Call) { putRange(c, name) })
 }
 
 // putRange makes the call that begins a range.
@@ -247,7 +246,7 @@ func putRange(c *cgo.Call, name string) {
 func enterRange(name string) uint64 {
 	var c cgo.Call
 	putRange(&c, name)
-	torch.RawDone(&c)
+	bridge.Done(&c)
 	return c.WordResult(0)
 }
 
@@ -255,12 +254,12 @@ func leaveRange(guard uint64) {
 	var c cgo.Call
 	c.Begin(cgo.OpLeave)
 	c.Word(guard)
-	torch.RawDone(&c)
+	bridge.Done(&c)
 }
 
 func threadNumber() uint64 {
 	var c cgo.Call
 	c.Begin(cgo.OpThreadNumber)
-	torch.RawDone(&c)
+	bridge.Done(&c)
 	return c.WordResult(0)
 }

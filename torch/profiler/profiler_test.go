@@ -16,9 +16,9 @@ import (
 var onCPU = []profiler.Activity{profiler.CPU}
 
 // profile records fn and frees the result with the test.
-func profile(t *testing.T, o *profiler.Options, fn func(*profiler.Profiler)) *profiler.Result {
+func profile(t *testing.T, o profiler.Options, fn func(*profiler.Profiler)) *profiler.Result {
 	t.Helper()
-	r, err := profiler.Profile(o, fn)
+	r, err := profiler.Profile(fn, o)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	return r
@@ -46,7 +46,7 @@ func TestGoroutines(t *testing.T) {
 	torchtest.NoLeaks(t)
 	const goroutines, rounds, elements, size = 8, 25, 100, 400
 	kept := make([]torch.Tensor, goroutines)
-	r := profile(t, &profiler.Options{Activities: onCPU, ProfileMemory: true}, func(*profiler.Profiler) {
+	r := profile(t, profiler.Options{Activities: onCPU, ProfileMemory: true}, func(*profiler.Profiler) {
 		var all sync.WaitGroup
 		for g := range goroutines {
 			all.Go(func() {
@@ -102,7 +102,7 @@ func TestComesAndGoes(t *testing.T) {
 		seen := 0
 		for seen == 0 {
 			done := make(chan struct{})
-			p, err := profiler.Start(&profiler.Options{Activities: onCPU, ProfileMemory: true, RecordShapes: true})
+			p, err := profiler.Start(profiler.Options{Activities: onCPU, ProfileMemory: true, RecordShapes: true})
 			require.NoError(t, err)
 			go func() { // another goroutine may end it
 				defer close(done)
@@ -124,7 +124,7 @@ func TestComesAndGoes(t *testing.T) {
 func TestModes(t *testing.T) {
 	torchtest.NoLeaks(t)
 	next, finished := make(chan struct{}), make(chan struct{})
-	first := profile(t, &profiler.Options{Activities: onCPU}, func(*profiler.Profiler) {
+	first := profile(t, profiler.Options{Activities: onCPU}, func(*profiler.Profiler) {
 		torch.NoGrad(func() {
 			torch.Go(func() {
 				defer close(finished)
@@ -139,7 +139,7 @@ func TestModes(t *testing.T) {
 	})
 	require.Equal(t, 1, count(first, "aten::ones"))
 	require.Equal(t, 1, count(first, "aten::full"))
-	second := profile(t, &profiler.Options{Activities: onCPU}, func(*profiler.Profiler) {
+	second := profile(t, profiler.Options{Activities: onCPU}, func(*profiler.Profiler) {
 		next <- struct{}{}
 		<-finished
 	})
@@ -149,7 +149,7 @@ func TestModes(t *testing.T) {
 func TestRecord(t *testing.T) {
 	torchtest.NoLeaks(t)
 	profiler.Record("before", func() { torch.Zeros(1).Close() })
-	r := profile(t, &profiler.Options{Activities: onCPU}, func(*profiler.Profiler) {
+	r := profile(t, profiler.Options{Activities: onCPU}, func(*profiler.Profiler) {
 		profiler.Record("a", func() {
 			profiler.Record("b", func() { torch.Zeros(1).Close() })
 			require.Panics(t, func() { profiler.Record("c", func() { panic("out") }) })
@@ -177,7 +177,7 @@ func TestSchedule(t *testing.T) {
 	torchtest.NoLeaks(t)
 	var cycles [][]string
 	failed := errors.New("no room")
-	o := &profiler.Options{
+	o := profiler.Options{
 		Activities: onCPU,
 		Schedule:   &profiler.Schedule{SkipFirst: 1, Wait: 1, Warmup: 1, Active: 2},
 		OnTraceReady: func(r *profiler.Result) error {
@@ -209,7 +209,7 @@ func TestSchedule(t *testing.T) {
 	require.Equal(t, 2, count(r, "ProfilerStep*"))
 	require.Equal(t, 2, count(r, "aten::zeros"))
 
-	p, err := profiler.Start(&profiler.Options{Activities: onCPU, Schedule: &profiler.Schedule{Wait: 5, Active: 1}})
+	p, err := profiler.Start(profiler.Options{Activities: onCPU, Schedule: &profiler.Schedule{Wait: 5, Active: 1}})
 	require.NoError(t, err)
 	elsewhere := make(chan error)
 	go func() { elsewhere <- p.Step() }()
@@ -225,7 +225,7 @@ func TestSchedule(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for text, o := range map[string]profiler.Options{
-		"unknown activity Activity(9)":               {Activities: []profiler.Activity{9}},
+		"unknown activity Activity(0)":               {Activities: []profiler.Activity{{}}},
 		"at least one active step":                   {Schedule: &profiler.Schedule{Wait: 1}},
 		"no negative number":                         {Schedule: &profiler.Schedule{Wait: -1, Active: 1}},
 		"activity CUDA: torch: device cuda: CUDA is": {Activities: []profiler.Activity{profiler.CUDA}},
@@ -233,13 +233,13 @@ func TestRefusals(t *testing.T) {
 		if o.Activities != nil && o.Activities[0] == profiler.CUDA && torch.DeviceCount(torch.DeviceCUDA) > 0 {
 			continue
 		}
-		_, err := profiler.Start(&o)
+		_, err := profiler.Start(o)
 		require.ErrorContains(t, err, text)
 		require.Equal(t, o.Activities != nil && o.Activities[0] == profiler.CUDA, errors.Is(err, torch.ErrNoCUDA))
 	}
-	p, err := profiler.Start(nil)
+	p, err := profiler.Start()
 	require.NoError(t, err)
-	_, err = profiler.Start(nil)
+	_, err = profiler.Start()
 	require.ErrorIs(t, err, profiler.ErrRunning)
 	require.NoError(t, p.Step(), "without a schedule there are no steps")
 
@@ -262,9 +262,9 @@ func TestRefusals(t *testing.T) {
 	require.ErrorIs(t, p.Step(), profiler.ErrStopped)
 
 	require.PanicsWithValue(t, "out", func() {
-		_, _ = profiler.Profile(nil, func(*profiler.Profiler) { panic("out") })
+		_, _ = profiler.Profile(func(*profiler.Profiler) { panic("out") })
 	})
-	empty := profile(t, nil, func(p *profiler.Profiler) {
+	empty := profile(t, profiler.Options{}, func(p *profiler.Profiler) {
 		r, err := p.Stop()
 		require.NoError(t, err)
 		require.Empty(t, r.Events())
@@ -284,7 +284,7 @@ func BenchmarkRecordOff(b *testing.B) {
 }
 
 func BenchmarkRecordOn(b *testing.B) {
-	p, err := profiler.Start(&profiler.Options{Activities: onCPU})
+	p, err := profiler.Start(profiler.Options{Activities: onCPU})
 	require.NoError(b, err)
 	for b.Loop() {
 		profiler.Record("range", func() {})
@@ -305,7 +305,7 @@ func benchmarkOp(b *testing.B) {
 func BenchmarkOpOff(b *testing.B) { benchmarkOp(b) }
 
 func BenchmarkOpOn(b *testing.B) {
-	p, err := profiler.Start(&profiler.Options{Activities: onCPU})
+	p, err := profiler.Start(profiler.Options{Activities: onCPU})
 	require.NoError(b, err)
 	benchmarkOp(b)
 	r, err := p.Stop()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/cgo"
 	"github.com/libtorch-go/libtorch/internal/atomicfile"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -29,7 +30,7 @@ func newResult(profile uint64, p plan) *Result {
 	var c cgo.Call
 	c.Begin(cgo.OpProfilerEvents)
 	c.Word(profile)
-	torch.RawDone(&c)
+	bridge.Done(&c)
 	r.events = assemble(decode(c.Reader(0), c.WordResult(1)))
 	return r
 }
@@ -110,7 +111,7 @@ func (t *trace) save() error {
 		c.Begin(cgo.OpSaveProfile)
 		c.Word(t.profile)
 		c.Str(made)
-		torch.RawDone(&c)
+		bridge.Done(&c)
 	})
 	if err != nil {
 		return err
@@ -151,6 +152,6 @@ func (t *trace) free() error {
 		var c cgo.Call
 		c.Begin(cgo.OpFreeProfile)
 		c.Word(profile)
-		torch.RawDone(&c)
+		bridge.Done(&c)
 	})
 }

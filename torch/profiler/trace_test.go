@@ -32,7 +32,7 @@ type chromeTrace struct {
 func TestExportChromeTrace(t *testing.T) {
 	torchtest.NoLeaks(t)
 	odd := []string{"plain: 50 % of it", "a\"b", "a\\b", "a\nb\tc\x01", "\xff", "große Schleife", "日本", "%%41", "100%%", ""}
-	r := profile(t, &profiler.Options{Activities: onCPU, RecordShapes: true, ProfileMemory: true}, func(*profiler.Profiler) {
+	r := profile(t, profiler.Options{Activities: onCPU, RecordShapes: true, ProfileMemory: true}, func(*profiler.Profiler) {
 		torch.Scope(func() { torch.Zeros(2, 3).ReLU() })
 		for _, name := range odd {
 			profiler.Record(name, func() {})

@@ -5,7 +5,7 @@
 //
 //	err := safetensors.Save("model.safetensors", nn.StateDict(model), nil)
 //	file, err := safetensors.Load("model.safetensors")
-//	err = nn.LoadStateDict(model, file.Tensors, nil)
+//	err = nn.LoadStateDict(model, file.Tensors)
 //
 // Files are written whole or not at all: to a temporary file beside the target, flushed to
 // the disk, then renamed over it. Python's safetensors reads them and writes what this

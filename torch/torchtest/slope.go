@@ -7,6 +7,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/versions"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // direction is a direction in the space of a tensor's elements: that of one element, or a
@@ -307,6 +308,6 @@ func mute(o torch.Tensor) torch.Tensor {
 		o = torch.ViewAsReal(o.ResolveConj())
 	}
 	n := o.NumEl()
-	_, mean, _ := torch.NativeGroupNorm(o.Reshape(1, 1, n).Contiguous(), torch.Tensor{}, torch.Tensor{}, 1, 1, n, 1, 1)
+	_, mean, _ := aten.NativeGroupNorm(o.Reshape(1, 1, n).Contiguous(), torch.Tensor{}, torch.Tensor{}, 1, 1, n, 1, 1)
 	return mean
 }

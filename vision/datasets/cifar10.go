@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -53,14 +54,11 @@ type CIFAR10Options struct {
 //
 // It returns an error for a root that does not exist, for a missing, truncated
 // or altered file in an existing folder, and when ctx ends.
-func LoadCIFAR10(ctx context.Context, root string, train bool, opts *CIFAR10Options) (*CIFAR10, error) {
-	return load(ctx, &cifar10Release, root, train, opts)
+func LoadCIFAR10(ctx context.Context, root string, train bool, opts ...CIFAR10Options) (*CIFAR10, error) {
+	return load(ctx, &cifar10Release, root, train, option.One(opts))
 }
 
-func load(ctx context.Context, r *release, root string, train bool, opts *CIFAR10Options) (*CIFAR10, error) {
-	if opts == nil {
-		opts = &CIFAR10Options{}
-	}
+func load(ctx context.Context, r *release, root string, train bool, opts CIFAR10Options) (*CIFAR10, error) {
 	logf := orSilence(opts.Logf)
 	contents, err := r.open(ctx, root, train, opts.Offline, logf)
 	absent, isAbsent := errors.AsType[*unobtainable](err)

@@ -19,7 +19,7 @@ func TestLoadWholeCIFAR10(t *testing.T) {
 		train bool
 		each  int
 	}{{true, 5000}, {false, 1000}} {
-		d, err := LoadCIFAR10(context.Background(), root, half.train, nil)
+		d, err := LoadCIFAR10(context.Background(), root, half.train)
 		require.NoError(t, err)
 		require.False(t, d.Fallback)
 		require.Equal(t, 10*half.each, d.Len())
@@ -32,7 +32,7 @@ func TestLoadWholeCIFAR10(t *testing.T) {
 			require.Equal(t, half.each, n, d.Classes()[class])
 		}
 	}
-	train, err := LoadCIFAR10(context.Background(), root, true, nil)
+	train, err := LoadCIFAR10(context.Background(), root, true)
 	require.NoError(t, err)
 	var sum [3]int
 	for i, v := range train.Images {
@@ -83,13 +83,13 @@ func TestLoadDamagedFiles(t *testing.T) {
 			scene.damage(t, filepath.Join(dir, "data_batch_2.bin"))
 
 			source, seen := serve(t, nil, honest)
-			_, err := load(context.Background(), smallRelease(source), root, true, nil)
+			_, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{})
 			require.ErrorContains(t, err, scene.want)
 			require.ErrorContains(t, err, "remove "+dir+" to have it obtained again")
 			require.NotContains(t, err.Error(), "\n")
 			require.Empty(t, seen.all(), "a user's folder is not to be replaced")
 
-			test, err := load(context.Background(), smallRelease(), root, false, nil)
+			test, err := load(context.Background(), smallRelease(), root, false, CIFAR10Options{})
 			require.NoError(t, err, "the other half is whole")
 			require.Equal(t, 10, test.Len())
 		})
@@ -98,14 +98,14 @@ func TestLoadDamagedFiles(t *testing.T) {
 
 func TestLoadRootMustExist(t *testing.T) {
 	root := t.TempDir()
-	_, err := LoadCIFAR10(context.Background(), filepath.Join(root, "mistyped"), true, nil)
+	_, err := LoadCIFAR10(context.Background(), filepath.Join(root, "mistyped"), true)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "mistyped")
 	requireOnly(t, root)
 
 	plain := filepath.Join(root, "plain")
 	require.NoError(t, os.WriteFile(plain, nil, 0o644))
-	_, err = LoadCIFAR10(context.Background(), plain, true, nil)
+	_, err = LoadCIFAR10(context.Background(), plain, true)
 	require.ErrorContains(t, err, "plain is not a folder")
 }
 
@@ -120,7 +120,7 @@ func TestLoadDefaultRoot(t *testing.T) {
 
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "")
-	_, err = LoadCIFAR10(context.Background(), "", true, nil)
+	_, err = LoadCIFAR10(context.Background(), "", true)
 	require.ErrorContains(t, err, "no folder to keep data in")
 }
 
@@ -128,7 +128,7 @@ func TestLoadFallsBackAndSaysSo(t *testing.T) {
 	root := t.TempDir()
 	var said journal
 	for _, train := range []bool{true, false} {
-		d, err := LoadCIFAR10(context.Background(), root, train, &CIFAR10Options{Offline: true, Logf: said.Logf})
+		d, err := LoadCIFAR10(context.Background(), root, train, CIFAR10Options{Offline: true, Logf: said.Logf})
 		require.NoError(t, err)
 		require.True(t, d.Fallback)
 		require.Equal(t, map[bool]int{true: 1100, false: 250}[train], d.Len())
@@ -137,7 +137,7 @@ func TestLoadFallsBackAndSaysSo(t *testing.T) {
 	require.Contains(t, said.String(), "using the 1100 images built into this program instead")
 	requireOnly(t, root)
 
-	_, err := LoadCIFAR10(context.Background(), root, true, &CIFAR10Options{Offline: true, NoFallback: true})
+	_, err := LoadCIFAR10(context.Background(), root, true, CIFAR10Options{Offline: true, NoFallback: true})
 	require.ErrorContains(t, err, "CIFAR-10 could not be obtained: ")
 	require.ErrorContains(t, err, "put the official files into "+filepath.Join(root, "cifar-10-batches-bin"))
 }

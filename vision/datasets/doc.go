@@ -6,7 +6,7 @@
 // 60,000 colour images of 32x32 pixels in ten classes: 50,000 to train on and
 // 10,000 to test with.
 //
-//	train, err := datasets.LoadCIFAR10(ctx, "", true, nil)
+//	train, err := datasets.LoadCIFAR10(ctx, "", true)
 //	if err != nil {
 //		return err
 //	}

@@ -65,7 +65,7 @@ func TestDownload(t *testing.T) {
 			}
 			source, seen := serve(t, packed, scene.handler)
 			var said journal
-			d, err := load(context.Background(), smallRelease(source), root, true, &CIFAR10Options{Logf: said.Logf})
+			d, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{Logf: said.Logf})
 			require.NoError(t, err)
 			require.False(t, d.Fallback, said.String())
 			require.Equal(t, scene.ranges, seen.all())
@@ -117,13 +117,13 @@ func TestDownloadFails(t *testing.T) {
 			if scene.name == "silence" {
 				source.patience = 100 * time.Millisecond
 			}
-			_, err := load(context.Background(), smallRelease(source), root, true, &CIFAR10Options{NoFallback: true})
+			_, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{NoFallback: true})
 			require.ErrorContains(t, err, scene.want)
 			require.NotContains(t, err.Error(), "\n")
 			requireOnly(t, root, scene.left...)
 
 			var said journal
-			d, err := load(context.Background(), smallRelease(source), root, true, &CIFAR10Options{Logf: said.Logf})
+			d, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{Logf: said.Logf})
 			require.NoError(t, err)
 			if scene.part != nil {
 				require.False(t, d.Fallback, "without the bad part, the next run succeeds")
@@ -159,11 +159,11 @@ func TestDownloadInterruptedGoesOnInALaterRun(t *testing.T) {
 		<-r.Context().Done()
 	})
 
-	_, err := load(ctx, smallRelease(source), root, true, nil)
+	_, err := load(ctx, smallRelease(source), root, true, CIFAR10Options{})
 	require.ErrorIs(t, err, stop)
 	requireOnly(t, root, partName)
 
-	d, err := load(context.Background(), smallRelease(source), root, true, nil)
+	d, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{})
 	require.NoError(t, err)
 	require.False(t, d.Fallback)
 	require.Equal(t, []string{"", ranged(half)}, seen.all())
@@ -178,7 +178,7 @@ func TestDownloadOnceForMany(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			d, err := load(context.Background(), smallRelease(source), root, false, nil)
+			d, err := load(context.Background(), smallRelease(source), root, false, CIFAR10Options{})
 			if err != nil || d.Fallback {
 				t.Errorf("fallback or error: %v", err)
 			}
@@ -196,13 +196,13 @@ func TestObtainSweepsAndTriesTheNextSource(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "cifar-10-batches-bin.tmp-123", "x"), 0o755))
 
 	var said journal
-	d, err := load(context.Background(), smallRelease(gone, good), root, true, &CIFAR10Options{Logf: said.Logf})
+	d, err := load(context.Background(), smallRelease(gone, good), root, true, CIFAR10Options{Logf: said.Logf})
 	require.NoError(t, err)
 	require.False(t, d.Fallback)
 	require.Contains(t, said.String(), gone.url+": the server answers 404")
 	requireOnly(t, root, "cifar-10-batches-bin")
 
-	_, err = load(context.Background(), smallRelease(gone, gone), t.TempDir(), true, &CIFAR10Options{NoFallback: true})
+	_, err = load(context.Background(), smallRelease(gone, gone), t.TempDir(), true, CIFAR10Options{NoFallback: true})
 	require.ErrorContains(t, err, "404 Not Found; "+gone.url+": the server answers 404 Not Found; put")
 }
 
@@ -212,7 +212,7 @@ func TestObtainWaitsForTheLockUntilTheContextEnds(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	_, err = load(ctx, smallRelease(), root, true, nil)
+	_, err = load(ctx, smallRelease(), root, true, CIFAR10Options{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	unlock()
 	again, err := lockFolder(context.Background(), root)

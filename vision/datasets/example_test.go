@@ -17,7 +17,7 @@ func ExampleLoadCIFAR10() {
 	}
 	defer os.RemoveAll(root)
 
-	train, err := datasets.LoadCIFAR10(context.Background(), root, true, &datasets.CIFAR10Options{Offline: true})
+	train, err := datasets.LoadCIFAR10(context.Background(), root, true, datasets.CIFAR10Options{Offline: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -140,7 +140,7 @@ func installSmall(t *testing.T, root string) (dir string) {
 // requireSmall loads both halves from root, without sources, and compares them.
 func requireSmall(t *testing.T, root string) {
 	for _, train := range []bool{true, false} {
-		d, err := load(context.Background(), smallRelease(), root, train, &CIFAR10Options{Offline: true, NoFallback: true})
+		d, err := load(context.Background(), smallRelease(), root, train, CIFAR10Options{Offline: true, NoFallback: true})
 		require.NoError(t, err)
 		require.False(t, d.Fallback)
 		want := newCIFAR10(40)

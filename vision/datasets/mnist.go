@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -57,14 +58,11 @@ var mnistRelease = release{
 //
 // It returns an error for a root that does not exist, for a missing, truncated or altered
 // file in an existing folder, where the files cannot be obtained, and when ctx ends.
-func LoadMNIST(ctx context.Context, root string, train bool, opts *MNISTOptions) (*MNIST, error) {
-	return loadMNIST(ctx, &mnistRelease, root, train, opts)
+func LoadMNIST(ctx context.Context, root string, train bool, opts ...MNISTOptions) (*MNIST, error) {
+	return loadMNIST(ctx, &mnistRelease, root, train, option.One(opts))
 }
 
-func loadMNIST(ctx context.Context, r *release, root string, train bool, opts *MNISTOptions) (*MNIST, error) {
-	if opts == nil {
-		opts = &MNISTOptions{}
-	}
+func loadMNIST(ctx context.Context, r *release, root string, train bool, opts MNISTOptions) (*MNIST, error) {
 	contents, err := r.open(ctx, root, train, opts.Offline, orSilence(opts.Logf))
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func installDigits(t *testing.T, root string, content map[string][]byte) {
 	}
 }
 
-func requireDigits(t *testing.T, r *release, root string, opts *MNISTOptions) {
+func requireDigits(t *testing.T, r *release, root string, opts MNISTOptions) {
 	t.Helper()
 	for _, half := range []struct {
 		train bool
@@ -80,9 +80,9 @@ func TestMNISTFromFiles(t *testing.T) {
 	torchtest.NoLeaks(t)
 	root, r := t.TempDir(), digitRelease(digitFiles())
 	installDigits(t, root, digitFiles())
-	requireDigits(t, r, root, nil)
-	requireDigits(t, r, filepath.Join(root, "mnist"), &MNISTOptions{Offline: true})
-	d, err := loadMNIST(context.Background(), r, root, true, nil)
+	requireDigits(t, r, root, MNISTOptions{})
+	requireDigits(t, r, filepath.Join(root, "mnist"), MNISTOptions{Offline: true})
+	d, err := loadMNIST(context.Background(), r, root, true, MNISTOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 3, d.Head(3).Len())
 	require.Equal(t, 5, d.Head(9).Len())
@@ -94,7 +94,7 @@ func TestMNISTFromFiles(t *testing.T) {
 		require.Equal(t, []int{0, 1, 2}, torch.Values[int](labels))
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(root, "mnist", "train-labels-idx1-ubyte"), make([]byte, 13), 0o644))
-	_, err = loadMNIST(context.Background(), r, root, true, nil)
+	_, err = loadMNIST(context.Background(), r, root, true, MNISTOptions{})
 	require.ErrorContains(t, err, "train-labels-idx1-ubyte is damaged: its md5 is ")
 }
 
@@ -126,7 +126,7 @@ func TestMNISTFromTheNetwork(t *testing.T) {
 	bad, badAsked := server(t, altered)
 	good, goodAsked := server(t, digitFiles())
 	r := digitRelease(digitFiles(), gzipFiles{bad}, gzipFiles{good})
-	requireDigits(t, r, root, &MNISTOptions{Logf: said.Logf})
+	requireDigits(t, r, root, MNISTOptions{Logf: said.Logf})
 	require.Equal(t, [2]int{4, 4}, [2]int{*badAsked, *goodAsked})
 	requireOnly(t, root, "mnist")
 	require.Contains(t, said.String(), bad+": ")
@@ -144,20 +144,20 @@ func TestMNISTFromAPackage(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	r := digitRelease(digitFiles())
 	require.NoError(t, r.extract(context.Background(), packed, dir))
-	requireDigits(t, r, root, nil)
+	requireDigits(t, r, root, MNISTOptions{})
 	requireOnly(t, dir, "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 }
 
 func TestMNISTIsNotThere(t *testing.T) {
 	root := t.TempDir()
-	_, err := LoadMNIST(context.Background(), root, true, &MNISTOptions{Offline: true})
+	_, err := LoadMNIST(context.Background(), root, true, MNISTOptions{Offline: true})
 	require.ErrorContains(t, err, "datasets: MNIST could not be obtained: ")
 	require.ErrorContains(t, err, "put the official files into "+filepath.Join(root, "mnist"))
 	requireOnly(t, root)
 	empty, _ := server(t, nil)
-	_, err = loadMNIST(context.Background(), digitRelease(digitFiles(), gzipFiles{empty}), root, true, nil)
+	_, err = loadMNIST(context.Background(), digitRelease(digitFiles(), gzipFiles{empty}), root, true, MNISTOptions{})
 	require.ErrorContains(t, err, "the server answers 404 Not Found")
-	_, err = LoadMNIST(context.Background(), filepath.Join(root, "mistyped"), true, nil)
+	_, err = LoadMNIST(context.Background(), filepath.Join(root, "mistyped"), true)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -176,7 +176,7 @@ func TestIDXFilesThatAreNone(t *testing.T) {
 		content, root := digitFiles(), t.TempDir()
 		content["t10k-images-idx3-ubyte"], content["t10k-labels-idx1-ubyte"] = raw[0], raw[1]
 		installDigits(t, root, content)
-		_, err := loadMNIST(context.Background(), digitRelease(content), root, false, nil)
+		_, err := loadMNIST(context.Background(), digitRelease(content), root, false, MNISTOptions{})
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -187,7 +187,7 @@ func TestMNISTWhole(t *testing.T) {
 	if os.Getenv("LIBTORCH_GO_DOWNLOAD") != "" {
 		root = t.TempDir()
 	}
-	train, err := LoadMNIST(context.Background(), root, true, &MNISTOptions{Offline: root == "", Logf: t.Logf})
+	train, err := LoadMNIST(context.Background(), root, true, MNISTOptions{Offline: root == "", Logf: t.Logf})
 	if err != nil && root == "" {
 		t.Skip("needs the whole MNIST: ", err)
 	}
@@ -199,7 +199,7 @@ func TestMNISTWhole(t *testing.T) {
 		sum += int(v)
 	}
 	require.InDelta(t, 0.1307, float64(sum)/255/float64(len(train.Images)), 1e-4)
-	test, err := LoadMNIST(context.Background(), root, false, nil)
+	test, err := LoadMNIST(context.Background(), root, false)
 	require.NoError(t, err)
 	require.Equal(t, 10000, test.Len())
 }

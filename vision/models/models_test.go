@@ -50,14 +50,14 @@ func TestInitialValuesEqualPython(t *testing.T) {
 		spec    string // for testdata/models.py
 		options any
 	}{
-		{"resnet18 imagenet false", &models.ResNetOptions{}},
-		{"resnet18 cifar true", &models.ResNetOptions{Stem: models.CIFARStem, ZeroInitResidual: true}},
-		{"resnet34 cifar false", &models.ResNetOptions{Stem: models.CIFARStem}},
-		{"resnet50 imagenet true", &models.ResNetOptions{ZeroInitResidual: true}},
-		{"resnet101 cifar false", &models.ResNetOptions{Stem: models.CIFARStem}},
-		{"resnet152 imagenet false", &models.ResNetOptions{}},
+		{"resnet18 imagenet false", models.ResNetOptions{}},
+		{"resnet18 cifar true", models.ResNetOptions{Stem: models.CIFARStem, ZeroInitResidual: true}},
+		{"resnet34 cifar false", models.ResNetOptions{Stem: models.CIFARStem}},
+		{"resnet50 imagenet true", models.ResNetOptions{ZeroInitResidual: true}},
+		{"resnet101 cifar false", models.ResNetOptions{Stem: models.CIFARStem}},
+		{"resnet152 imagenet false", models.ResNetOptions{}},
 		{"vgg11", nil},
-		{"vgg13_bn", &models.VGGOptions{}},
+		{"vgg13_bn", models.VGGOptions{}},
 	}
 	args := []string{"init"}
 	for _, c := range cases {
@@ -123,7 +123,7 @@ func TestTrainingEqualsPython(t *testing.T) {
 		{"float32 3 resnet18 cifar false", torch.Float32, 3, newCIFARResNet18},
 		{"bfloat16 3 resnet18 cifar false", torch.BFloat16, 3, newCIFARResNet18},
 		{"float32 1 vgg11_bn 0.25", torch.Float32, 1, func() nn.Layer {
-			return models.VGG11BN(10, &models.VGGOptions{Dropout: new(0.25)})
+			return models.VGG11BN(10, models.VGGOptions{Dropout: new(0.25)})
 		}},
 	}
 	args := []string{"train"}
@@ -139,12 +139,12 @@ func TestTrainingEqualsPython(t *testing.T) {
 			model := c.build()
 			defer nn.Close(model)
 			nn.To(model, torch.ChannelsLast)
-			opt := optim.NewSGD(nn.Parameters(model), 0.05, &optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
+			opt := optim.NewSGD(nn.Parameters(model), 0.05, optim.SGDOptions{Momentum: 0.9, WeightDecay: 5e-4, Nesterov: true})
 			defer opt.Close()
 			for step := range c.steps {
 				torch.Scope(func() {
 					var loss torch.Tensor
-					amp.Autocast(torch.CPU, c.dtype, func() { loss = F.CrossEntropy(model.Forward(x), target, nil) })
+					amp.Autocast(torch.CPU, c.dtype, func() { loss = F.CrossEntropy(model.Forward(x), target) })
 					loss.Backward()
 					torchtest.Equal(t, loss, want[fmt.Sprint(prefix, "loss ", step)])
 					if step == 0 {
@@ -166,7 +166,7 @@ func TestTrainingEqualsPython(t *testing.T) {
 }
 
 func newCIFARResNet18() nn.Layer {
-	return models.ResNet18(10, &models.ResNetOptions{Stem: models.CIFARStem})
+	return models.ResNet18(10, models.ResNetOptions{Stem: models.CIFARStem})
 }
 
 func TestNewComplains(t *testing.T) {
@@ -178,8 +178,8 @@ func TestNewComplains(t *testing.T) {
 	}{
 		{"resnet19", 10, nil, `models: there is no model "resnet19"; expected one of ` + strings.Join(models.Names(), ", ")},
 		{"resnet18", 0, nil, "models: resnet18 needs at least one class, got 0"},
-		{"resnet18", 10, models.ResNetOptions{}, "models: resnet18: its options are a *models.ResNetOptions, got models.ResNetOptions"},
-		{"vgg16", 10, &models.ResNetOptions{}, "models: vgg16: its options are a *models.VGGOptions, got *models.ResNetOptions"},
+		{"resnet18", 10, models.ResNetOptions{}, "models: resnet18: its options are a models.ResNetOptions, got models.ResNetOptions"},
+		{"vgg16", 10, models.ResNetOptions{}, "models: vgg16: its options are a models.VGGOptions, got models.ResNetOptions"},
 	} {
 		_, err := models.New(c.name, c.classes, c.options)
 		require.EqualError(t, err, c.want)
@@ -191,8 +191,8 @@ func TestNewComplains(t *testing.T) {
 func TestForwardClosesWhatItMakes(t *testing.T) {
 	torchtest.NoLeaks(t)
 	for name, build := range map[string]func() nn.Layer{
-		"resnet18": func() nn.Layer { return models.ResNet18(10, nil) },
-		"vgg11_bn": func() nn.Layer { return models.VGG11BN(10, nil) },
+		"resnet18": func() nn.Layer { return models.ResNet18(10) },
+		"vgg11_bn": func() nn.Layer { return models.VGG11BN(10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := nn.Eval(build())
@@ -210,7 +210,7 @@ func TestForwardClosesWhatItMakes(t *testing.T) {
 
 func Example() {
 	torch.ManualSeed(0)
-	model := nn.Eval(models.ResNet18(10, &models.ResNetOptions{Stem: models.CIFARStem}))
+	model := nn.Eval(models.ResNet18(10, models.ResNetOptions{Stem: models.CIFARStem}))
 	torch.NoGrad(func() {
 		scores := model.Forward(torch.Zeros(2, 3, 32, 32))
 		fmt.Println(scores.Shape(), nn.NumParameters(model), "parameters")

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
 // registry has every model by torchvision's name.
-var registry = map[string]func(classes int, options any) (nn.Layer, error){
+var registry = map[string]func(classes int, opts []any) (nn.Layer, error){
 	"resnet18":  entry(ResNet18),
 	"resnet34":  entry(ResNet34),
 	"resnet50":  entry(ResNet50),
@@ -29,9 +30,9 @@ var registry = map[string]func(classes int, options any) (nn.Layer, error){
 // Names are the names that [New] knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
-// New makes a model by torchvision's name. options is nil or what the model's own function
-// takes: *[ResNetOptions] for a ResNet, *[VGGOptions] for a VGG.
-func New(name string, classes int, options any) (nn.Layer, error) {
+// New makes a model by torchvision's name. The options are those of the model's own function:
+// [ResNetOptions] for a ResNet, [VGGOptions] for a VGG.
+func New(name string, classes int, opts ...any) (nn.Layer, error) {
 	build, ok := registry[name]
 	if !ok {
 		return nil, fmt.Errorf("models: there is no model %q; expected one of %s", name, strings.Join(Names(), ", "))
@@ -39,7 +40,7 @@ func New(name string, classes int, options any) (nn.Layer, error) {
 	if classes <= 0 {
 		return nil, fmt.Errorf("models: %s needs at least one class, got %d", name, classes)
 	}
-	model, err := build(classes, options)
+	model, err := build(classes, opts)
 	if err != nil {
 		return nil, fmt.Errorf("models: %s: %w", name, err)
 	}
@@ -47,14 +48,14 @@ func New(name string, classes int, options any) (nn.Layer, error) {
 }
 
 // entry is a model's own function as the registry wants it.
-func entry[M nn.Layer, O any](build func(classes int, o *O) M) func(int, any) (nn.Layer, error) {
-	return func(classes int, options any) (nn.Layer, error) {
-		if options == nil {
-			return build(classes, nil), nil
+func entry[M nn.Layer, O any](build func(classes int, opts ...O) M) func(int, []any) (nn.Layer, error) {
+	return func(classes int, opts []any) (nn.Layer, error) {
+		if len(opts) == 0 {
+			return build(classes), nil
 		}
-		o, ok := options.(*O)
+		o, ok := option.One(opts).(O)
 		if !ok {
-			return nil, fmt.Errorf("its options are a %T, got %T", o, options)
+			return nil, fmt.Errorf("its options are a %T, got %T", o, opts[0])
 		}
 		return build(classes, o), nil
 	}

@@ -1,21 +1,22 @@
 package models
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
 )
 
 // Stem is how a network begins.
-type Stem int
+type Stem struct{ n uint8 }
 
 // The stems.
-const (
+var (
 	// ImageNetStem is torchvision's, for large images: a 7x7 convolution of stride 2 and a
 	// pooling, which leave a quarter of the height and width.
-	ImageNetStem Stem = iota
+	ImageNetStem = Stem{0}
 	// CIFARStem is for images of about 32x32: a 3x3 convolution that keeps the size.
-	CIFARStem
+	CIFARStem = Stem{1}
 )
 
 // ResNetOptions are the rarer arguments of the ResNets.
@@ -39,47 +40,43 @@ type ResNet struct {
 }
 
 // ResNet18 is ResNet-18: 11.7 million parameters with 1000 classes.
-func ResNet18(classes int, o *ResNetOptions) *ResNet {
-	return newResNet(newBasicBlock, [4]int{2, 2, 2, 2}, classes, o)
+func ResNet18(classes int, opts ...ResNetOptions) *ResNet {
+	return newResNet(newBasicBlock, [4]int{2, 2, 2, 2}, classes, option.One(opts))
 }
 
 // ResNet34 is ResNet-34: 21.8 million parameters with 1000 classes.
-func ResNet34(classes int, o *ResNetOptions) *ResNet {
-	return newResNet(newBasicBlock, [4]int{3, 4, 6, 3}, classes, o)
+func ResNet34(classes int, opts ...ResNetOptions) *ResNet {
+	return newResNet(newBasicBlock, [4]int{3, 4, 6, 3}, classes, option.One(opts))
 }
 
 // ResNet50 is ResNet-50: 25.6 million parameters with 1000 classes.
-func ResNet50(classes int, o *ResNetOptions) *ResNet {
-	return newResNet(newBottleneck, [4]int{3, 4, 6, 3}, classes, o)
+func ResNet50(classes int, opts ...ResNetOptions) *ResNet {
+	return newResNet(newBottleneck, [4]int{3, 4, 6, 3}, classes, option.One(opts))
 }
 
 // ResNet101 is ResNet-101: 44.5 million parameters with 1000 classes.
-func ResNet101(classes int, o *ResNetOptions) *ResNet {
-	return newResNet(newBottleneck, [4]int{3, 4, 23, 3}, classes, o)
+func ResNet101(classes int, opts ...ResNetOptions) *ResNet {
+	return newResNet(newBottleneck, [4]int{3, 4, 23, 3}, classes, option.One(opts))
 }
 
 // ResNet152 is ResNet-152: 60.2 million parameters with 1000 classes.
-func ResNet152(classes int, o *ResNetOptions) *ResNet {
-	return newResNet(newBottleneck, [4]int{3, 8, 36, 3}, classes, o)
+func ResNet152(classes int, opts ...ResNetOptions) *ResNet {
+	return newResNet(newBottleneck, [4]int{3, 8, 36, 3}, classes, option.One(opts))
 }
 
 // newBlock makes a block with inner planes, and says how many channels leave it.
 type newBlock func(in, planes, stride int) (block nn.Layer, out int)
 
-func newResNet(block newBlock, depth [4]int, classes int, o *ResNetOptions) *ResNet {
-	var v ResNetOptions
-	if o != nil {
-		v = *o
-	}
+func newResNet(block newBlock, depth [4]int, classes int, v ResNetOptions) *ResNet {
 	r := &ResNet{ReLU: nn.ReLU{InPlace: true}}
 	if v.Stem == CIFARStem {
 		r.Conv1 = conv(3, 64, 3, 1)
 		r.MaxPool = nn.Identity{}
 	} else {
 		r.Conv1 = conv(3, 64, 7, 2)
-		r.MaxPool = nn.NewMaxPool2d(3, &nn.MaxPoolOptions{Stride: 2, Padding: 1})
+		r.MaxPool = nn.NewMaxPool2d(3, nn.MaxPoolOptions{Stride: 2, Padding: 1})
 	}
-	r.BN1 = nn.NewBatchNorm2d(64, nil)
+	r.BN1 = nn.NewBatchNorm2d(64)
 	channels := 64
 	for i, layer := range []*nn.Sequential{&r.Layer1, &r.Layer2, &r.Layer3, &r.Layer4} {
 		for n := range depth[i] {
@@ -93,7 +90,7 @@ func newResNet(block newBlock, depth [4]int, classes int, o *ResNetOptions) *Res
 		}
 	}
 	r.AvgPool = nn.NewAdaptiveAvgPool2d(1)
-	r.FC = nn.NewLinear(channels, classes, nil)
+	r.FC = nn.NewLinear(channels, classes)
 	drawConvolutions(r)
 	if v.ZeroInitResidual {
 		r.zeroResidual()
@@ -121,7 +118,7 @@ func (r *ResNet) forward(x torch.Tensor) torch.Tensor {
 
 // conv is a convolution without bias that keeps the size but for the stride.
 func conv(in, out, kernel, stride int) *nn.Conv2d {
-	return nn.NewConv2d(in, out, kernel, &nn.Conv2dOptions{Stride: stride, Padding: kernel / 2, NoBias: true})
+	return nn.NewConv2d(in, out, kernel, nn.Conv2dOptions{Stride: stride, Padding: kernel / 2, NoBias: true})
 }
 
 // newDownsample fits the input of a block to its output, where it needs to.
@@ -129,7 +126,7 @@ func newDownsample(in, out, stride int) nn.Sequential {
 	if stride == 1 && in == out {
 		return nil
 	}
-	return nn.Sequential{conv(in, out, 1, stride), nn.NewBatchNorm2d(out, nil)}
+	return nn.Sequential{conv(in, out, 1, stride), nn.NewBatchNorm2d(out)}
 }
 
 // BasicBlock is two 3x3 convolutions and a way around them.
@@ -145,9 +142,9 @@ type BasicBlock struct {
 func newBasicBlock(in, planes, stride int) (nn.Layer, int) {
 	down := newDownsample(in, planes, stride)
 	return &BasicBlock{
-		Conv1: conv(in, planes, 3, stride), BN1: nn.NewBatchNorm2d(planes, nil),
+		Conv1: conv(in, planes, 3, stride), BN1: nn.NewBatchNorm2d(planes),
 		ReLU:  nn.ReLU{InPlace: true},
-		Conv2: conv(planes, planes, 3, 1), BN2: nn.NewBatchNorm2d(planes, nil),
+		Conv2: conv(planes, planes, 3, 1), BN2: nn.NewBatchNorm2d(planes),
 		Downsample: down,
 	}, planes
 }
@@ -179,9 +176,9 @@ func newBottleneck(in, planes, stride int) (nn.Layer, int) {
 	out := planes * expansion
 	down := newDownsample(in, out, stride)
 	return &Bottleneck{
-		Conv1: conv(in, planes, 1, 1), BN1: nn.NewBatchNorm2d(planes, nil),
-		Conv2: conv(planes, planes, 3, stride), BN2: nn.NewBatchNorm2d(planes, nil),
-		Conv3: conv(planes, out, 1, 1), BN3: nn.NewBatchNorm2d(out, nil),
+		Conv1: conv(in, planes, 1, 1), BN1: nn.NewBatchNorm2d(planes),
+		Conv2: conv(planes, planes, 3, stride), BN2: nn.NewBatchNorm2d(planes),
+		Conv3: conv(planes, out, 1, 1), BN3: nn.NewBatchNorm2d(out),
 		ReLU:       nn.ReLU{InPlace: true},
 		Downsample: down,
 	}, out

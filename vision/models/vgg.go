@@ -1,6 +1,7 @@
 package models
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	nninit "github.com/libtorch-go/libtorch/torch/nn/init"
@@ -30,33 +31,49 @@ var (
 )
 
 // VGG11 is VGG-11: 132.9 million parameters with 1000 classes.
-func VGG11(classes int, o *VGGOptions) *VGG { return newVGG(stages11, false, classes, o) }
+func VGG11(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages11, false, classes, option.One(opts))
+}
 
 // VGG11BN is [VGG11] with a batch norm behind every convolution.
-func VGG11BN(classes int, o *VGGOptions) *VGG { return newVGG(stages11, true, classes, o) }
+func VGG11BN(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages11, true, classes, option.One(opts))
+}
 
 // VGG13 is VGG-13: 133.0 million parameters with 1000 classes.
-func VGG13(classes int, o *VGGOptions) *VGG { return newVGG(stages13, false, classes, o) }
+func VGG13(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages13, false, classes, option.One(opts))
+}
 
 // VGG13BN is [VGG13] with a batch norm behind every convolution.
-func VGG13BN(classes int, o *VGGOptions) *VGG { return newVGG(stages13, true, classes, o) }
+func VGG13BN(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages13, true, classes, option.One(opts))
+}
 
 // VGG16 is VGG-16: 138.4 million parameters with 1000 classes.
-func VGG16(classes int, o *VGGOptions) *VGG { return newVGG(stages16, false, classes, o) }
+func VGG16(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages16, false, classes, option.One(opts))
+}
 
 // VGG16BN is [VGG16] with a batch norm behind every convolution.
-func VGG16BN(classes int, o *VGGOptions) *VGG { return newVGG(stages16, true, classes, o) }
+func VGG16BN(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages16, true, classes, option.One(opts))
+}
 
 // VGG19 is VGG-19: 143.7 million parameters with 1000 classes.
-func VGG19(classes int, o *VGGOptions) *VGG { return newVGG(stages19, false, classes, o) }
+func VGG19(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages19, false, classes, option.One(opts))
+}
 
 // VGG19BN is [VGG19] with a batch norm behind every convolution.
-func VGG19BN(classes int, o *VGGOptions) *VGG { return newVGG(stages19, true, classes, o) }
+func VGG19BN(classes int, opts ...VGGOptions) *VGG {
+	return newVGG(stages19, true, classes, option.One(opts))
+}
 
-func newVGG(depth stages, norm bool, classes int, o *VGGOptions) *VGG {
+func newVGG(depth stages, norm bool, classes int, o VGGOptions) *VGG {
 	const side, hidden = 7, 4096
 	dropout := 0.5
-	if o != nil && o.Dropout != nil {
+	if o.Dropout != nil {
 		dropout = *o.Dropout
 	}
 	v, channels := &VGG{AvgPool: nn.NewAdaptiveAvgPool2d(side)}, 3
@@ -64,24 +81,24 @@ func newVGG(depth stages, norm bool, classes int, o *VGGOptions) *VGG {
 	for stage, convolutions := range depth {
 		for range convolutions {
 			width := min(64<<stage, 512)
-			v.Features = append(v.Features, nn.NewConv2d(channels, width, 3, &nn.Conv2dOptions{Padding: 1}))
+			v.Features = append(v.Features, nn.NewConv2d(channels, width, 3, nn.Conv2dOptions{Padding: 1}))
 			if norm {
-				v.Features = append(v.Features, nn.NewBatchNorm2d(width, nil))
+				v.Features = append(v.Features, nn.NewBatchNorm2d(width))
 			}
 			v.Features = append(v.Features, relu)
 			channels = width
 		}
-		v.Features = append(v.Features, nn.NewMaxPool2d(2, nil))
+		v.Features = append(v.Features, nn.NewMaxPool2d(2))
 	}
 	v.Classifier = nn.Sequential{
-		nn.NewLinear(channels*side*side, hidden, nil), relu, nn.NewDropout(dropout),
-		nn.NewLinear(hidden, hidden, nil), relu, nn.NewDropout(dropout),
-		nn.NewLinear(hidden, classes, nil),
+		nn.NewLinear(channels*side*side, hidden), relu, nn.NewDropout(dropout),
+		nn.NewLinear(hidden, hidden), relu, nn.NewDropout(dropout),
+		nn.NewLinear(hidden, classes),
 	}
 	drawConvolutions(v)
 	for _, layer := range v.Classifier {
 		if l, ok := layer.(*nn.Linear); ok {
-			nninit.Normal(l.Weight, 0, 0.01, nil)
+			nninit.Normal(l.Weight, 0, 0.01)
 			nninit.Zeros(l.Bias)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // check panics with a *torch.Error where a transform at random cannot begin.
@@ -23,7 +24,7 @@ func check(op string, images torch.Tensor, r *rand.Rand) {
 func RandomCrop(images torch.Tensor, size, padding int, r *rand.Rand) torch.Tensor {
 	check("random_crop", images, r)
 	return torch.Scope1(func() torch.Tensor {
-		framed := torch.ConstantPadND(images, []int{padding, padding, padding, padding})
+		framed := aten.ConstantPadND(images, []int{padding, padding, padding, padding})
 		shape := framed.Shape()
 		n, room := shape[0], [2]int{shape[2] - size, shape[3] - size}
 		if size < 1 || room[0] < 0 || room[1] < 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
@@ -24,7 +25,7 @@ func TestRandomCropCutsSquares(t *testing.T) {
 		crops := transforms.RandomCrop(images, side, padding, source())
 		require.Equal(t, []int{n, 3, side, side}, crops.Shape())
 		require.True(t, crops.IsContiguous(torch.ChannelsLast))
-		framed := torch.ConstantPadND(images, []int{padding, padding, padding, padding})
+		framed := aten.ConstantPadND(images, []int{padding, padding, padding, padding})
 		places := map[string]bool{}
 		for i := range n {
 			found := ""

@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 
 func TestDevice(t *testing.T) {
 	torchtest.NoLeaks(t)
-	for text, want := range map[string]torch.Device{"": 0, "cpu": torch.CPU, "cuda": torch.NewDevice(torch.DeviceCUDA, -1), "cuda:1": torch.CUDA(1)} {
+	for text, want := range map[string]torch.Device{"": torch.Device{}, "cpu": torch.CPU, "cuda": torch.NewDevice(torch.DeviceCUDA, -1), "cuda:1": torch.CUDA(1)} {
 		dev, err := Device(text)
 		require.NoError(t, err)
 		require.Equal(t, want, dev, text)
@@ -63,7 +63,7 @@ func TestDevice(t *testing.T) {
 		_, err := Device(text)
 		require.EqualError(t, err, fmt.Sprintf("-device is %q, expected cpu, cuda or cuda:N (-h lists the flags)", text))
 	}
-	dev, err := OpenDevice(0)
+	dev, err := OpenDevice(torch.Device{})
 	require.NoError(t, err)
 	require.Equal(t, torch.DefaultDevice(), dev)
 	_, err = OpenDevice(torch.CUDA(99))

@@ -6,11 +6,11 @@ import "github.com/libtorch-go/libtorch/torch"
 // choice to [OpenDevice].
 func Device(text string) (torch.Device, error) {
 	if text == "" {
-		return 0, nil
+		return torch.Device{}, nil
 	}
 	dev, err := torch.ParseDevice(text)
 	if err != nil || !dev.IsCPU() && !dev.IsCUDA() {
-		return 0, Usagef("-device is %q, expected cpu, cuda or cuda:N", text)
+		return torch.Device{}, Usagef("-device is %q, expected cpu, cuda or cuda:N", text)
 	}
 	return dev, nil
 }
@@ -19,9 +19,9 @@ func Device(text string) (torch.Device, error) {
 // 0, a card where there is one. A device that cannot be used is an error.
 func OpenDevice(asked torch.Device) (torch.Device, error) {
 	if err := torch.Load(); err != nil {
-		return 0, err
+		return torch.Device{}, err
 	}
-	if asked == 0 {
+	if asked.IsZero() {
 		asked = torch.DefaultDevice()
 	}
 	return asked, torch.CheckDevice(asked)

@@ -9,7 +9,7 @@
 //	return f.Run(func() error {
 //		…
 //		return f.Loop(ctx, loader, func(b data.Batch) torch.Tensor {
-//			loss := F.MSELoss(model.Forward(b.Input), b.Target, nil)
+//			loss := F.MSELoss(model.Forward(b.Input), b.Target)
 //			loss.Backward()
 //			opt.Step()
 //			opt.ZeroGrad()

@@ -43,7 +43,7 @@ type graph interface {
 // be small, and its step runs without the graph. It panics with a *torch.Error if there is no
 // CUDA.
 func (s *Stepper) Record(dev torch.Device) {
-	s.graph = cuda.Graphed(s.Step, &cuda.GraphedOptions{Device: max(0, dev.Index())})
+	s.graph = cuda.Graphed(s.Step, cuda.GraphedOptions{Device: max(0, dev.Index())})
 }
 
 // Run makes a step with inputs [N, …]. The loss may be kept; other results of a graph are valid

@@ -41,7 +41,7 @@ func TestStepper(t *testing.T) {
 			torch.Scope(func() {
 				torch.ManualSeed(1)
 				w := torch.RandN(5).To(dev).SetRequiresGrad(true)
-				opt := optim.NewSGD([]torch.Tensor{w}, 0.5, nil)
+				opt := optim.NewSGD([]torch.Tensor{w}, 0.5)
 				defer opt.Close()
 				s := &Stepper{Optimizer: opt, Batch: whole, Step: func(in []torch.Tensor) []torch.Tensor {
 					loss := in[0].To(dev).MatMul(w).Square().Mean()

@@ -40,7 +40,7 @@ func (f *Flags) Loaders(images *Images, open func(training bool) (Half, error)) 
 			return nil, 0, err
 		}
 		o.Shuffle = training
-		l, err = data.NewLoader(data.NewTensorDataset(half.Images, half.Labels), &o)
+		l, err = data.NewLoader(data.NewTensorDataset(half.Images, half.Labels), o)
 		return l, half.Labels.Size(0), err
 	}
 	training, n, err := load(true)
@@ -65,7 +65,7 @@ func (f *Flags) Classify(ctx context.Context, model nn.Layer, opt optim.Optimize
 	}
 	s := Stepper{Optimizer: opt, Batch: f.Batch, Step: func(in []torch.Tensor) []torch.Tensor {
 		images, labels := prepare(in[0], in[1])
-		loss := F.CrossEntropy(model.Forward(images), labels, nil)
+		loss := F.CrossEntropy(model.Forward(images), labels)
 		loss.Backward()
 		opt.Step()
 		opt.ZeroGrad()

@@ -21,6 +21,6 @@ func Rings(n int, inner float64, dev torch.Device) (points, labels torch.Tensor)
 
 // Loss is the mean cross entropy of a classifier over all samples.
 func Loss(model nn.Layer, x, y torch.Tensor) (loss float64) {
-	torch.Inference(func() { loss = F.CrossEntropy(model.Forward(x), y, nil).Float64() })
+	torch.Inference(func() { loss = F.CrossEntropy(model.Forward(x), y).Float64() })
 	return loss
 }

@@ -33,18 +33,18 @@ var moduleCases = cases{
 		nn.CTCLoss{}.ForwardTensor(p, target, int64s(5), int64s(2))
 	},
 	"AdaptiveLogSoftmaxWithLoss": func() {
-		m := nn.NewAdaptiveLogSoftmaxWithLoss(4, 6, []int{2, 4}, nil)
+		m := nn.NewAdaptiveLogSoftmaxWithLoss(4, 6, []int{2, 4})
 		m.Forward(random(3, 4), zeros(3))
 		m.LogProb(random(3, 4))
 		m.Predict(random(3, 4))
 	},
 	"lazy modules": func() {
-		forward(image(1), nn.NewLazyConv1d(4, 3, nil), nn.NewLazyConvTranspose1d(4, 3, nil), nn.NewLazyBatchNorm1d(nil), nn.NewLazyInstanceNorm1d(nil), nn.NewLazyLinear(2, nil))
-		forward(image(2), nn.NewLazyConv2d(4, 3, nil), nn.NewLazyConvTranspose2d(4, 3, nil), nn.NewLazyBatchNorm2d(nil), nn.NewLazyInstanceNorm2d(nil))
-		forward(image(3), nn.NewLazyConv3d(4, 3, nil), nn.NewLazyConvTranspose3d(4, 3, nil), nn.NewLazyBatchNorm3d(nil), nn.NewLazyInstanceNorm3d(nil))
+		forward(image(1), nn.NewLazyConv1d(4, 3), nn.NewLazyConvTranspose1d(4, 3), nn.NewLazyBatchNorm1d(), nn.NewLazyInstanceNorm1d(), nn.NewLazyLinear(2))
+		forward(image(2), nn.NewLazyConv2d(4, 3), nn.NewLazyConvTranspose2d(4, 3), nn.NewLazyBatchNorm2d(), nn.NewLazyInstanceNorm2d())
+		forward(image(3), nn.NewLazyConv3d(4, 3), nn.NewLazyConvTranspose3d(4, 3), nn.NewLazyBatchNorm3d(), nn.NewLazyInstanceNorm3d())
 	},
 	"hooks of modules": func() {
-		m := nn.NewLinear(2, 3, nil)
+		m := nn.NewLinear(2, 3)
 		before := func(any, []torch.Tensor) []torch.Tensor { return nil }
 		after := func(any, []torch.Tensor, []torch.Tensor) []torch.Tensor { return nil }
 		for _, h := range []*nn.HookHandle{
@@ -55,7 +55,7 @@ var moduleCases = cases{
 		}
 	},
 	"backward hooks of modules": func() {
-		m := nn.NewLinear(2, 3, nil)
+		m := nn.NewLinear(2, 3)
 		before := func(any, []torch.Tensor) []torch.Tensor { return nil }
 		after := func(any, []torch.Tensor, []torch.Tensor) []torch.Tensor { return nil }
 		for _, h := range []*nn.HookHandle{
@@ -67,7 +67,7 @@ var moduleCases = cases{
 		}
 	},
 	"checkpoints": func() {
-		m, x := nn.Sequential{nn.NewLinear(3, 3, nil), nn.Tanh{}}, parameter(2, 3)
+		m, x := nn.Sequential{nn.NewLinear(3, 3), nn.Tanh{}}, parameter(2, 3)
 		first := func(in ...torch.Tensor) torch.Tensor { return m.Forward(in[0]) }
 		all := func(in ...torch.Tensor) []torch.Tensor { return []torch.Tensor{m.Forward(in[0])} }
 		nn.Checkpoint(first, x).Sum().Backward()
@@ -80,22 +80,22 @@ var moduleCases = cases{
 		x := random(2, 3)
 		in := []torch.Tensor{x, x, x}
 		for _, m := range []nn.MACCounter{
-			nn.NewBilinear(3, 3, 2, nil), nn.NewLSTMCell(3, 2, nil), nn.NewConvTranspose1d(2, 2, 3, nil),
-			nn.NewMultiheadAttention(3, 1, nil), nn.NewLSTM(3, 2, nil),
+			nn.NewBilinear(3, 3, 2), nn.NewLSTMCell(3, 2), nn.NewConvTranspose1d(2, 2, 3),
+			nn.NewMultiheadAttention(3, 1), nn.NewLSTM(3, 2),
 		} {
 			m.MACs(in, in)
 		}
 	},
 	"packed sequences": func() {
-		p := rnn.PackSequence([]torch.Tensor{random(3, 2), random(2, 2)}, nil)
-		nn.NewRNN(2, 4, nil).ForwardPacked(p, torch.Tensor{})
-		nn.NewGRU(2, 4, nil).ForwardPacked(p, torch.Tensor{})
-		nn.NewLSTM(2, 4, nil).ForwardPacked(p, torch.Tensor{}, torch.Tensor{})
-		x, lengths := rnn.PadPackedSequence(p, nil)
-		rnn.PackPaddedSequence(x, lengths, nil).Close()
+		p := rnn.PackSequence([]torch.Tensor{random(3, 2), random(2, 2)})
+		nn.NewRNN(2, 4).ForwardPacked(p, torch.Tensor{})
+		nn.NewGRU(2, 4).ForwardPacked(p, torch.Tensor{})
+		nn.NewLSTM(2, 4).ForwardPacked(p, torch.Tensor{}, torch.Tensor{})
+		x, lengths := rnn.PadPackedSequence(p)
+		rnn.PackPaddedSequence(x, lengths).Close()
 		rnn.UnpackSequence(p)
 		rnn.UnpadSequence(x, lengths, false)
-		rnn.PadSequence([]torch.Tensor{random(3), random(2)}, nil)
+		rnn.PadSequence([]torch.Tensor{random(3), random(2)})
 		rnn.InvertPermutation(int64s(1, 0))
 		p.With(p.Data.MulScalar(2)).Close()
 		p.Close()
@@ -104,45 +104,45 @@ var moduleCases = cases{
 		w := parameter(3)
 		w.Sum().Backward()
 		params := []torch.Tensor{w}
-		nnutils.ClipGradNorm(params, 1, nil)
+		nnutils.ClipGradNorm(params, 1)
 		nnutils.ClipGradValue(params, 1)
-		nnutils.ClipGradsWithNorm(params, 1, nnutils.GetTotalNorm(params, nil))
+		nnutils.ClipGradsWithNorm(params, 1, nnutils.GetTotalNorm(params))
 		torch.ClearGrads(params)
 		torch.NoGrad(func() { nnutils.VectorToParameters(nnutils.ParametersToVector(params), params) })
 	},
 	"fusion": func() {
-		norm := nn.Eval(nn.NewBatchNorm2d(4, nil))
-		conv := nn.Eval(nn.NewConv2d(3, 4, 3, nil))
+		norm := nn.Eval(nn.NewBatchNorm2d(4))
+		conv := nn.Eval(nn.NewConv2d(3, 4, 3))
 		nnutils.FuseConvBN(conv, norm)
 		nnutils.FuseConvBNWeights(conv.Weight, conv.Bias, norm.Common(), false)
-		linear, flat := nn.Eval(nn.NewLinear(3, 4, nil)), nn.Eval(nn.NewBatchNorm1d(4, nil))
+		linear, flat := nn.Eval(nn.NewLinear(3, 4)), nn.Eval(nn.NewBatchNorm1d(4))
 		nnutils.FuseLinearBN(linear, flat)
 		nnutils.FuseLinearBNWeights(linear.Weight, linear.Bias, flat.Common())
 	},
 	"parametrizations": func() {
 		x := random(2, 3)
-		parametrize.WeightNorm(nn.NewLinear(3, 3, nil), nil).Forward(x)
-		parametrize.SpectralNorm(nn.NewLinear(3, 3, nil), nil).Forward(x)
-		m := parametrize.Orthogonal(nn.NewLinear(3, 3, nil), nil)
+		parametrize.WeightNorm(nn.NewLinear(3, 3)).Forward(x)
+		parametrize.SpectralNorm(nn.NewLinear(3, 3)).Forward(x)
+		m := parametrize.Orthogonal(nn.NewLinear(3, 3))
 		m.List("weight")
 		m.Set("weight", torch.Eye(3))
 		m.Value("weight")
 		m.With(func(*nn.Linear) {})
-		parametrize.Remove(m, "weight", nil)
-		parametrize.Register(nn.NewLinear(3, 3, nil), "bias", double{}).Register("bias", double{}).Forward(x)
+		parametrize.Remove(m, "weight")
+		parametrize.Register(nn.NewLinear(3, 3), "bias", double{}).Register("bias", double{}).Forward(x)
 	},
 	"parametrizations by themselves": func() {
 		w := random(3, 3)
-		o := parametrize.NewOrthogonalization(w, nil)
+		o := parametrize.NewOrthogonalization(w)
 		o.Forward(o.RightInverse(torch.Eye(3))...)
-		s := parametrize.NewSpectralNormalization(w, nil)
+		s := parametrize.NewSpectralNormalization(w)
 		s.Forward(s.RightInverse(w)...)
 		var n parametrize.WeightNormalization
 		n.Forward(n.RightInverse(w)...)
 	},
 	"averages": func() {
-		m := nn.Sequential{nn.NewLinear(3, 4, nil), nn.NewBatchNorm1d(4, nil)}
-		for _, o := range []*swa.Options{nil, {AvgFn: swa.EMAAvgFn(0.9)}, {AvgFn: swa.SWAAvgFn()}, {MultiAvgFn: swa.EMAMultiAvgFn(0.9)}, {MultiAvgFn: swa.SWAMultiAvgFn()}} {
+		m := nn.Sequential{nn.NewLinear(3, 4), nn.NewBatchNorm1d(4)}
+		for _, o := range []swa.Options{{}, {AvgFn: swa.EMAAvgFn(0.9)}, {AvgFn: swa.SWAAvgFn()}, {MultiAvgFn: swa.EMAMultiAvgFn(0.9)}, {MultiAvgFn: swa.SWAMultiAvgFn()}} {
 			a := swa.NewAveragedModel(m, o)
 			a.UpdateParameters(m)
 			a.UpdateParameters(m)

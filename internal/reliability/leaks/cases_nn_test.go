@@ -28,18 +28,18 @@ func pair(x, y torch.Tensor, modules ...interface {
 var layerCases = cases{
 	"activations": func() {
 		forward(random(2, 4), nn.CELU{}, nn.ELU{}, nn.GELU{}, nn.GLU{}, nn.Hardshrink{}, nn.Hardsigmoid{}, nn.Hardswish{}, nn.Hardtanh{}, nn.Identity{},
-			nn.LeakyReLU{}, nn.LogSigmoid{}, nn.LogSoftmax{Dim: 1}, nn.Mish{}, nn.NewPReLU(nil), nn.NewRReLU(nil), nn.ReLU{}, nn.ReLU6{}, nn.SELU{},
+			nn.LeakyReLU{}, nn.LogSigmoid{}, nn.LogSoftmax{Dim: 1}, nn.Mish{}, nn.NewPReLU(), nn.NewRReLU(), nn.ReLU{}, nn.ReLU6{}, nn.SELU{},
 			nn.SiLU{}, nn.Sigmoid{}, nn.Softmax{Dim: 1}, nn.Softmin{Dim: 1}, nn.Softplus{}, nn.Softshrink{}, nn.Softsign{}, nn.Tanh{}, nn.Tanhshrink{},
 			nn.Threshold{})
 		forward(image(2), nn.Softmax2d{})
 	},
 	"convolutions": func() {
-		forward(image(1), nn.NewConv1d(3, 4, 3, nil), nn.NewConvTranspose1d(3, 4, 3, nil))
-		forward(image(2), nn.NewConv2d(3, 4, 3, nil), nn.NewConvTranspose2d(3, 4, 3, nil))
-		forward(image(3), nn.NewConv3d(3, 4, 3, nil), nn.NewConvTranspose3d(3, 4, 3, nil))
-		nn.NewConvTranspose1d(3, 4, 3, nil).ForwardTo(image(1), []int{10})
-		nn.NewConvTranspose2d(3, 4, 3, nil).ForwardTo(image(2), []int{10, 10})
-		nn.NewConvTranspose3d(3, 4, 3, nil).ForwardTo(image(3), []int{10, 10, 10})
+		forward(image(1), nn.NewConv1d(3, 4, 3), nn.NewConvTranspose1d(3, 4, 3))
+		forward(image(2), nn.NewConv2d(3, 4, 3), nn.NewConvTranspose2d(3, 4, 3))
+		forward(image(3), nn.NewConv3d(3, 4, 3), nn.NewConvTranspose3d(3, 4, 3))
+		nn.NewConvTranspose1d(3, 4, 3).ForwardTo(image(1), []int{10})
+		nn.NewConvTranspose2d(3, 4, 3).ForwardTo(image(2), []int{10, 10})
+		nn.NewConvTranspose3d(3, 4, 3).ForwardTo(image(3), []int{10, 10, 10})
 	},
 	"dropouts": func() {
 		forward(image(1), nn.NewDropout(0.5), nn.NewDropout1d(0.5), nn.NewAlphaDropout(0.5), nn.NewFeatureAlphaDropout(0.5))
@@ -47,9 +47,9 @@ var layerCases = cases{
 		forward(image(3), nn.NewDropout3d(0.5))
 	},
 	"normalizations": func() {
-		forward(image(1), nn.NewBatchNorm1d(3, nil), nn.NewInstanceNorm1d(3, nil), nn.NewGroupNorm(3, 3, nil), nn.NewLayerNorm([]int{8}, nil), nn.NewRMSNorm([]int{8}, nil))
-		forward(image(2), nn.NewBatchNorm2d(3, nil), nn.NewInstanceNorm2d(3, nil), nn.LocalResponseNorm{Size: 2})
-		forward(image(3), nn.NewBatchNorm3d(3, nil), nn.NewInstanceNorm3d(3, nil))
+		forward(image(1), nn.NewBatchNorm1d(3), nn.NewInstanceNorm1d(3), nn.NewGroupNorm(3, 3), nn.NewLayerNorm([]int{8}), nn.NewRMSNorm([]int{8}))
+		forward(image(2), nn.NewBatchNorm2d(3), nn.NewInstanceNorm2d(3), nn.LocalResponseNorm{Size: 2})
+		forward(image(3), nn.NewBatchNorm3d(3), nn.NewInstanceNorm3d(3))
 	},
 	"pads": func() {
 		forward(image(1), nn.NewCircularPad1d(1), nn.NewConstantPad1d(1, 2), nn.NewReflectionPad1d(1), nn.NewReplicationPad1d(1), nn.NewZeroPad1d(1))
@@ -57,63 +57,63 @@ var layerCases = cases{
 		forward(image(3), nn.NewCircularPad3d(1), nn.NewConstantPad3d(1, 2), nn.NewReflectionPad3d(1), nn.NewReplicationPad3d(1), nn.NewZeroPad3d(1))
 	},
 	"poolings": func() {
-		forward(image(1), nn.NewAdaptiveAvgPool1d(2), nn.NewAdaptiveMaxPool1d(2), nn.NewAvgPool1d(2, nil), nn.NewMaxPool1d(2, nil), nn.NewLPPool1d(2, 2, nil))
-		forward(image(2), nn.NewAdaptiveAvgPool2d(2), nn.NewAdaptiveMaxPool2d(2), nn.NewAvgPool2d(2, nil), nn.NewMaxPool2d(2, nil), nn.NewLPPool2d(2, 2, nil))
-		forward(image(3), nn.NewAdaptiveAvgPool3d(2), nn.NewAdaptiveMaxPool3d(2), nn.NewAvgPool3d(2, nil), nn.NewMaxPool3d(2, nil), nn.NewLPPool3d(2, 2, nil))
+		forward(image(1), nn.NewAdaptiveAvgPool1d(2), nn.NewAdaptiveMaxPool1d(2), nn.NewAvgPool1d(2), nn.NewMaxPool1d(2), nn.NewLPPool1d(2, 2))
+		forward(image(2), nn.NewAdaptiveAvgPool2d(2), nn.NewAdaptiveMaxPool2d(2), nn.NewAvgPool2d(2), nn.NewMaxPool2d(2), nn.NewLPPool2d(2, 2))
+		forward(image(3), nn.NewAdaptiveAvgPool3d(2), nn.NewAdaptiveMaxPool3d(2), nn.NewAvgPool3d(2), nn.NewMaxPool3d(2), nn.NewLPPool3d(2, 2))
 		o := nn.FractionalMaxPoolOptions{OutputSize: 3}
-		forward(image(2), nn.NewFractionalMaxPool2d(2, &o))
-		forward(image(3), nn.NewFractionalMaxPool3d(2, &o))
+		forward(image(2), nn.NewFractionalMaxPool2d(2, o))
+		forward(image(3), nn.NewFractionalMaxPool3d(2, o))
 		nn.NewAdaptiveMaxPool2d(2).ForwardWithIndices(image(2))
-		nn.NewFractionalMaxPool2d(2, &o).ForwardWithIndices(image(2))
+		nn.NewFractionalMaxPool2d(2, o).ForwardWithIndices(image(2))
 	},
 	"unpoolings": func() {
-		v, i := nn.NewMaxPool1d(2, nil).ForwardWithIndices(image(1))
-		nn.NewMaxUnpool1d(2, nil).Forward(v, i)
-		v, i = nn.NewMaxPool2d(2, nil).ForwardWithIndices(image(2))
-		nn.NewMaxUnpool2d(2, nil).Forward(v, i)
-		v, i = nn.NewMaxPool3d(2, nil).ForwardWithIndices(image(3))
-		nn.NewMaxUnpool3d(2, nil).Forward(v, i)
+		v, i := nn.NewMaxPool1d(2).ForwardWithIndices(image(1))
+		nn.NewMaxUnpool1d(2).Forward(v, i)
+		v, i = nn.NewMaxPool2d(2).ForwardWithIndices(image(2))
+		nn.NewMaxUnpool2d(2).Forward(v, i)
+		v, i = nn.NewMaxPool3d(2).ForwardWithIndices(image(3))
+		nn.NewMaxUnpool3d(2).Forward(v, i)
 	},
 	"shapes": func() {
 		forward(random(1, 4, 2, 2), nn.ChannelShuffle{Groups: 2}, nn.Flatten{}, nn.Unflatten{Dim: 1, Sizes: []int{2, 2}}, nn.PixelShuffle{Factor: 2}, nn.PixelUnshuffle{Factor: 2},
 			nn.Upsample{Size: 4}, nn.UpsamplingBilinear2d{Size: 4}, nn.UpsamplingNearest2d{Size: 4}, nn.Unfold{Block: 2})
-		nn.Fold{Size: 8, Block: 2}.Forward(F.Unfold(image(2), 2, nil))
+		nn.Fold{Size: 8, Block: 2}.Forward(F.Unfold(image(2), 2))
 	},
-	"linear":    func() { forward(random(2, 3), nn.NewLinear(3, 4, nil)) },
-	"embedding": func() { forward(zeros(2, 3), nn.NewEmbedding(5, 4, nil)) },
+	"linear":    func() { forward(random(2, 3), nn.NewLinear(3, 4)) },
+	"embedding": func() { forward(zeros(2, 3), nn.NewEmbedding(5, 4)) },
 	"EmbeddingBag": func() {
-		nn.NewEmbeddingBag(5, 4, nil).Forward(zeros(2, 3), torch.Tensor{}, torch.Tensor{})
+		nn.NewEmbeddingBag(5, 4).Forward(zeros(2, 3), torch.Tensor{}, torch.Tensor{})
 	},
 	"distances": func() {
-		pair(random(2, 3), random(2, 3), nn.CosineSimilarity{}, nn.PairwiseDistance{}, nn.NewBilinear(3, 3, 2, nil))
+		pair(random(2, 3), random(2, 3), nn.CosineSimilarity{}, nn.PairwiseDistance{}, nn.NewBilinear(3, 3, 2))
 	},
 	"recurrent": func() {
 		x := random(4, 2, 3)
-		nn.NewRNN(3, 5, nil).Forward(x, torch.Tensor{})
-		nn.NewGRU(3, 5, nil).Forward(x, torch.Tensor{})
-		nn.NewLSTM(3, 5, nil).Forward(x, torch.Tensor{}, torch.Tensor{})
-		nn.NewRNNCell(3, 5, nil).Forward(random(2, 3), torch.Tensor{})
-		nn.NewGRUCell(3, 5, nil).Forward(random(2, 3), torch.Tensor{})
-		nn.NewLSTMCell(3, 5, nil).Forward(random(2, 3), torch.Tensor{}, torch.Tensor{})
+		nn.NewRNN(3, 5).Forward(x, torch.Tensor{})
+		nn.NewGRU(3, 5).Forward(x, torch.Tensor{})
+		nn.NewLSTM(3, 5).Forward(x, torch.Tensor{}, torch.Tensor{})
+		nn.NewRNNCell(3, 5).Forward(random(2, 3), torch.Tensor{})
+		nn.NewGRUCell(3, 5).Forward(random(2, 3), torch.Tensor{})
+		nn.NewLSTMCell(3, 5).Forward(random(2, 3), torch.Tensor{}, torch.Tensor{})
 	},
 	"transformers": func() {
-		x, o := random(3, 2, 8), &nn.TransformerLayerOptions{Feedforward: 8}
+		x, o := random(3, 2, 8), nn.TransformerLayerOptions{Feedforward: 8}
 		encoder, decoder := nn.NewTransformerEncoderLayer(8, 2, o), nn.NewTransformerDecoderLayer(8, 2, o)
 		encoder.Forward(x)
-		encoder.ForwardMasked(x, nil)
-		decoder.Forward(x, x, nil)
+		encoder.ForwardMasked(x)
+		decoder.Forward(x, x)
 		encoders := nn.NewTransformerEncoder(encoder, 1, nil)
 		encoders.Forward(x)
-		encoders.ForwardMasked(x, nil)
-		nn.NewTransformerDecoder(decoder, 1, nil).Forward(x, x, nil)
-		nn.NewTransformer(&nn.TransformerOptions{Embed: 8, Heads: 2, EncoderLayers: 1, DecoderLayers: 1, Layer: *o}).Forward(x, x, nil)
-		nn.NewMultiheadAttention(8, 2, nil).Forward(x, x, x, nil)
+		encoders.ForwardMasked(x)
+		nn.NewTransformerDecoder(decoder, 1, nil).Forward(x, x)
+		nn.NewTransformer(nn.TransformerOptions{Embed: 8, Heads: 2, EncoderLayers: 1, DecoderLayers: 1, Layer: o}).Forward(x, x)
+		nn.NewMultiheadAttention(8, 2).Forward(x, x, x)
 		nn.SubsequentMask(4, torch.TensorOptions{})
 	},
 }
 
 func network() nn.Sequential {
-	return nn.Sequential{nn.NewConv2d(3, 4, 3, nil), nn.NewBatchNorm2d(4, nil), nn.ReLU{}, nn.Flatten{}, nn.NewLinear(4*6*6, 2, nil)}
+	return nn.Sequential{nn.NewConv2d(3, 4, 3), nn.NewBatchNorm2d(4), nn.ReLU{}, nn.Flatten{}, nn.NewLinear(4*6*6, 2)}
 }
 
 var nnCases = cases{
@@ -134,7 +134,7 @@ var nnCases = cases{
 		nn.Apply(m, func(any) {})
 		nn.Train(nn.Eval(m))
 		nn.WithMode(m, nn.Evaluating, func() {})
-		norm := nn.NewBatchNorm2d(4, nil)
+		norm := nn.NewBatchNorm2d(4)
 		norm.Common()
 		norm.ResetRunningStats()
 		nn.To(m, torch.Float64)
@@ -142,13 +142,13 @@ var nnCases = cases{
 	},
 	"its state": func() {
 		m := nn.Clone(network())
-		check(nn.LoadStateDict(m, maps.Collect(nn.StateDict(m)), nil))
-		err := nn.LoadStateDict(m, nil, nil)
+		check(nn.LoadStateDict(m, maps.Collect(nn.StateDict(m))))
+		err := nn.LoadStateDict(m, nil)
 		refuse(err)
 		_ = err.Error()
 	},
 	"its tensors": func() {
-		nn.WithTensors(nn.NewLinear(2, 3, nil), map[string]torch.Tensor{"bias": random(3)}).Forward(random(1, 2))
+		nn.WithTensors(nn.NewLinear(2, 3), map[string]torch.Tensor{"bias": random(3)}).Forward(random(1, 2))
 	},
 	"tensors of a module": func() {
 		nn.NewParameter(random(2))
@@ -166,15 +166,15 @@ var nnCases = cases{
 		nninit.Ones(w)
 		nninit.Fans(w)
 		nninit.Gain(nninit.ReLU, 0)
-		nninit.KaimingNormal(w, nil)
-		nninit.KaimingUniform(w, nil)
-		nninit.Normal(w, 0, 1, nil)
-		nninit.Orthogonal(w, 1, nil)
-		nninit.TruncNormal(w, 0, 1, -2, 2, nil)
-		nninit.Uniform(w, 0, 1, nil)
-		nninit.XavierNormal(w, 1, nil)
-		nninit.XavierUniform(w, 1, nil)
-		nninit.Sparse(w, 0.5, nil)
+		nninit.KaimingNormal(w)
+		nninit.KaimingUniform(w)
+		nninit.Normal(w, 0, 1)
+		nninit.Orthogonal(w, 1)
+		nninit.TruncNormal(w, 0, 1, -2, 2)
+		nninit.Uniform(w, 0, 1)
+		nninit.XavierNormal(w, 1)
+		nninit.XavierUniform(w, 1)
+		nninit.Sparse(w, 0.5)
 		nninit.Dirac(torch.Empty(4, 4, 3), 1)
 	},
 }

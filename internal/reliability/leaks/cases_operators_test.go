@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+	"github.com/libtorch-go/libtorch/torch/fft"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
 func int64s(v ...int64) torch.Tensor { return torch.FromSlice(v) }
@@ -22,8 +25,8 @@ var operatorCases = cases{
 		torch.RangeStep(1, 4, 2)
 		torch.Linspace(0, 1, 4)
 		torch.Logspace(0, 1, 4)
-		torch.FFTFreq(4)
-		torch.RFFTFreq(4)
+		fft.FFTFreq(4, 1)
+		fft.RFFTFreq(4, 1)
 		torch.TrilIndices(3, 3)
 		torch.TriuIndices(3, 3)
 		torch.EyeM(2, 3)
@@ -45,7 +48,7 @@ var operatorCases = cases{
 		torch.EmptyPermuted([]int{2, 3}, []int{1, 0})
 		torch.EmptyStrided([]int{2, 3}, []int{3, 1})
 		torch.Normal(0, 1, 2)
-		torch.RandInt(0, 4, 2)
+		torch.RandInt(0, 4, []int{2})
 		torch.RandIntN(4, 2)
 		torch.RandIntNLikeTensor(zeros(2), torch.FromValue(int64(4)))
 		torch.ScalarTensor(1)
@@ -89,21 +92,21 @@ var operatorCases = cases{
 	"recurrent": func() {
 		params := []torch.Tensor{random(5, 3), random(5, 5), random(5), random(5)}
 		h, data, sizes := torch.Zeros(1, 2, 5), random(6, 3), int64s(2, 2, 2)
-		torch.RNNReLU(random(4, 2, 3), h, params, true, 1, 0, false, false, false)
-		torch.RNNReLUPacked(data, sizes, h, params, true, 1, 0, false, false)
-		torch.RNNTanhPacked(data, sizes, h, params, true, 1, 0, false, false)
+		aten.RNNReLU(random(4, 2, 3), h, params, true, 1, 0, false, false, false)
+		aten.RNNReLUPacked(data, sizes, h, params, true, 1, 0, false, false)
+		aten.RNNTanhPacked(data, sizes, h, params, true, 1, 0, false, false)
 		gates := func(n int) []torch.Tensor {
 			return []torch.Tensor{random(n*5, 3), random(n*5, 5), random(n * 5), random(n * 5)}
 		}
-		torch.GRUPacked(data, sizes, h, gates(3), true, 1, 0, false, false)
-		torch.LSTMPacked(data, sizes, []torch.Tensor{h, h}, gates(4), true, 1, 0, false, false)
+		aten.GRUPacked(data, sizes, h, gates(3), true, 1, 0, false, false)
+		aten.LSTMPacked(data, sizes, []torch.Tensor{h, h}, gates(4), true, 1, 0, false, false)
 	},
 	"losses": func() {
-		torch.NLLLoss(random(2, 3), zeros(2))
-		torch.NLLLoss2d(random(2, 3, 4, 4), zeros(2, 4, 4))
+		aten.NLLLoss(random(2, 3), zeros(2))
+		aten.NLLLoss2d(random(2, 3, 4, 4), zeros(2, 4, 4))
 	},
 	"norms": func() {
-		torch.LinalgMatrixNorm(random(2, 2), math.Inf(1))
+		linalg.MatrixNorm(random(2, 2), math.Inf(1))
 		torch.NuclearNormDim(random(2, 2), []int{0, 1})
 	},
 	"in place": func() {
@@ -125,10 +128,10 @@ var operatorCases = cases{
 		random(3).NarrowTensor(0, torch.FromValue(int64(1)), 1)
 	},
 	"others": func() {
-		torch.EmbeddingBag(random(5, 4), zeros(3), int64s(0, 2))
+		aten.EmbeddingBag(random(5, 4), zeros(3), int64s(0, 2))
 		torch.HistogramDDEdges(random(4, 1), []torch.Tensor{torch.Linspace(-1, 1, 4)})
-		torch.UnflattenDenseTensors(random(5), random(2), random(3))
-		torch.UpsampleNearest3dVec(image(3), []int{4, 4, 4}, nil)
+		aten.UnflattenDenseTensors(random(5), random(2), random(3))
+		aten.UpsampleNearest3dVec(image(3), []int{4, 4, 4}, nil)
 		random(3, 2).Orgqr(random(2))
 		random(16).STFTCenter(4, torch.STFTCenterOptions{Window: torch.Ones(4), ReturnComplex: new(true)})
 		nested := torch.Call("_nested_tensor_from_tensor_list", []torch.Tensor{random(2), random(3)})[0].(torch.Tensor)

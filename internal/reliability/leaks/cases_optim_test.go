@@ -44,35 +44,35 @@ func scaled(opt optim.Scaled) {
 
 var optimCases = cases{
 	"ASGD": func() {
-		steps(func(p []torch.Tensor) *optim.ASGD { return optim.NewASGD(p, 0.1, nil) })
+		steps(func(p []torch.Tensor) *optim.ASGD { return optim.NewASGD(p, 0.1) })
 	},
 	"groups": func() {
-		steps(func(p []torch.Tensor) *optim.SGD { return optim.NewSGD(p, 0.1, nil) }, func(o *optim.SGD, p []torch.Tensor) { o.AddGroup(p, 0.1, nil); scaled(o) })
-		steps(func(p []torch.Tensor) *optim.Adagrad { return optim.NewAdagrad(p, 0.1, nil) }, func(o *optim.Adagrad, p []torch.Tensor) { o.AddGroup(p, 0.1, nil); scaled(o) })
-		steps(func(p []torch.Tensor) *optim.Adam { return optim.NewAdam(p, 0.1, nil) }, func(o *optim.Adam, p []torch.Tensor) { o.AddGroup(p, 0.1, nil); scaled(o) })
+		steps(func(p []torch.Tensor) *optim.SGD { return optim.NewSGD(p, 0.1) }, func(o *optim.SGD, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
+		steps(func(p []torch.Tensor) *optim.Adagrad { return optim.NewAdagrad(p, 0.1) }, func(o *optim.Adagrad, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
+		steps(func(p []torch.Tensor) *optim.Adam { return optim.NewAdam(p, 0.1) }, func(o *optim.Adam, p []torch.Tensor) { o.AddGroup(p, 0.1); scaled(o) })
 	},
-	"Adadelta":  func() { steps(func(p []torch.Tensor) *optim.Adadelta { return optim.NewAdadelta(p, 0.1, nil) }) },
-	"Adafactor": func() { steps(func(p []torch.Tensor) *optim.Adafactor { return optim.NewAdafactor(p, 0.1, nil) }) },
-	"Adagrad":   func() { steps(func(p []torch.Tensor) *optim.Adagrad { return optim.NewAdagrad(p, 0.1, nil) }) },
-	"Adam":      func() { steps(func(p []torch.Tensor) *optim.Adam { return optim.NewAdam(p, 0.1, nil) }) },
-	"AdamW":     func() { steps(func(p []torch.Tensor) *optim.AdamW { return optim.NewAdamW(p, 0.1, nil) }) },
-	"Adamax":    func() { steps(func(p []torch.Tensor) *optim.Adamax { return optim.NewAdamax(p, 0.1, nil) }) },
-	"Muon":      func() { steps(func(p []torch.Tensor) *optim.Muon { return optim.NewMuon(p, 0.1, nil) }) },
-	"NAdam":     func() { steps(func(p []torch.Tensor) *optim.NAdam { return optim.NewNAdam(p, 0.1, nil) }) },
-	"RAdam":     func() { steps(func(p []torch.Tensor) *optim.RAdam { return optim.NewRAdam(p, 0.1, nil) }) },
-	"RMSprop":   func() { steps(func(p []torch.Tensor) *optim.RMSprop { return optim.NewRMSprop(p, 0.1, nil) }) },
-	"Rprop":     func() { steps(func(p []torch.Tensor) *optim.Rprop { return optim.NewRprop(p, 0.1, nil) }) },
-	"SGD":       func() { steps(func(p []torch.Tensor) *optim.SGD { return optim.NewSGD(p, 0.1, nil) }) },
+	"Adadelta":  func() { steps(func(p []torch.Tensor) *optim.Adadelta { return optim.NewAdadelta(p, 0.1) }) },
+	"Adafactor": func() { steps(func(p []torch.Tensor) *optim.Adafactor { return optim.NewAdafactor(p, 0.1) }) },
+	"Adagrad":   func() { steps(func(p []torch.Tensor) *optim.Adagrad { return optim.NewAdagrad(p, 0.1) }) },
+	"Adam":      func() { steps(func(p []torch.Tensor) *optim.Adam { return optim.NewAdam(p, 0.1) }) },
+	"AdamW":     func() { steps(func(p []torch.Tensor) *optim.AdamW { return optim.NewAdamW(p, 0.1) }) },
+	"Adamax":    func() { steps(func(p []torch.Tensor) *optim.Adamax { return optim.NewAdamax(p, 0.1) }) },
+	"Muon":      func() { steps(func(p []torch.Tensor) *optim.Muon { return optim.NewMuon(p, 0.1) }) },
+	"NAdam":     func() { steps(func(p []torch.Tensor) *optim.NAdam { return optim.NewNAdam(p, 0.1) }) },
+	"RAdam":     func() { steps(func(p []torch.Tensor) *optim.RAdam { return optim.NewRAdam(p, 0.1) }) },
+	"RMSprop":   func() { steps(func(p []torch.Tensor) *optim.RMSprop { return optim.NewRMSprop(p, 0.1) }) },
+	"Rprop":     func() { steps(func(p []torch.Tensor) *optim.Rprop { return optim.NewRprop(p, 0.1) }) },
+	"SGD":       func() { steps(func(p []torch.Tensor) *optim.SGD { return optim.NewSGD(p, 0.1) }) },
 	"SparseAdam": func() {
 		w := parameter(4, 2)
-		opt := optim.NewSparseAdam([]torch.Tensor{w}, 0.1, nil)
+		opt := optim.NewSparseAdam([]torch.Tensor{w}, 0.1)
 		w.SetGrad(torch.Eye(4).Narrow(1, 0, 2).ToSparse())
 		opt.Step()
 		opt.Close()
 	},
 	"LBFGS": func() {
 		w := parameter(2)
-		opt := optim.NewLBFGS([]torch.Tensor{w}, 0.1, nil)
+		opt := optim.NewLBFGS([]torch.Tensor{w}, 0.1)
 		opt.Step(func() torch.Tensor {
 			opt.ZeroGrad()
 			loss := w.Mul(w).Sum()
@@ -84,8 +84,8 @@ var optimCases = cases{
 	},
 	"GradScaler": func() {
 		w := parameter(2)
-		opt := optim.NewSGD([]torch.Tensor{w}, 0.1, nil)
-		s := amp.NewGradScaler(torch.CPU, &amp.GradScalerOptions{DType: torch.Float16})
+		opt := optim.NewSGD([]torch.Tensor{w}, 0.1)
+		s := amp.NewGradScaler(torch.CPU, amp.GradScalerOptions{DType: torch.Float16})
 		amp.Autocast(torch.CPU, torch.Float16, func() { amp.Disabled(torch.CPU, func() { s.Scale(w.Sum()).Backward() }) })
 		s.Unscale(opt)
 		_ = s.Step(opt).Skipped()
@@ -99,7 +99,7 @@ var optimCases = cases{
 // schedule makes a schedule for an optimizer, and steps.
 func schedule(make func(opt lr.Target) *lr.Schedule) func() {
 	return func() {
-		opt := optim.NewSGD([]torch.Tensor{parameter(2)}, 0.1, &optim.SGDOptions{Momentum: 0.9})
+		opt := optim.NewSGD([]torch.Tensor{parameter(2)}, 0.1, optim.SGDOptions{Momentum: 0.9})
 		s := make(opt)
 		s.Step()
 		_, _ = s.LastLR(), s.Steps()
@@ -129,7 +129,7 @@ var scheduleCases = cases{
 	"SWA":            schedule(func(o lr.Target) *lr.Schedule { return lr.SWA(o, 0.05) }),
 	"Step":           schedule(func(o lr.Target) *lr.Schedule { return lr.Step(o, 2, 0.1) }),
 	"ReduceOnPlateau": func() {
-		opt := optim.NewSGD([]torch.Tensor{parameter(2)}, 0.1, nil)
+		opt := optim.NewSGD([]torch.Tensor{parameter(2)}, 0.1)
 		p := lr.ReduceOnPlateau(opt)
 		p.Step(1)
 		_, _ = p.LastLR(), p.Steps()

@@ -25,16 +25,16 @@ import (
 
 var otherCases = cases{
 	"windows": func() {
-		for _, fn := range []func(int, *windows.Options) torch.Tensor{
+		for _, fn := range []func(int, ...windows.Options) torch.Tensor{
 			windows.Bartlett, windows.Blackman, windows.Cosine, windows.Hamming, windows.Hann, windows.Nuttall,
 		} {
-			fn(4, nil)
+			fn(4)
 		}
-		windows.Exponential(4, 1, nil)
-		windows.Gaussian(4, 1, nil)
-		windows.GeneralCosine(4, []float64{0.5, 0.5}, nil)
-		windows.GeneralHamming(4, 0.5, nil)
-		windows.Kaiser(4, 1, nil)
+		windows.Exponential(4, 1)
+		windows.Gaussian(4, 1)
+		windows.GeneralCosine(4, []float64{0.5, 0.5})
+		windows.GeneralHamming(4, 0.5)
+		windows.Kaiser(4, 1)
 	},
 	"cuda": func() {
 		_ = torch.Try(func() { nvtx.Mark("x") }) // without a card it has nobody to tell
@@ -128,18 +128,18 @@ var fileCases = cases{
 			_ = b.Len()
 			return data.Batch{Input: b.Input.MulScalar(2), Target: b.Target}
 		})
-		l := must(data.NewLoader(doubled, &data.LoaderOptions{BatchSize: 2, Workers: 1, Shuffle: true}))
+		l := must(data.NewLoader(doubled, data.LoaderOptions{BatchSize: 2, Workers: 1, Shuffle: true}))
 		l.Len()
 		check(drain(l))
 	},
 	"samplers": func() {
 		source := data.Collate(numbers(4), data.Stack)
-		check(drain(must(data.NewLoader(source, &data.LoaderOptions{BatchSampler: data.Batched(data.Shard(data.Random(4, 1), 0, 2), 2, false)}))))
-		check(drain(must(data.NewLoader(source, &data.LoaderOptions{Sampler: data.Sequential(4)}))))
+		check(drain(must(data.NewLoader(source, data.LoaderOptions{BatchSampler: data.Batched(data.Shard(data.Random(4, 1), 0, 2), 2, false)}))))
+		check(drain(must(data.NewLoader(source, data.LoaderOptions{Sampler: data.Sequential(4)}))))
 	},
 	"errors of a loader": func() {
 		for _, b := range []broken{{}, {errors.New("broken")}} {
-			err := drain(must(data.NewLoader(b, &data.LoaderOptions{Workers: 1})))
+			err := drain(must(data.NewLoader(b, data.LoaderOptions{Workers: 1})))
 			refuse(err)
 			_ = err.Error()
 			var e *data.Error

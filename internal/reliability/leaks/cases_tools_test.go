@@ -44,15 +44,15 @@ var toolCases = cases{
 		_ = (library.CPU | library.CUDA).String()
 	},
 	"a source without a name": func() { // one that compiles stays in the process
-		refuse(cpp.LoadInline("", "", nil))
+		refuse(cpp.LoadInline("", ""))
 		e := &cpp.CompileError{Err: errors.New("exit status 1")}
 		_, _ = e.Error(), e.Unwrap()
 	},
 	"a profile": func() {
-		result := must(profiler.Profile(&profiler.Options{ProfileMemory: true}, func(p *profiler.Profiler) {
+		result := must(profiler.Profile(func(p *profiler.Profiler) {
 			profiler.Record("range", func() { random(3).AddScalar(1) })
 			check(p.Step())
-		}))
+		}, profiler.Options{ProfileMemory: true}))
 		defer result.Close()
 		for _, e := range result.Events() {
 			_, _, _, _ = e.Key(), e.CPUTime(), e.SelfCPUTime(), e.DeviceTime()
@@ -66,7 +66,7 @@ var toolCases = cases{
 		check(os.Remove(path))
 	},
 	"a profile that is stopped": func() {
-		p := must(profiler.Start(nil))
+		p := must(profiler.Start())
 		must(p.Stop()).Close()
 		_ = profiler.CPU.String()
 	},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -64,8 +65,8 @@ var torchCases = cases{
 	"indexing": func() {
 		x := random(3, 4)
 		x.Index(torch.Slice(0, 2), 1)
-		x.SetIndex(1.0, 0)
-		x.AddIndex(1.0, 0)
+		x.At(0).Set(1.0)
+		x.At(0).Add(1.0)
 		for range x.Rows() {
 		}
 		for range x.Each(1) {
@@ -103,7 +104,7 @@ var torchCases = cases{
 	},
 	"random numbers": func() {
 		torch.ManualSeed(1)
-		g := torch.NewGenerator(torch.CPU).Seed(3)
+		g := torch.NewGenerator(torch.CPU).ManualSeed(3)
 		state := g.State()
 		g.SetState(state)
 		_, _ = g.InitialSeed(), g.Device()
@@ -128,7 +129,7 @@ var valueCases = cases{
 		_, _, _, _, _ = x.Defined(), x.Closed(), x.Is(x), x.DType(), x.Device()
 		_, _, _, _, _ = x.Layout(), x.Dim(), x.NumEl(), x.ElementSize(), x.StorageOffset()
 		_, _, _, _, _ = x.Shape(), x.Stride(), x.Size(0), x.IsContiguous(), x.IsConj()
-		_, _, _, _, _ = x.IsNeg(), x.IsFloatingPoint(), x.IsComplex(), x.Storage(), torch.FromRaw(x.Alias().Raw())
+		_, _, _, _, _ = x.IsNeg(), x.IsFloatingPoint(), x.IsComplex(), x.Storage(), bridge.Tensor[torch.Tensor](bridge.Handle(x.Alias()))
 		x.Close()
 	},
 	"conversions": func() { random(2).To(torch.Float64).CPU() },

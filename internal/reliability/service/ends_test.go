@@ -115,11 +115,11 @@ func startTraining(goroutines int) *training {
 	var tr training
 	for range goroutines {
 		tr.all.Go(func() {
-			model := nn.NewLinear(32, 32, nil)
-			opt := optim.NewSGD(nn.Parameters(model), 1e-3, nil)
+			model := nn.NewLinear(32, 32)
+			opt := optim.NewSGD(nn.Parameters(model), 1e-3)
 			for !tr.stopped.Load() {
 				torch.Scope(func() {
-					F.MSELoss(model.Forward(torch.RandN(16, 32)), torch.RandN(16, 32), nil).Backward()
+					F.MSELoss(model.Forward(torch.RandN(16, 32)), torch.RandN(16, 32)).Backward()
 					opt.Step()
 					opt.ZeroGrad()
 				})

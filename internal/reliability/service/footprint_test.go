@@ -29,7 +29,7 @@ func work(prepare func(model *models.ResNet, x torch.Tensor) (round func())) {
 	torch.SetNumThreads(1)
 	torch.Scope(func() { torch.Ones(2).Add(torch.Ones(2)) })
 	f := footprint{Idle: usage().Resident}
-	model := models.ResNet50(1000, nil)
+	model := models.ResNet50(1000)
 	round := prepare(model, torch.RandN(footprintBatch, 3, footprintSide, footprintSide))
 	for range footprintRounds {
 		torch.Scope(round)
@@ -47,10 +47,10 @@ func childInference() {
 
 func childTraining() {
 	work(func(model *models.ResNet, x torch.Tensor) func() {
-		opt := optim.NewSGD(nn.Parameters(model), 0.01, &optim.SGDOptions{Momentum: 0.9})
-		labels := torch.RandInt(0, 1000, footprintBatch)
+		opt := optim.NewSGD(nn.Parameters(model), 0.01, optim.SGDOptions{Momentum: 0.9})
+		labels := torch.RandInt(0, 1000, []int{footprintBatch})
 		return func() {
-			F.CrossEntropy(model.Forward(x), labels, nil).Backward()
+			F.CrossEntropy(model.Forward(x), labels).Backward()
 			opt.Step()
 			opt.ZeroGrad()
 		}

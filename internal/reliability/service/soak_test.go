@@ -56,15 +56,15 @@ type soak struct {
 
 func newSoak() *soak {
 	s := &soak{served: newServed(16, 6), lanes: torch.NewLanes(2, torch.LanesOptions{Threads: 1})}
-	s.model = nn.Sequential{nn.NewLinear(16, 32, nil), nn.NewLayerNorm([]int{32}, nil), nn.GELU{}, nn.NewLinear(32, 1, nil)}
-	s.opt = optim.NewAdamW(nn.Parameters(s.model), 1e-3, nil)
+	s.model = nn.Sequential{nn.NewLinear(16, 32), nn.NewLayerNorm([]int{32}), nn.GELU{}, nn.NewLinear(32, 1)}
+	s.opt = optim.NewAdamW(nn.Parameters(s.model), 1e-3)
 	s.x, s.y = torch.RandN(16, 16), torch.RandN(16, 1)
 	return s
 }
 
 func (s *soak) step() {
 	torch.Scope(func() {
-		loss := F.MSELoss(s.model.Forward(s.x), s.y, nil)
+		loss := F.MSELoss(s.model.Forward(s.x), s.y)
 		loss.Backward()
 		s.opt.Step()
 		s.opt.ZeroGrad()

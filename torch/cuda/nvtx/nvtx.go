@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -35,5 +36,5 @@ func run(op cgo.Op, name string) {
 	var c cgo.Call
 	c.Begin(op)
 	c.Str(name)
-	torch.RawDone(&c)
+	bridge.Done(&c)
 }

@@ -4,8 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // ScaledDotProductAttentionOptions are the rarer arguments of [ScaledDotProductAttention]:
@@ -13,12 +15,12 @@ import (
 // [N, ..., L, S]; DropoutP, which applies whether training or not; IsCausal, for which a
 // query attends to no key after its own place; Scale of the scores, by default 1/sqrt(E);
 // EnableGQA, for which groups of queries share keys and values.
-type ScaledDotProductAttentionOptions = torch.ScaledDotProductAttentionOptions
+type ScaledDotProductAttentionOptions = aten.ScaledDotProductAttentionOptions
 
 // ScaledDotProductAttention is softmax(query·keyᵀ/sqrt(E))·value: query [N, ..., L, E], key
 // [N, ..., S, E], value [N, ..., S, Ev], result [N, ..., L, Ev]. libtorch picks the kernel.
-func ScaledDotProductAttention(query, key, value torch.Tensor, o *ScaledDotProductAttentionOptions) torch.Tensor {
-	return torch.ScaledDotProductAttention(query, key, value, or(o))
+func ScaledDotProductAttention(query, key, value torch.Tensor, opts ...ScaledDotProductAttentionOptions) torch.Tensor {
+	return aten.ScaledDotProductAttention(query, key, value, option.One(opts))
 }
 
 // MultiHeadAttentionOptions are the weights and the rarer arguments of
@@ -46,9 +48,10 @@ type MultiHeadAttentionOptions struct {
 // query [L, N, E], key and value [S, N, ...]; or all of them without the N. The results are
 // output [L, N, E] and the attention weights [N, L, S], or [N, heads, L, S] per head;
 // undefined for NoWeights. embedDim is E, which heads divides.
-func MultiHeadAttentionForward(query, key, value torch.Tensor, embedDim, heads int, o *MultiHeadAttentionOptions) (output, weights torch.Tensor) {
+func MultiHeadAttentionForward(query, key, value torch.Tensor, embedDim, heads int, opts ...MultiHeadAttentionOptions) (output, weights torch.Tensor) {
+	o := option.One(opts)
 	torch.Scope(func() {
-		a := attention{MultiHeadAttentionOptions: or(o), heads: heads}
+		a := attention{MultiHeadAttentionOptions: o, heads: heads}
 		batched := a.checkDims(query, key, value)
 		if !batched {
 			query, key, value = query.Unsqueeze(1), key.Unsqueeze(1), value.Unsqueeze(1)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // project makes the queries, keys and values that are compared.
@@ -20,7 +21,7 @@ func (a *attention) project(query, key, value torch.Tensor) {
 	e := query.Size(-1)
 	switch w, b := a.InProjWeight, a.InProjBias; {
 	case key.Is(value) && query.Is(key):
-		all := stacked(torch.Linear(query, w, b), 3, e)
+		all := stacked(aten.Linear(query, w, b), 3, e)
 		a.q, a.k, a.v = all.Select(0, 0), all.Select(0, 1), all.Select(0, 2)
 	case key.Is(value):
 		ws := w.SplitWithSizes([]int{e, 2 * e})
@@ -28,12 +29,12 @@ func (a *attention) project(query, key, value torch.Tensor) {
 		if b.Defined() {
 			bs = b.SplitWithSizes([]int{e, 2 * e})
 		}
-		a.q = torch.Linear(query, ws[0], bs[0])
-		both := stacked(torch.Linear(key, ws[1], bs[1]), 2, e)
+		a.q = aten.Linear(query, ws[0], bs[0])
+		both := stacked(aten.Linear(key, ws[1], bs[1]), 2, e)
 		a.k, a.v = both.Select(0, 0), both.Select(0, 1)
 	default:
 		ws, bs := w.Chunk(3), biases(b)
-		a.q, a.k, a.v = torch.Linear(query, ws[0], bs[0]), torch.Linear(key, ws[1], bs[1]), torch.Linear(value, ws[2], bs[2])
+		a.q, a.k, a.v = aten.Linear(query, ws[0], bs[0]), aten.Linear(key, ws[1], bs[1]), aten.Linear(value, ws[2], bs[2])
 	}
 }
 
@@ -74,7 +75,7 @@ func (a *attention) projectSeparately(query, key, value torch.Tensor) {
 			a.refuse("expecting %s bias shape of %s, but got %s", name, pytext.Tuple(want), pytext.Size(got))
 		}
 	}
-	a.q, a.k, a.v = torch.Linear(query, weights[0], bs[0]), torch.Linear(key, weights[1], bs[1]), torch.Linear(value, weights[2], bs[2])
+	a.q, a.k, a.v = aten.Linear(query, weights[0], bs[0]), aten.Linear(key, weights[1], bs[1]), aten.Linear(value, weights[2], bs[2])
 }
 
 // checkMask wants a mask for each query and key, and one for each head or for all.
@@ -117,7 +118,7 @@ func (a *attention) addBias() {
 func (a *attention) widenMasks() {
 	for _, mask := range []*torch.Tensor{&a.AttnMask, &a.KeyPaddingMask} {
 		if mask.Defined() {
-			*mask = torch.Pad(*mask, []int{0, 1})
+			*mask = aten.Pad(*mask, []int{0, 1})
 		}
 	}
 }
@@ -202,12 +203,12 @@ func (a *attention) fast() torch.Tensor {
 		}
 	}
 	split := func(x torch.Tensor, length int) torch.Tensor { return x.View(a.batch, a.heads, length, dim) }
-	output := torch.ScaledDotProductAttention(split(a.q, a.length), split(a.k, keys), split(a.v, keys),
-		torch.ScaledDotProductAttentionOptions{AttnMask: a.AttnMask, DropoutP: a.DropoutP, IsCausal: a.IsCausal})
+	output := aten.ScaledDotProductAttention(split(a.q, a.length), split(a.k, keys), split(a.v, keys),
+		aten.ScaledDotProductAttentionOptions{AttnMask: a.AttnMask, DropoutP: a.DropoutP, IsCausal: a.IsCausal})
 	return a.projectOut(output.Permute(2, 0, 1, 3).Contiguous().View(a.batch*a.length, a.embed))
 }
 
 func (a *attention) projectOut(x torch.Tensor) torch.Tensor {
-	x = torch.Linear(x, a.OutProjWeight, a.OutProjBias)
+	x = aten.Linear(x, a.OutProjWeight, a.OutProjBias)
 	return x.View(a.length, a.batch, x.Size(1))
 }

@@ -13,10 +13,10 @@ type (
 )
 
 // with makes options of the inputs' weights, then change alters them.
-func with(i tensors, change func(o *mha)) *mha {
-	o := &mha{InProjWeight: i["in_weight"], InProjBias: i["in_bias"], OutProjWeight: i["out_weight"], OutProjBias: i["out_bias"]}
+func with(i tensors, change func(o *mha)) mha {
+	o := mha{InProjWeight: i["in_weight"], InProjBias: i["in_bias"], OutProjWeight: i["out_weight"], OutProjBias: i["out_bias"]}
 	if change != nil {
-		change(o)
+		change(&o)
 	}
 	return o
 }
@@ -50,16 +50,16 @@ func separate(i tensors, change func(o *mha)) torch.Tensor {
 // attentions are testdata/attention.py's, in its order.
 var attentions = []function{
 	{"sdpa", func(i tensors) torch.Tensor {
-		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value"].Transpose(0, 1), nil)
+		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value"].Transpose(0, 1))
 	}},
 	{"sdpa causal", func(i tensors) torch.Tensor {
-		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value"].Transpose(0, 1), &sdpa{IsCausal: true, Scale: new(0.3)})
+		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value"].Transpose(0, 1), sdpa{IsCausal: true, Scale: new(0.3)})
 	}},
 	{"sdpa mask", func(i tensors) torch.Tensor {
-		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value3"].Transpose(0, 1), &sdpa{AttnMask: i["mask"]})
+		return F.ScaledDotProductAttention(i["query"].Transpose(0, 1), i["key"].Transpose(0, 1), i["value3"].Transpose(0, 1), sdpa{AttnMask: i["mask"]})
 	}},
 	{"sdpa dropout", func(i tensors) torch.Tensor {
-		return F.ScaledDotProductAttention(i["query"], i["key"].Narrow(0, 0, 4), i["value"].Narrow(0, 0, 4), &sdpa{DropoutP: 0.3})
+		return F.ScaledDotProductAttention(i["query"], i["key"].Narrow(0, 0, 4), i["value"].Narrow(0, 0, 4), sdpa{DropoutP: 0.3})
 	}},
 	{"mha", func(i tensors) torch.Tensor { return cross(i, nil) }},
 	{"mha self", func(i tensors) torch.Tensor { return self(i, nil) }},

@@ -3,16 +3,16 @@
 //
 //	import F "github.com/libtorch-go/libtorch/torch/nn/functional"
 //
-//	h := F.ReLU(F.Conv2d(x, weight, bias, &F.ConvOptions{Padding: 1}))
-//	loss := F.CrossEntropy(logits, target, nil)
+//	h := F.ReLU(F.Conv2d(x, weight, bias, F.ConvOptions{Padding: 1}))
+//	loss := F.CrossEntropy(logits, target)
 //
 // # Options
 //
-// What PyTorch takes as keyword arguments is a pointer to an options struct here; nil, and
-// every zero field, stands for PyTorch's default. Where zero is a value that PyTorch
-// accepts and that is not its default, the field is a pointer: Eps: new(1e-3). Where
-// PyTorch's default is true, the field is named for the opposite: CountExcludePad. A
-// function that needs only one or two numbers takes them as ordinary parameters.
+// What PyTorch gives a default is a field of one options struct, which stands behind all
+// other arguments and may be left out; every zero field is PyTorch's default. Where zero is a
+// value that PyTorch accepts and that is not its default, the field is a pointer:
+// Eps: new(1e-3). Where PyTorch's default is true, the field is named for the contrary:
+// CountExcludePad.
 //
 // An absent tensor is the zero torch.Tensor. A reduction is a torch.Reduction, the zero
 // value of which is the mean.
@@ -22,9 +22,9 @@
 // A [Size] is an int, meant for every dimension, or a []int with one number for each. A
 // [Factor] is the same for floating-point numbers:
 //
-//	F.MaxPool2d(x, 2, nil)
-//	F.MaxPool2d(x, []int{2, 1}, &F.MaxPoolOptions{Stride: 2})
-//	F.Interpolate(x, &F.InterpolateOptions{ScaleFactor: 1.5, Mode: "bilinear"})
+//	F.MaxPool2d(x, 2)
+//	F.MaxPool2d(x, []int{2, 1}, F.MaxPoolOptions{Stride: 2})
+//	F.Interpolate(x, F.InterpolateOptions{ScaleFactor: 1.5, Mode: "bilinear"})
 //
 // # Functions with two results
 //

@@ -3,18 +3,19 @@ package functional
 import (
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // Dropout zeroes elements of x with probability p and scales the others by 1/(1-p) where
 // training; otherwise the result is x itself, under another handle. PyTorch's default p
 // is 0.5.
 func Dropout(x torch.Tensor, p float64, training bool) torch.Tensor {
-	return torch.Dropout(x, probability("dropout", p), training)
+	return aten.Dropout(x, probability("dropout", p), training)
 }
 
 // AlphaDropout is [Dropout] for activations from [SELU]: it keeps their mean and variance.
 func AlphaDropout(x torch.Tensor, p float64, training bool) torch.Tensor {
-	return torch.AlphaDropout(x, probability("alpha_dropout", p), training)
+	return aten.AlphaDropout(x, probability("alpha_dropout", p), training)
 }
 
 // Dropout1d zeroes whole channels of x [N, C, L] or [C, L] as [Dropout] zeroes elements.
@@ -39,7 +40,7 @@ func Dropout2d(x torch.Tensor, p float64, training bool) torch.Tensor {
 			"input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D " +
 			"channel-wise dropout behavior, please switch to using dropout1d instead.")
 	}
-	return torch.FeatureDropout(x, p, training)
+	return aten.FeatureDropout(x, p, training)
 }
 
 // Dropout3d zeroes whole channels of x [N, C, D, H, W] or [C, D, H, W] as [Dropout] zeroes
@@ -64,16 +65,16 @@ func warnOfDims(op string, x torch.Tensor, spatial int) {
 
 // FeatureAlphaDropout is [AlphaDropout] of whole channels of x [N, C, ...].
 func FeatureAlphaDropout(x torch.Tensor, p float64, training bool) torch.Tensor {
-	return torch.FeatureAlphaDropout(x, probability("feature_alpha_dropout", p), training)
+	return aten.FeatureAlphaDropout(x, probability("feature_alpha_dropout", p), training)
 }
 
 // dropChannels zeroes channels of a batch, or of a single example as of a batch of one.
 func dropChannels(x torch.Tensor, p float64, training, batched bool) torch.Tensor {
 	if batched {
-		return torch.FeatureDropout(x, p, training)
+		return aten.FeatureDropout(x, p, training)
 	}
 	return torch.Scope1(func() torch.Tensor {
-		return torch.FeatureDropout(x.Unsqueeze(0), p, training).SqueezeDim(0)
+		return aten.FeatureDropout(x.Unsqueeze(0), p, training).SqueezeDim(0)
 	})
 }
 

@@ -3,8 +3,10 @@ package functional
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // EmbeddingOptions are the rarer arguments of [Embedding].
@@ -18,8 +20,8 @@ type EmbeddingOptions struct {
 
 // Embedding looks up rows: x holds integers below n in any shape, weight is [n, dim], the
 // result [x's shape..., dim].
-func Embedding(x, weight torch.Tensor, o *EmbeddingOptions) torch.Tensor {
-	v := or(o)
+func Embedding(x, weight torch.Tensor, opts ...EmbeddingOptions) torch.Tensor {
+	v := option.One(opts)
 	if v.PaddingIdx != nil {
 		n := weight.Size(0)
 		i := *v.PaddingIdx
@@ -36,7 +38,7 @@ func Embedding(x, weight torch.Tensor, o *EmbeddingOptions) torch.Tensor {
 		defer x.Close()
 		renorm(weight, x, *v.MaxNorm, v.NormType)
 	}
-	return torch.Embedding(weight, x, torch.EmbeddingOptions{PaddingIdx: v.PaddingIdx, ScaleGradByFreq: v.ScaleGradByFreq, Sparse: v.Sparse})
+	return aten.Embedding(weight, x, aten.EmbeddingOptions{PaddingIdx: v.PaddingIdx, ScaleGradByFreq: v.ScaleGradByFreq, Sparse: v.Sparse})
 }
 
 // renorm scales the rows of weight that x names down to a norm.
@@ -44,7 +46,7 @@ func renorm(weight, x torch.Tensor, maxNorm float64, normType *float64) {
 	torch.NoGrad(func() {
 		rows := weight.Detach()
 		defer rows.Close()
-		torch.EmbeddingRenormInPlace(rows, x, maxNorm, orFloat(normType, 2))
+		aten.EmbeddingRenormInPlace(rows, x, maxNorm, orFloat(normType, 2))
 	})
 }
 
@@ -66,8 +68,8 @@ var bagModes = []string{"sum", "mean", "max"}
 // EmbeddingBag is the mean, sum or maximum of rows of weight [n, dim], without the rows
 // themselves: x holds integers below n, [B, L] for B bags of one length or [N] for bags
 // that begin at the offsets. The result is [B, dim].
-func EmbeddingBag(x, weight torch.Tensor, o *EmbeddingBagOptions) torch.Tensor {
-	v := or(o)
+func EmbeddingBag(x, weight torch.Tensor, opts ...EmbeddingBagOptions) torch.Tensor {
+	v := option.One(opts)
 	if v.Mode == "" {
 		v.Mode = "mean"
 	}
@@ -87,7 +89,7 @@ func EmbeddingBag(x, weight torch.Tensor, o *EmbeddingBagOptions) torch.Tensor {
 		if v.PerSampleWeights.Defined() && v.Mode != "sum" {
 			torch.Throw("embedding_bag", torch.KindNotImplemented, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='%s'). Please open a feature request on GitHub.", v.Mode)
 		}
-		bags, _, _, _ := torch.EmbeddingBagPaddingIdx(weight, x, v.Offsets, v.ScaleGradByFreq, slices.Index(bagModes, v.Mode), v.Sparse,
+		bags, _, _, _ := aten.EmbeddingBagPaddingIdx(weight, x, v.Offsets, v.ScaleGradByFreq, slices.Index(bagModes, v.Mode), v.Sparse,
 			v.PerSampleWeights, v.IncludeLastOffset, v.PaddingIdx)
 		return bags
 	})
@@ -139,4 +141,4 @@ func checkAscent(op string, offsets torch.Tensor) {
 // OneHot turns integers below classes into vectors that are 1 in that place and 0 elsewhere:
 // x of any shape, result [x's shape..., classes], int64. With PyTorch's default classes, -1,
 // there are as many as the largest integer in x asks for.
-func OneHot(x torch.Tensor, classes int) torch.Tensor { return torch.OneHot(x, classes) }
+func OneHot(x torch.Tensor, classes int) torch.Tensor { return aten.OneHot(x, classes) }

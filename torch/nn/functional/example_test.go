@@ -10,11 +10,11 @@ import (
 func Example() {
 	torch.Scope(func() {
 		image := torch.Arange(16).To(torch.Float32).View(1, 1, 4, 4)
-		fmt.Println(F.MaxPool2d(image, 2, nil).View(2, 2))
+		fmt.Println(F.MaxPool2d(image, 2).View(2, 2))
 
 		scores, labels := torch.Zeros(2, 4), torch.FromSlice([]int{1, 3})
-		fmt.Printf("%.4f\n", F.CrossEntropy(scores, labels, nil).Float64())
-		fmt.Println(F.CrossEntropy(scores, labels, &F.CrossEntropyOptions{Reduction: torch.ReductionSum}).Float64() > 2)
+		fmt.Printf("%.4f\n", F.CrossEntropy(scores, labels).Float64())
+		fmt.Println(F.CrossEntropy(scores, labels, F.CrossEntropyOptions{Reduction: torch.ReductionSum}).Float64() > 2)
 	})
 	// Output:
 	// tensor([[ 5.,  7.],

@@ -36,7 +36,7 @@ func newInputs() tensors {
 		"classes":     torch.FromSlice([]int{1, 3, 2, 0}),
 		"pixels":      torch.RandIntN(4, 3, 9, 7),
 		"labels":      torch.FromSlice([]int{3, 0, -1, 1, 1, 1, 1, 6, -1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 0, -1, 2, 2, 2, 2, 2, 2}, 4, 7),
-		"words":       torch.RandInt(1, 5, 3, 2),
+		"words":       torch.RandInt(1, 5, []int{3, 2}),
 		"offsets":     torch.FromSlice([]int{0, 3, 3}),
 		"ends":        torch.FromSlice([]int{0, 3, 3, 4}),
 		"const_var":   torch.Rand(4).AddScalarInPlace(0.1),

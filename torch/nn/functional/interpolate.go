@@ -3,6 +3,7 @@ package functional
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
@@ -22,9 +23,9 @@ type InterpolateOptions struct {
 // Interpolate resizes x [N, C, L], [N, C, H, W] or [N, C, D, H, W]. The modes are "nearest",
 // "nearest-exact" (rounds as other libraries do) and "area" for all three, "linear" for the
 // first, "bilinear" and "bicubic" for the second, "trilinear" for the third.
-func Interpolate(x torch.Tensor, o *InterpolateOptions) torch.Tensor {
+func Interpolate(x torch.Tensor, opts ...InterpolateOptions) torch.Tensor {
 	const op = "interpolate"
-	v := or(o)
+	v := option.One(opts)
 	if v.Mode == "" {
 		v.Mode = "nearest"
 	}
@@ -34,11 +35,11 @@ func Interpolate(x torch.Tensor, o *InterpolateOptions) torch.Tensor {
 	if dims >= 1 && dims <= 3 {
 		switch v.Mode {
 		case "nearest":
-			return [...]plainResize{torch.UpsampleNearest1dVec, torch.UpsampleNearest2dVec, torch.UpsampleNearest3dVec}[dims-1](x, size, factors)
+			return [...]plainResize{aten.UpsampleNearest1dVec, aten.UpsampleNearest2dVec, aten.UpsampleNearest3dVec}[dims-1](x, size, factors)
 		case "nearest-exact":
 			return [...]plainResize{aten.UpsampleNearestExact1dVec, aten.UpsampleNearestExact2dVec, aten.UpsampleNearestExact3dVec}[dims-1](x, size, factors)
 		case "area":
-			return [...]func(torch.Tensor, ...int) torch.Tensor{torch.AdaptiveAvgPool1d, torch.AdaptiveAvgPool2d, torch.AdaptiveAvgPool3d}[dims-1](x, size...)
+			return [...]func(torch.Tensor, ...int) torch.Tensor{aten.AdaptiveAvgPool1d, aten.AdaptiveAvgPool2d, aten.AdaptiveAvgPool3d}[dims-1](x, size...)
 		}
 	}
 	switch mode, wanted := v.smooth(); {
@@ -61,19 +62,19 @@ type (
 func (o *InterpolateOptions) smooth() (resize smoothResize, dims int) {
 	switch o.Mode {
 	case "linear":
-		return torch.UpsampleLinear1dVec, 1
+		return aten.UpsampleLinear1dVec, 1
 	case "bilinear":
 		if o.Antialias {
 			return aten.UpsampleBilinear2dAAVec, 2
 		}
-		return torch.UpsampleBilinear2dVec, 2
+		return aten.UpsampleBilinear2dVec, 2
 	case "bicubic":
 		if o.Antialias {
 			return aten.UpsampleBicubic2dAAVec, 2
 		}
-		return torch.UpsampleBicubic2dVec, 2
+		return aten.UpsampleBicubic2dVec, 2
 	case "trilinear":
-		return torch.UpsampleTrilinear3dVec, 3
+		return aten.UpsampleTrilinear3dVec, 3
 	}
 	return nil, 0
 }
@@ -117,7 +118,9 @@ func (o *InterpolateOptions) resolve(x torch.Tensor, dims int) (size []int, fact
 }
 
 // Upsample is [Interpolate], by the name it had before.
-func Upsample(x torch.Tensor, o *InterpolateOptions) torch.Tensor { return Interpolate(x, o) }
+func Upsample(x torch.Tensor, opts ...InterpolateOptions) torch.Tensor {
+	return Interpolate(x, opts...)
+}
 
 // UpsampleOptions say how large the result of [UpsampleNearest] and [UpsampleBilinear] is.
 type UpsampleOptions struct {
@@ -126,13 +129,13 @@ type UpsampleOptions struct {
 }
 
 // UpsampleNearest is [Interpolate] in mode "nearest".
-func UpsampleNearest(x torch.Tensor, o *UpsampleOptions) torch.Tensor {
-	v := or(o)
-	return Interpolate(x, &InterpolateOptions{Size: v.Size, ScaleFactor: v.ScaleFactor})
+func UpsampleNearest(x torch.Tensor, opts ...UpsampleOptions) torch.Tensor {
+	v := option.One(opts)
+	return Interpolate(x, InterpolateOptions{Size: v.Size, ScaleFactor: v.ScaleFactor})
 }
 
 // UpsampleBilinear is [Interpolate] in mode "bilinear" with aligned corners.
-func UpsampleBilinear(x torch.Tensor, o *UpsampleOptions) torch.Tensor {
-	v := or(o)
-	return Interpolate(x, &InterpolateOptions{Size: v.Size, ScaleFactor: v.ScaleFactor, Mode: "bilinear", AlignCorners: new(true)})
+func UpsampleBilinear(x torch.Tensor, opts ...UpsampleOptions) torch.Tensor {
+	v := option.One(opts)
+	return Interpolate(x, InterpolateOptions{Size: v.Size, ScaleFactor: v.ScaleFactor, Mode: "bilinear", AlignCorners: new(true)})
 }

@@ -3,8 +3,10 @@ package functional
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // CrossEntropyOptions are the rarer arguments of [CrossEntropy].
@@ -17,10 +19,10 @@ type CrossEntropyOptions struct {
 
 // CrossEntropy is how badly the scores x [N, C] or [N, C, ...] predict target: class
 // numbers [N] or [N, ...] (int64), or probabilities of x's shape. Scores need no softmax.
-func CrossEntropy(x, target torch.Tensor, o *CrossEntropyOptions) torch.Tensor {
-	v := or(o)
-	return torch.CrossEntropyLoss(x, target, torch.CrossEntropyLossOptions{
-		Weight: v.Weight, Reduction: valid("cross_entropy", v.Reduction), IgnoreIndex: v.IgnoreIndex, LabelSmoothing: v.LabelSmoothing})
+func CrossEntropy(x, target torch.Tensor, opts ...CrossEntropyOptions) torch.Tensor {
+	v := option.One(opts)
+	return aten.CrossEntropyLoss(x, target, aten.CrossEntropyLossOptions{
+		Weight: v.Weight, Reduction: v.Reduction, IgnoreIndex: v.IgnoreIndex, LabelSmoothing: v.LabelSmoothing})
 }
 
 // NLLLossOptions are the rarer arguments of [NLLLoss].
@@ -32,9 +34,9 @@ type NLLLossOptions struct {
 
 // NLLLoss is the negative log likelihood of target, class numbers [N] or [N, ...], given
 // logarithms of probabilities x [N, C] or [N, C, ...].
-func NLLLoss(x, target torch.Tensor, o *NLLLossOptions) torch.Tensor {
-	v := or(o)
-	return torch.NLLLossND(x, target, torch.NLLLossNDOptions{Weight: v.Weight, Reduction: valid("nll_loss", v.Reduction), IgnoreIndex: v.IgnoreIndex})
+func NLLLoss(x, target torch.Tensor, opts ...NLLLossOptions) torch.Tensor {
+	v := option.One(opts)
+	return aten.NLLLossND(x, target, aten.NLLLossNDOptions{Weight: v.Weight, Reduction: v.Reduction, IgnoreIndex: v.IgnoreIndex})
 }
 
 // WeightedLossOptions are the rarer arguments of losses with a weight for each element.
@@ -45,34 +47,34 @@ type WeightedLossOptions struct {
 
 // MSELoss is (x-target)². The two are broadcast to each other; a weight has x's shape, and
 // the mean is then the weighted one.
-func MSELoss(x, target torch.Tensor, o *WeightedLossOptions) torch.Tensor {
+func MSELoss(x, target torch.Tensor, opts ...WeightedLossOptions) torch.Tensor {
 	const op = "mse_loss"
-	v := or(o)
+	v := option.One(opts)
 	return broadcast(x, target, func(a, b torch.Tensor) torch.Tensor {
 		if !v.Weight.Defined() {
-			return torch.MSELoss(a, b, valid(op, v.Reduction))
+			return aten.MSELoss(a, b, aten.MSELossOptions{Reduction: v.Reduction})
 		}
 		sameSizeWeight(op, v.Weight, x)
 		return torch.Scope1(func() torch.Tensor {
 			loss := a.Sub(b).PowScalar(2).Mul(v.Weight)
-			return weightedMean(op, loss, v.Weight, v.Reduction)
+			return weightedMean(loss, v.Weight, v.Reduction)
 		})
 	})
 }
 
 // L1Loss is |x-target|. The two are broadcast to each other; a weight has x's shape, and
 // the mean is then the weighted one.
-func L1Loss(x, target torch.Tensor, o *WeightedLossOptions) torch.Tensor {
+func L1Loss(x, target torch.Tensor, opts ...WeightedLossOptions) torch.Tensor {
 	const op = "l1_loss"
-	v := or(o)
+	v := option.One(opts)
 	return broadcast(x, target, func(a, b torch.Tensor) torch.Tensor {
 		if !v.Weight.Defined() {
-			return torch.L1Loss(a, b, valid(op, v.Reduction))
+			return aten.L1Loss(a, b, aten.L1LossOptions{Reduction: v.Reduction})
 		}
 		sameSizeWeight(op, v.Weight, x)
 		return torch.Scope1(func() torch.Tensor {
 			loss := a.Sub(b).Abs().Mul(v.Weight)
-			return weightedMean(op, loss, v.Weight, v.Reduction)
+			return weightedMean(loss, v.Weight, v.Reduction)
 		})
 	})
 }
@@ -84,14 +86,13 @@ type SmoothL1LossOptions struct {
 }
 
 // SmoothL1Loss is d²/(2*beta) where d = |x-target| is below beta, d - beta/2 elsewhere.
-func SmoothL1Loss(x, target torch.Tensor, o *SmoothL1LossOptions) torch.Tensor {
-	v := or(o)
-	valid("smooth_l1_loss", v.Reduction)
+func SmoothL1Loss(x, target torch.Tensor, opts ...SmoothL1LossOptions) torch.Tensor {
+	v := option.One(opts)
 	return broadcast(x, target, func(x, target torch.Tensor) torch.Tensor {
 		if v.Beta != nil && *v.Beta == 0 {
-			return torch.L1Loss(x, target, v.Reduction)
+			return aten.L1Loss(x, target, aten.L1LossOptions{Reduction: v.Reduction})
 		}
-		return torch.SmoothL1Loss(x, target, torch.SmoothL1LossOptions{Reduction: v.Reduction, Beta: v.Beta})
+		return aten.SmoothL1Loss(x, target, aten.SmoothL1LossOptions{Reduction: v.Reduction, Beta: v.Beta})
 	})
 }
 
@@ -103,17 +104,17 @@ type HuberLossOptions struct {
 }
 
 // HuberLoss is d²/2 where d = |x-target| is below delta, delta*(d - delta/2) elsewhere.
-func HuberLoss(x, target torch.Tensor, o *HuberLossOptions) torch.Tensor {
+func HuberLoss(x, target torch.Tensor, opts ...HuberLossOptions) torch.Tensor {
 	const op = "huber_loss"
-	v := or(o)
+	v := option.One(opts)
 	return broadcast(x, target, func(a, b torch.Tensor) torch.Tensor {
 		if !v.Weight.Defined() {
-			return torch.HuberLoss(a, b, torch.HuberLossOptions{Reduction: valid(op, v.Reduction), Delta: v.Delta})
+			return aten.HuberLoss(a, b, aten.HuberLossOptions{Reduction: v.Reduction, Delta: v.Delta})
 		}
 		sameSizeWeight(op, v.Weight, x)
 		return torch.Scope1(func() torch.Tensor {
-			loss := torch.HuberLoss(a, b, torch.HuberLossOptions{Reduction: torch.ReductionNone, Delta: v.Delta})
-			return reduce(op, loss.Mul(v.Weight), v.Reduction, badMode)
+			loss := aten.HuberLoss(a, b, aten.HuberLossOptions{Reduction: torch.ReductionNone, Delta: v.Delta})
+			return reduce(loss.Mul(v.Weight), v.Reduction)
 		})
 	})
 }
@@ -125,10 +126,9 @@ type BCEOptions struct {
 }
 
 // BinaryCrossEntropy is the cross entropy of probabilities x and target, of one shape.
-func BinaryCrossEntropy(x, target torch.Tensor, o *BCEOptions) torch.Tensor {
+func BinaryCrossEntropy(x, target torch.Tensor, opts ...BCEOptions) torch.Tensor {
 	const op = "binary_cross_entropy"
-	v := or(o)
-	valid(op, v.Reduction)
+	v := option.One(opts)
 	a, b := target.Shape(), x.Shape()
 	if !slices.Equal(a, b) {
 		torch.Throw(op, torch.KindValue, "Using a target size (%s) that is different to the input size (%s) is deprecated. Please ensure they have the same size.", pytext.Size(a), pytext.Size(b))
@@ -137,7 +137,7 @@ func BinaryCrossEntropy(x, target torch.Tensor, o *BCEOptions) torch.Tensor {
 		v.Weight = v.Weight.Expand(inferSize(op, a, v.Weight.Shape())...)
 		defer v.Weight.Close()
 	}
-	return torch.BinaryCrossEntropy(x, target, torch.BinaryCrossEntropyOptions{Weight: v.Weight, Reduction: v.Reduction})
+	return aten.BinaryCrossEntropy(x, target, aten.BinaryCrossEntropyOptions{Weight: v.Weight, Reduction: v.Reduction})
 }
 
 // BCEWithLogitsOptions are the rarer arguments of [BinaryCrossEntropyWithLogits].
@@ -149,14 +149,13 @@ type BCEWithLogitsOptions struct {
 
 // BinaryCrossEntropyWithLogits is [BinaryCrossEntropy] of sigmoid(x), computed without
 // overflow.
-func BinaryCrossEntropyWithLogits(x, target torch.Tensor, o *BCEWithLogitsOptions) torch.Tensor {
+func BinaryCrossEntropyWithLogits(x, target torch.Tensor, opts ...BCEWithLogitsOptions) torch.Tensor {
 	const op = "binary_cross_entropy_with_logits"
-	v := or(o)
-	valid(op, v.Reduction)
+	v := option.One(opts)
 	if a, b := target.Shape(), x.Shape(); !slices.Equal(a, b) {
 		torch.Throw(op, torch.KindValue, "Target size (%s) must be the same as input size (%s)", pytext.Size(a), pytext.Size(b))
 	}
-	return torch.BinaryCrossEntropyWithLogits(x, target, torch.BinaryCrossEntropyWithLogitsOptions{
+	return aten.BinaryCrossEntropyWithLogits(x, target, aten.BinaryCrossEntropyWithLogitsOptions{
 		Weight: v.Weight, PosWeight: v.PosWeight, Reduction: v.Reduction})
 }
 
@@ -169,9 +168,8 @@ type KLDivOptions struct {
 
 // KLDiv is the Kullback-Leibler divergence of target, probabilities, from x, logarithms of
 // probabilities.
-func KLDiv(x, target torch.Tensor, o *KLDivOptions) torch.Tensor {
-	v := or(o)
-	valid("kl_div", v.Reduction)
+func KLDiv(x, target torch.Tensor, opts ...KLDivOptions) torch.Tensor {
+	v := option.One(opts)
 	if v.Reduction == torch.ReductionMean && !v.BatchMean {
 		torch.Warn("reduction: 'mean' divides the total loss by both the batch size and the support size." +
 			"'batchmean' divides only by the batch size, and aligns with the KL div math definition." +
@@ -180,7 +178,7 @@ func KLDiv(x, target torch.Tensor, o *KLDivOptions) torch.Tensor {
 	if v.BatchMean {
 		v.Reduction = torch.ReductionSum
 	}
-	loss := torch.KLDiv(x, target, torch.KLDivOptions{Reduction: v.Reduction, LogTarget: v.LogTarget})
+	loss := aten.KLDiv(x, target, aten.KLDivOptions{Reduction: v.Reduction, LogTarget: v.LogTarget})
 	if v.BatchMean && x.Dim() > 0 {
 		defer loss.Close()
 		return loss.DivScalar(x.Size(0))

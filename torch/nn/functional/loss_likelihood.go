@@ -3,7 +3,9 @@ package functional
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // PoissonNLLLossOptions are the rarer arguments of [PoissonNLLLoss].
@@ -16,10 +18,9 @@ type PoissonNLLLossOptions struct {
 
 // PoissonNLLLoss is the negative log likelihood of counts target given a Poisson
 // distribution with rates exp(x): exp(x) - target*x. The two are broadcast.
-func PoissonNLLLoss(x, target torch.Tensor, o *PoissonNLLLossOptions) torch.Tensor {
-	v := or(o)
-	valid("poisson_nll_loss", v.Reduction)
-	return torch.PoissonNLLLoss(x, target, !v.Rates, v.Full, orFloat(v.Eps, 1e-8), v.Reduction)
+func PoissonNLLLoss(x, target torch.Tensor, opts ...PoissonNLLLossOptions) torch.Tensor {
+	v := option.One(opts)
+	return aten.PoissonNLLLoss(x, target, !v.Rates, v.Full, orFloat(v.Eps, 1e-8), v.Reduction)
 }
 
 // GaussianNLLLossOptions are the rarer arguments of [GaussianNLLLoss].
@@ -35,25 +36,22 @@ const halfLog2Pi = 0.9189385332046727
 // GaussianNLLLoss is the negative log likelihood of target given normal distributions with
 // expectations x and variances variance: x's shape, or that with the last dimension
 // missing or one dimension of size 1. Variances must not be negative.
-func GaussianNLLLoss(x, target, variance torch.Tensor, o *GaussianNLLLossOptions) torch.Tensor {
+func GaussianNLLLoss(x, target, variance torch.Tensor, opts ...GaussianNLLLossOptions) torch.Tensor {
 	const op = "gaussian_nll_loss"
-	v := or(o)
+	v := option.One(opts)
 	return torch.Scope1(func() torch.Tensor {
 		if variance.LtScalar(0).Any().Item() == true {
 			torch.Throw(op, torch.KindValue, "var has negative entry/entries")
 		}
 		variance = fitVariance(op, variance, x.Shape())
-		if v.Reduction > torch.ReductionNone {
-			torch.Throw(op, torch.KindValue, notValid, v.Reduction)
-		}
 		variance = variance.Clone()
-		torch.NoGrad(func() { variance.ClampInPlace(orFloat(v.Eps, 1e-6), nil) })
+		torch.NoGrad(func() { variance.ClampMinInPlace(orFloat(v.Eps, 1e-6)) })
 		error2 := x.Sub(target).PowScalar(2).Div(variance)
 		loss := variance.Log().Add(error2).MulScalar(0.5)
 		if v.Full {
 			loss = loss.AddScalarInPlace(halfLog2Pi)
 		}
-		return reduce(op, loss, v.Reduction, notValid)
+		return reduce(loss, v.Reduction)
 	})
 }
 
@@ -83,27 +81,25 @@ func fitVariance(op string, variance torch.Tensor, shape []int) torch.Tensor {
 // CTCLossOptions are the rarer arguments of [CTCLoss]: Blank, the class of "no label", by
 // default 0; Reduction; and ZeroInfinity, for which an infinite loss, that of a target too
 // long for its input, counts as 0.
-type CTCLossOptions = torch.CTCLossOptions
+type CTCLossOptions = aten.CTCLossOptions
 
 // CTCLoss is how badly a sequence of predictions is aligned with a shorter one of labels:
 // logProbs [T, N, C] or [T, C] holds logarithms of probabilities, targets [N, S] or all
 // labels one after another. The lengths say how much of each sequence to use. A label that
 // is not a class is refused, because libtorch does not check it.
-func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, o *CTCLossOptions) torch.Tensor {
-	v := or(o)
-	valid("ctc_loss", v.Reduction)
+func CTCLoss(logProbs, targets torch.Tensor, inputLengths, targetLengths []int, opts ...CTCLossOptions) torch.Tensor {
+	v := option.One(opts)
 	checkLabels("ctc_loss", logProbs, targets, targetLengths)
-	return torch.CTCLoss(logProbs, targets, inputLengths, targetLengths, v)
+	return aten.CTCLoss(logProbs, targets, inputLengths, targetLengths, v)
 }
 
 // CTCLossTensor is [CTCLoss] with lengths in tensors [N] of integers.
-func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, o *CTCLossOptions) torch.Tensor {
-	v := or(o)
-	valid("ctc_loss", v.Reduction)
+func CTCLossTensor(logProbs, targets, inputLengths, targetLengths torch.Tensor, opts ...CTCLossOptions) torch.Tensor {
+	v := option.One(opts)
 	if targetLengths.Device().IsCPU() {
 		checkLabels("ctc_loss", logProbs, targets, integers(targetLengths))
 	}
-	return torch.CTCLossTensor(logProbs, targets, inputLengths, targetLengths, v)
+	return aten.CTCLossTensor(logProbs, targets, inputLengths, targetLengths, v)
 }
 
 // checkLabels requires the labels in use to be classes, because libtorch uses them as

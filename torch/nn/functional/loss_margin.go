@@ -1,8 +1,10 @@
 package functional
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // LossOptions are the rarer arguments of losses that have but one.
@@ -11,31 +13,31 @@ type LossOptions struct {
 }
 
 // SoftMarginLoss is log(1 + exp(-target*x)), target being 1 or -1. Both have one shape.
-func SoftMarginLoss(x, target torch.Tensor, o *LossOptions) torch.Tensor {
-	return torch.SoftMarginLoss(x, target, valid("soft_margin_loss", or(o).Reduction))
+func SoftMarginLoss(x, target torch.Tensor, opts ...LossOptions) torch.Tensor {
+	return aten.SoftMarginLoss(x, target, aten.SoftMarginLossOptions{Reduction: option.One(opts).Reduction})
 }
 
 // MultilabelMarginLoss wants the scores x [N, C] or [C] of the classes in target to exceed
 // those of all others by 1. A row of target (int64, in x's shape) lists its classes and ends
 // them by -1.
-func MultilabelMarginLoss(x, target torch.Tensor, o *LossOptions) torch.Tensor {
-	return torch.MultilabelMarginLoss(x, target, valid("multilabel_margin_loss", or(o).Reduction))
+func MultilabelMarginLoss(x, target torch.Tensor, opts ...LossOptions) torch.Tensor {
+	return aten.MultilabelMarginLoss(x, target, aten.MultilabelMarginLossOptions{Reduction: option.One(opts).Reduction})
 }
 
 // MultilabelSoftMarginLoss is the mean over the last dimension of the binary cross entropy
 // of sigmoid(x) and target, both [..., C]. A weight is broadcast to them.
-func MultilabelSoftMarginLoss(x, target torch.Tensor, o *WeightedLossOptions) torch.Tensor {
-	v := or(o)
+func MultilabelSoftMarginLoss(x, target torch.Tensor, opts ...WeightedLossOptions) torch.Tensor {
+	v := option.One(opts)
 	return torch.Scope1(func() torch.Tensor {
-		yes := target.Mul(torch.LogSigmoid(x))
-		no := torch.RSubScalar(target, 1).Mul(torch.LogSigmoid(x.Neg()))
+		yes := target.Mul(aten.LogSigmoid(x))
+		no := torch.RSubScalar(target, 1).Mul(aten.LogSigmoid(x.Neg()))
 		loss := yes.Add(no).Neg()
 		if v.Weight.Defined() {
 			loss = loss.Mul(v.Weight)
 		}
 		last := x.Dim() - 1
 		loss = loss.SumDim([]int{last}).DivScalar(x.Size(last))
-		return reduce("multilabel_soft_margin_loss", loss, v.Reduction, notValid)
+		return reduce(loss, v.Reduction)
 	})
 }
 
@@ -49,10 +51,9 @@ type MultiMarginLossOptions struct {
 
 // MultiMarginLoss wants the score of the class that target names to exceed all other scores
 // by a margin: x is [N, C] or [C], target (int64) is [N] or [].
-func MultiMarginLoss(x, target torch.Tensor, o *MultiMarginLossOptions) torch.Tensor {
+func MultiMarginLoss(x, target torch.Tensor, opts ...MultiMarginLossOptions) torch.Tensor {
 	const op = "multi_margin_loss"
-	v := or(o)
-	valid(op, v.Reduction)
+	v := option.One(opts)
 	if v.P == 0 {
 		v.P = 1
 	}
@@ -62,49 +63,46 @@ func MultiMarginLoss(x, target torch.Tensor, o *MultiMarginLossOptions) torch.Te
 	case v.Weight.Defined() && v.Weight.Dim() != 1:
 		torch.Throw(op, torch.KindValue, "weight must be one-dimensional")
 	}
-	return torch.MultiMarginLoss(x, target, torch.MultiMarginLossOptions{
+	return aten.MultiMarginLoss(x, target, aten.MultiMarginLossOptions{
 		P: v.P, Margin: orFloat(v.Margin, 1), Weight: v.Weight, Reduction: v.Reduction})
 }
 
 // MarginRankingLossOptions are the rarer arguments of [MarginRankingLoss]: Margin, by
 // default 0, and Reduction.
-type MarginRankingLossOptions = torch.MarginRankingLossOptions
+type MarginRankingLossOptions = aten.MarginRankingLossOptions
 
 // MarginRankingLoss is max(0, -target*(x1-x2) + margin): target is 1 where x1 should be the
 // larger, -1 where x2 should. All have as many dimensions, and are broadcast.
-func MarginRankingLoss(x1, x2, target torch.Tensor, o *MarginRankingLossOptions) torch.Tensor {
+func MarginRankingLoss(x1, x2, target torch.Tensor, opts ...MarginRankingLossOptions) torch.Tensor {
 	const op = "margin_ranking_loss"
-	v := or(o)
-	valid(op, v.Reduction)
+	v := option.One(opts)
 	if n := x1.Dim(); n != x2.Dim() || n != target.Dim() {
 		torch.Throw(op, torch.KindGeneric, "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, target: %s ",
 			pytext.Size(x1.Shape()), pytext.Size(x2.Shape()), pytext.Size(target.Shape()))
 	}
-	return torch.MarginRankingLoss(x1, x2, target, v)
+	return aten.MarginRankingLoss(x1, x2, target, v)
 }
 
 // HingeEmbeddingLossOptions are the rarer arguments of [HingeEmbeddingLoss]: Margin, by
 // default 1, and Reduction.
-type HingeEmbeddingLossOptions = torch.HingeEmbeddingLossOptions
+type HingeEmbeddingLossOptions = aten.HingeEmbeddingLossOptions
 
 // HingeEmbeddingLoss is x where target is 1 and max(0, margin-x) where target is -1: x is
 // the distance of a pair that should be alike, or not. Both have one shape.
-func HingeEmbeddingLoss(x, target torch.Tensor, o *HingeEmbeddingLossOptions) torch.Tensor {
-	v := or(o)
-	valid("hinge_embedding_loss", v.Reduction)
-	return torch.HingeEmbeddingLoss(x, target, v)
+func HingeEmbeddingLoss(x, target torch.Tensor, opts ...HingeEmbeddingLossOptions) torch.Tensor {
+	v := option.One(opts)
+	return aten.HingeEmbeddingLoss(x, target, v)
 }
 
 // CosineEmbeddingLossOptions are the rarer arguments of [CosineEmbeddingLoss]: Margin, by
 // default 0, and Reduction.
-type CosineEmbeddingLossOptions = torch.CosineEmbeddingLossOptions
+type CosineEmbeddingLossOptions = aten.CosineEmbeddingLossOptions
 
 // CosineEmbeddingLoss is 1-c where target is 1 and max(0, c-margin) where target is -1, c
 // being the cosine of the angle between x1 and x2: [N, D] with target [N], or [D] with [].
-func CosineEmbeddingLoss(x1, x2, target torch.Tensor, o *CosineEmbeddingLossOptions) torch.Tensor {
-	v := or(o)
-	valid("cosine_embedding_loss", v.Reduction)
-	return torch.CosineEmbeddingLoss(x1, x2, target, v)
+func CosineEmbeddingLoss(x1, x2, target torch.Tensor, opts ...CosineEmbeddingLossOptions) torch.Tensor {
+	v := option.One(opts)
+	return aten.CosineEmbeddingLoss(x1, x2, target, v)
 }
 
 // TripletMarginLossOptions are the rarer arguments of [TripletMarginLoss].
@@ -118,12 +116,11 @@ type TripletMarginLossOptions struct {
 
 // TripletMarginLoss is max(0, d(anchor, positive) - d(anchor, negative) + margin), where d
 // is the distance of two vectors: all are [N, D] or [D].
-func TripletMarginLoss(anchor, positive, negative torch.Tensor, o *TripletMarginLossOptions) torch.Tensor {
+func TripletMarginLoss(anchor, positive, negative torch.Tensor, opts ...TripletMarginLossOptions) torch.Tensor {
 	const op = "triplet_margin_loss"
-	v := or(o)
-	valid(op, v.Reduction)
+	v := option.One(opts)
 	margin := tripletMargin(op, v.Margin)
-	return torch.TripletMarginLoss(anchor, positive, negative, torch.TripletMarginLossOptions{
+	return aten.TripletMarginLoss(anchor, positive, negative, aten.TripletMarginLossOptions{
 		Margin: &margin, P: v.P, Eps: v.Eps, Swap: v.Swap, Reduction: v.Reduction})
 }
 
@@ -138,17 +135,16 @@ type TripletMarginWithDistanceLossOptions struct {
 
 // TripletMarginWithDistanceLoss is [TripletMarginLoss] with a distance of one's own. What
 // the distance makes is closed with the function's other intermediate tensors.
-func TripletMarginWithDistanceLoss(anchor, positive, negative torch.Tensor, o *TripletMarginWithDistanceLossOptions) torch.Tensor {
+func TripletMarginWithDistanceLoss(anchor, positive, negative torch.Tensor, opts ...TripletMarginWithDistanceLossOptions) torch.Tensor {
 	const op = "triplet_margin_with_distance_loss"
-	v := or(o)
-	valid(op, v.Reduction)
+	v := option.One(opts)
 	margin := tripletMargin(op, v.Margin)
 	if a, p, n := anchor.Dim(), positive.Dim(), negative.Dim(); a != p || p != n {
 		torch.Throw(op, torch.KindGeneric, "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", a, p, n)
 	}
 	distance := v.Distance
 	if distance == nil {
-		distance = func(a, b torch.Tensor) torch.Tensor { return torch.PairwiseDistance(a, b) }
+		distance = func(a, b torch.Tensor) torch.Tensor { return aten.PairwiseDistance(a, b) }
 	}
 	return torch.Scope1(func() torch.Tensor {
 		near, far := distance(anchor, positive), distance(anchor, negative)
@@ -156,7 +152,7 @@ func TripletMarginWithDistanceLoss(anchor, positive, negative torch.Tensor, o *T
 			far = far.Minimum(distance(positive, negative))
 		}
 		loss := near.AddScalar(margin).Sub(far).ClampMin(0)
-		return reduce(op, loss, v.Reduction, badValue)
+		return reduce(loss, v.Reduction)
 	})
 }
 

@@ -1,8 +1,11 @@
 package functional
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
 const (
@@ -22,8 +25,8 @@ type BatchNormOptions struct {
 
 // BatchNorm normalises every channel of x [N, C, ...]: with the mean and the variance of
 // the batch in training, with the running ones otherwise.
-func BatchNorm(x torch.Tensor, o *BatchNormOptions) torch.Tensor {
-	v := or(o)
+func BatchNorm(x torch.Tensor, opts ...BatchNormOptions) torch.Tensor {
+	v := option.One(opts)
 	eps := orFloat(v.Eps, defaultEps)
 	if v.Training {
 		shape := x.Shape()
@@ -32,7 +35,7 @@ func BatchNorm(x torch.Tensor, o *BatchNormOptions) torch.Tensor {
 	if eps <= 0 {
 		torch.Throw("batch_norm", torch.KindValue, "batch_norm eps must be positive, but got %s", pytext.Float(eps))
 	}
-	return torch.BatchNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, v.Training, orFloat(v.Momentum, defaultMomentum), eps)
+	return aten.BatchNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, v.Training, orFloat(v.Momentum, defaultMomentum), eps)
 }
 
 // checkBatch requires more than one value in each channel, because one value has no
@@ -56,9 +59,9 @@ type LayerNormOptions struct {
 }
 
 // LayerNorm normalises x over its last dimensions, whose sizes are shape.
-func LayerNorm(x torch.Tensor, shape []int, o *LayerNormOptions) torch.Tensor {
-	v := or(o)
-	return torch.LayerNorm(x, shape, torch.LayerNormOptions{Weight: v.Weight, Bias: v.Bias, Eps: v.Eps})
+func LayerNorm(x torch.Tensor, shape []int, opts ...LayerNormOptions) torch.Tensor {
+	v := option.One(opts)
+	return aten.LayerNorm(x, shape, aten.LayerNormOptions{Weight: v.Weight, Bias: v.Bias, Eps: v.Eps})
 }
 
 // GroupNormOptions are the rarer arguments of [GroupNorm].
@@ -69,9 +72,9 @@ type GroupNormOptions struct {
 
 // GroupNorm normalises x [N, C, ...] over each of the groups that its channels are divided
 // into.
-func GroupNorm(x torch.Tensor, groups int, o *GroupNormOptions) torch.Tensor {
+func GroupNorm(x torch.Tensor, groups int, opts ...GroupNormOptions) torch.Tensor {
 	const op = "group_norm"
-	v := or(o)
+	v := option.One(opts)
 	shape := x.Shape()
 	if len(shape) < 2 {
 		torch.Throw(op, torch.KindGeneric, "Expected at least 2 dimensions for input tensor but received %d", len(shape))
@@ -80,7 +83,7 @@ func GroupNorm(x torch.Tensor, groups int, o *GroupNormOptions) torch.Tensor {
 		perGroup := append([]int{shape[0] * shape[1] / groups, groups}, shape[2:]...)
 		checkBatch(op, perGroup, pytext.List(perGroup))
 	}
-	return torch.GroupNorm(x, groups, torch.GroupNormOptions{Weight: v.Weight, Bias: v.Bias, Eps: v.Eps})
+	return aten.GroupNorm(x, groups, aten.GroupNormOptions{Weight: v.Weight, Bias: v.Bias, Eps: v.Eps})
 }
 
 // InstanceNormOptions are the rarer arguments of [InstanceNorm]. All tensors are [C] or
@@ -94,8 +97,8 @@ type InstanceNormOptions struct {
 }
 
 // InstanceNorm normalises every channel of every example of x [N, C, ...] by itself.
-func InstanceNorm(x torch.Tensor, o *InstanceNormOptions) torch.Tensor {
-	v := or(o)
+func InstanceNorm(x torch.Tensor, opts ...InstanceNormOptions) torch.Tensor {
+	v := option.One(opts)
 	if !v.UseRunning {
 		shape := x.Shape()
 		n := 1
@@ -106,7 +109,7 @@ func InstanceNorm(x torch.Tensor, o *InstanceNormOptions) torch.Tensor {
 			torch.Throw("instance_norm", torch.KindValue, "Expected more than 1 spatial element when training, got input size %s", pytext.Size(shape))
 		}
 	}
-	return torch.InstanceNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, !v.UseRunning, orFloat(v.Momentum, defaultMomentum), orFloat(v.Eps, defaultEps))
+	return aten.InstanceNorm(x, v.Weight, v.Bias, v.RunningMean, v.RunningVar, !v.UseRunning, orFloat(v.Momentum, defaultMomentum), orFloat(v.Eps, defaultEps))
 }
 
 // RMSNormOptions are the rarer arguments of [RMSNorm].
@@ -117,9 +120,9 @@ type RMSNormOptions struct {
 
 // RMSNorm divides x by the root of its mean square over its last dimensions, whose sizes
 // are shape.
-func RMSNorm(x torch.Tensor, shape []int, o *RMSNormOptions) torch.Tensor {
-	v := or(o)
-	return torch.RMSNorm(x, shape, torch.RMSNormOptions{Weight: v.Weight, Eps: v.Eps})
+func RMSNorm(x torch.Tensor, shape []int, opts ...RMSNormOptions) torch.Tensor {
+	v := option.One(opts)
+	return aten.RMSNorm(x, shape, aten.RMSNormOptions{Weight: v.Weight, Eps: v.Eps})
 }
 
 // LocalResponseNormOptions are the rarer arguments of [LocalResponseNorm].
@@ -131,8 +134,8 @@ type LocalResponseNormOptions struct {
 
 // LocalResponseNorm divides x [N, C, L, ...] by (k + alpha*m)^beta, m being the mean square
 // of size neighbouring channels.
-func LocalResponseNorm(x torch.Tensor, size int, o *LocalResponseNormOptions) torch.Tensor {
-	v := or(o)
+func LocalResponseNorm(x torch.Tensor, size int, opts ...LocalResponseNormOptions) torch.Tensor {
+	v := option.One(opts)
 	shape := x.Shape()
 	if len(shape) < 3 {
 		torch.Throw("local_response_norm", torch.KindValue, "Expected 3D or higher dimensionality                          input (got %d dimensions)", len(shape))
@@ -144,11 +147,11 @@ func LocalResponseNorm(x torch.Tensor, size int, o *LocalResponseNormOptions) to
 	return torch.Scope1(func() torch.Tensor {
 		div := x.Mul(x)
 		if len(shape) == 3 {
-			div = torch.Pad(div.Unsqueeze(1), []int{0, 0, before, after})
-			div = AvgPool2d(div, []int{size, 1}, &AvgPoolOptions{Stride: 1}).SqueezeDim(1)
+			div = aten.Pad(div.Unsqueeze(1), []int{0, 0, before, after})
+			div = AvgPool2d(div, []int{size, 1}, AvgPoolOptions{Stride: 1}).SqueezeDim(1)
 		} else {
-			div = torch.Pad(div.View(shape[0], 1, shape[1], shape[2], -1), []int{0, 0, 0, 0, before, after})
-			div = AvgPool3d(div, []int{size, 1, 1}, &AvgPoolOptions{Stride: 1}).SqueezeDim(1).View(shape...)
+			div = aten.Pad(div.View(shape[0], 1, shape[1], shape[2], -1), []int{0, 0, 0, 0, before, after})
+			div = AvgPool3d(div, []int{size, 1, 1}, AvgPoolOptions{Stride: 1}).SqueezeDim(1).View(shape...)
 		}
 		return x.Div(div.MulScalar(orFloat(v.Alpha, 1e-4)).AddScalar(orFloat(v.K, 1)).PowScalar(orFloat(v.Beta, 0.75)))
 	})
@@ -162,14 +165,14 @@ type NormalizeOptions struct {
 }
 
 // Normalize divides the vectors along a dimension of x by their norms.
-func Normalize(x torch.Tensor, o *NormalizeOptions) torch.Tensor {
-	v := or(o)
+func Normalize(x torch.Tensor, opts ...NormalizeOptions) torch.Tensor {
+	v := option.One(opts)
 	dim := 1
 	if v.Dim != nil {
 		dim = *v.Dim
 	}
 	return torch.Scope1(func() torch.Tensor {
-		norm := torch.LinalgVectorNorm(x, torch.LinalgVectorNormOptions{Ord: orFloat(v.P, 2), Dim: []int{dim}, KeepDim: true})
+		norm := linalg.VectorNorm(x, linalg.VectorNormOptions{Ord: orFloat(v.P, 2), Dim: []int{dim}, KeepDim: true})
 		return x.Div(norm.ClampMin(orFloat(v.Eps, 1e-12)).ExpandAs(x))
 	})
 }

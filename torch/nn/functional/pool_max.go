@@ -3,34 +3,38 @@ package functional
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // MaxPool1dWithIndices is [MaxPool1d] and where each value was found, as [MaxUnpool1d]
 // wants it.
-func MaxPool1dWithIndices(x torch.Tensor, window Size, o *MaxPoolOptions) (values, indices torch.Tensor) {
+func MaxPool1dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
+	o := option.One(opts)
 	w, s, p, d := o.spread("max_pool1d", window, 1)
-	return torch.MaxPool1dWithIndices(x, w, torch.MaxPool1dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: or(o).CeilMode})
+	return aten.MaxPool1dWithIndices(x, w, aten.MaxPool1dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: o.CeilMode})
 }
 
 // MaxPool2dWithIndices is [MaxPool2d] and where each value was found, as [MaxUnpool2d]
 // wants it.
-func MaxPool2dWithIndices(x torch.Tensor, window Size, o *MaxPoolOptions) (values, indices torch.Tensor) {
+func MaxPool2dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
+	o := option.One(opts)
 	w, s, p, d := o.spread("max_pool2d", window, 2)
-	return torch.MaxPool2dWithIndices(x, w, torch.MaxPool2dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: or(o).CeilMode})
+	return aten.MaxPool2dWithIndices(x, w, aten.MaxPool2dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: o.CeilMode})
 }
 
 // MaxPool3dWithIndices is [MaxPool3d] and where each value was found, as [MaxUnpool3d]
 // wants it.
-func MaxPool3dWithIndices(x torch.Tensor, window Size, o *MaxPoolOptions) (values, indices torch.Tensor) {
+func MaxPool3dWithIndices(x torch.Tensor, window Size, opts ...MaxPoolOptions) (values, indices torch.Tensor) {
+	o := option.One(opts)
 	w, s, p, d := o.spread("max_pool3d", window, 3)
-	return torch.MaxPool3dWithIndices(x, w, torch.MaxPool3dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: or(o).CeilMode})
+	return aten.MaxPool3dWithIndices(x, w, aten.MaxPool3dWithIndicesOptions{Stride: s, Padding: p, Dilation: d, CeilMode: o.CeilMode})
 }
 
 // spread writes the sizes of a pooling in n dimensions out.
-func (o *MaxPoolOptions) spread(op string, window Size, n int) (size, stride, padding, dilation []int) {
-	v := or(o)
+func (v MaxPoolOptions) spread(op string, window Size, n int) (size, stride, padding, dilation []int) {
 	return Spread(op+" window", window, n), spreadOr(op+" stride", v.Stride, n, nil),
 		spreadOr(op+" padding", v.Padding, n, nil), spreadOr(op+" dilation", v.Dilation, n, nil)
 }
@@ -54,17 +58,17 @@ func AdaptiveMaxPool3d(x torch.Tensor, size Size) torch.Tensor {
 
 // AdaptiveMaxPool1dWithIndices is [AdaptiveMaxPool1d] and where each value was found.
 func AdaptiveMaxPool1dWithIndices(x torch.Tensor, size Size) (values, indices torch.Tensor) {
-	return torch.AdaptiveMaxPool1d(x, Spread("adaptive_max_pool1d size", size, 1)...)
+	return aten.AdaptiveMaxPool1d(x, Spread("adaptive_max_pool1d size", size, 1)...)
 }
 
 // AdaptiveMaxPool2dWithIndices is [AdaptiveMaxPool2d] and where each value was found.
 func AdaptiveMaxPool2dWithIndices(x torch.Tensor, size Size) (values, indices torch.Tensor) {
-	return torch.AdaptiveMaxPool2d(x, adaptiveSize("adaptive_max_pool2d", x, size, 2)...)
+	return aten.AdaptiveMaxPool2d(x, adaptiveSize("adaptive_max_pool2d", x, size, 2)...)
 }
 
 // AdaptiveMaxPool3dWithIndices is [AdaptiveMaxPool3d] and where each value was found.
 func AdaptiveMaxPool3dWithIndices(x torch.Tensor, size Size) (values, indices torch.Tensor) {
-	return torch.AdaptiveMaxPool3d(x, adaptiveSize("adaptive_max_pool3d", x, size, 3)...)
+	return aten.AdaptiveMaxPool3d(x, adaptiveSize("adaptive_max_pool3d", x, size, 3)...)
 }
 
 // FractionalMaxPoolOptions say how large the result of a fractional max pooling is: one of
@@ -77,29 +81,28 @@ type FractionalMaxPoolOptions struct {
 
 // FractionalMaxPool2d takes maxima of x [N, C, H, W] or [C, H, W] in windows that are
 // placed at random, so that the result's size need not divide the input's.
-func FractionalMaxPool2d(x torch.Tensor, window Size, o *FractionalMaxPoolOptions) torch.Tensor {
-	return first(FractionalMaxPool2dWithIndices(x, window, o))
+func FractionalMaxPool2d(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) torch.Tensor {
+	return first(FractionalMaxPool2dWithIndices(x, window, opts...))
 }
 
 // FractionalMaxPool3d is [FractionalMaxPool2d] for x [N, C, D, H, W] or [C, D, H, W].
-func FractionalMaxPool3d(x torch.Tensor, window Size, o *FractionalMaxPoolOptions) torch.Tensor {
-	return first(FractionalMaxPool3dWithIndices(x, window, o))
+func FractionalMaxPool3d(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) torch.Tensor {
+	return first(FractionalMaxPool3dWithIndices(x, window, opts...))
 }
 
 // FractionalMaxPool2dWithIndices is [FractionalMaxPool2d] and where each value was found.
-func FractionalMaxPool2dWithIndices(x torch.Tensor, window Size, o *FractionalMaxPoolOptions) (values, indices torch.Tensor) {
-	return fractional("fractional_max_pool2d", x, window, 2, o, torch.FractionalMaxPool2d)
+func FractionalMaxPool2dWithIndices(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) (values, indices torch.Tensor) {
+	return fractional("fractional_max_pool2d", x, window, 2, option.One(opts), aten.FractionalMaxPool2d)
 }
 
 // FractionalMaxPool3dWithIndices is [FractionalMaxPool3d] and where each value was found.
-func FractionalMaxPool3dWithIndices(x torch.Tensor, window Size, o *FractionalMaxPoolOptions) (values, indices torch.Tensor) {
-	return fractional("fractional_max_pool3d", x, window, 3, o, torch.FractionalMaxPool3d)
+func FractionalMaxPool3dWithIndices(x torch.Tensor, window Size, opts ...FractionalMaxPoolOptions) (values, indices torch.Tensor) {
+	return fractional("fractional_max_pool3d", x, window, 3, option.One(opts), aten.FractionalMaxPool3d)
 }
 
-func fractional(op string, x torch.Tensor, window Size, n int, o *FractionalMaxPoolOptions,
+func fractional(op string, x torch.Tensor, window Size, n int, v FractionalMaxPoolOptions,
 	pool func(x torch.Tensor, window, size []int, samples torch.Tensor) (values, indices torch.Tensor),
 ) (values, indices torch.Tensor) {
-	v := or(o)
 	if v.OutputSize == nil && v.OutputRatio == nil {
 		torch.Throw(op, torch.KindValue, "%s requires specifying either an output_size or an output_ratio", op)
 	}
@@ -129,30 +132,32 @@ type MaxUnpoolOptions struct {
 
 // MaxUnpool1d puts the values x that [MaxPool1dWithIndices] found back where the indices
 // say, and zeros elsewhere.
-func MaxUnpool1d(x, indices torch.Tensor, window Size, o *MaxUnpoolOptions) torch.Tensor {
+func MaxUnpool1d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions) torch.Tensor {
+	o := option.One(opts)
 	size, _, _ := o.unpooled("max_unpool1d", x, window, 1)
 	return torch.Scope1(func() torch.Tensor {
-		return torch.MaxUnpool2d(x.Unsqueeze(-1), indices.Unsqueeze(-1), slices.Concat(size, []int{1})...).SqueezeDim(-1)
+		return aten.MaxUnpool2d(x.Unsqueeze(-1), indices.Unsqueeze(-1), slices.Concat(size, []int{1})...).SqueezeDim(-1)
 	})
 }
 
 // MaxUnpool2d puts the values x that [MaxPool2dWithIndices] found back where the indices
 // say, and zeros elsewhere.
-func MaxUnpool2d(x, indices torch.Tensor, window Size, o *MaxUnpoolOptions) torch.Tensor {
+func MaxUnpool2d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions) torch.Tensor {
+	o := option.One(opts)
 	size, _, _ := o.unpooled("max_unpool2d", x, window, 2)
-	return torch.MaxUnpool2d(x, indices, size...)
+	return aten.MaxUnpool2d(x, indices, size...)
 }
 
 // MaxUnpool3d puts the values x that [MaxPool3dWithIndices] found back where the indices
 // say, and zeros elsewhere.
-func MaxUnpool3d(x, indices torch.Tensor, window Size, o *MaxUnpoolOptions) torch.Tensor {
+func MaxUnpool3d(x, indices torch.Tensor, window Size, opts ...MaxUnpoolOptions) torch.Tensor {
+	o := option.One(opts)
 	size, stride, padding := o.unpooled("max_unpool3d", x, window, 3)
-	return torch.MaxUnpool3d(x, indices, size, stride, padding)
+	return aten.MaxUnpool3d(x, indices, size, stride, padding)
 }
 
 // unpooled is the size of the result of an unpooling in n dimensions.
-func (o *MaxUnpoolOptions) unpooled(op string, x torch.Tensor, window Size, n int) (size, stride, padding []int) {
-	v := or(o)
+func (v MaxUnpoolOptions) unpooled(op string, x torch.Tensor, window Size, n int) (size, stride, padding []int) {
 	w := Spread(op+" window", window, n)
 	stride, padding = spreadOr(op+" stride", v.Stride, n, w), spreadOr(op+" padding", v.Padding, n, make([]int, n))
 	least := make([]int, n)

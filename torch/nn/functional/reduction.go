@@ -6,41 +6,23 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// What PyTorch says of a reduction it does not know, by the function that was asked.
-const (
-	badValue = "%d is not a valid value for reduction"
-	notValid = "%d is not valid"
-	badMode  = "Invalid reduction mode: %d. Expected one of 'none', 'mean', 'sum'."
-)
-
-// valid is r, if that is a reduction.
-func valid(op string, r torch.Reduction) torch.Reduction {
-	if r > torch.ReductionNone {
-		torch.Throw(op, torch.KindValue, badValue, r)
-	}
-	return r
-}
-
 // reduce is the loss's mean or sum, or the loss, under another handle.
-func reduce(op string, loss torch.Tensor, r torch.Reduction, complaint string) torch.Tensor {
+func reduce(loss torch.Tensor, r torch.Reduction) torch.Tensor {
 	switch r {
 	case torch.ReductionMean:
 		return loss.Mean()
 	case torch.ReductionSum:
 		return loss.Sum()
-	case torch.ReductionNone:
-		return loss.Alias()
 	}
-	torch.Throw(op, torch.KindValue, complaint, r)
-	return loss
+	return loss.Alias()
 }
 
 // weightedMean is [reduce] with a mean that divides by the sum of the weights.
-func weightedMean(op string, loss, weight torch.Tensor, r torch.Reduction) torch.Tensor {
+func weightedMean(loss, weight torch.Tensor, r torch.Reduction) torch.Tensor {
 	if r == torch.ReductionMean {
 		return loss.Sum().Div(weight.Sum())
 	}
-	return reduce(op, loss, r, badMode)
+	return reduce(loss, r)
 }
 
 func sameSizeWeight(op string, weight, x torch.Tensor) {

@@ -1,13 +1,14 @@
 package functional
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/libtorch-go/libtorch/torch"
 )
 
 // Size is the size of a window or a step in each of the spatial dimensions: an int, the
-// same for all, or a []int with one for each. Where nil is allowed it is the default.
+// same for all, or a []int or [2]int and the like with one for each. Where nil is allowed it is the default.
 type Size = any
 
 // Spread writes a size out for n dimensions. It is for layers that take a [Size] of their
@@ -22,9 +23,33 @@ func Spread(of string, s Size, n int) []int {
 		if len(s) == n {
 			return s
 		}
+	default:
+		if list := integersOf(s, n); list != nil {
+			return list
+		}
 	}
 	torch.Throw(of, torch.KindType, "expected an int or a []int of length %d, got %T(%v)", n, s, s)
 	return nil
+}
+
+// integersOf writes out an integer of another type, or an array or slice of n of them; nil is
+// for anything else.
+func integersOf(s any, n int) []int {
+	v := reflect.ValueOf(s)
+	if v.CanInt() {
+		return slices.Repeat([]int{int(v.Int())}, n)
+	}
+	if kind := v.Kind(); kind != reflect.Array && kind != reflect.Slice || v.Len() != n {
+		return nil
+	}
+	list := make([]int, n)
+	for i := range list {
+		if !v.Index(i).CanInt() {
+			return nil
+		}
+		list[i] = int(v.Index(i).Int())
+	}
+	return list
 }
 
 // checkDims refuses a number of dimensions that no tensor has.
@@ -41,14 +66,6 @@ func spreadOr(of string, s Size, n int, def []int) []int {
 		return def
 	}
 	return Spread(of, s, n)
-}
-
-// or is what o points to, or the zero value: PyTorch's defaults.
-func or[T any](o *T) (v T) {
-	if o != nil {
-		v = *o
-	}
-	return v
 }
 
 // Factor is a ratio of sizes in each of the spatial dimensions: a float64 or an int, the

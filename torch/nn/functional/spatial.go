@@ -3,8 +3,10 @@ package functional
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
 // PadOptions are the rarer arguments of [Pad].
@@ -17,28 +19,28 @@ type PadOptions struct {
 // then for the one before it, and so on: {1, 1, 2, 0} is one column on both sides and two
 // rows on top. Negative numbers cut off. "reflect", "replicate" and "circular" take their
 // elements from x and pad the last dimensions of a batch: the last two of [N, C, H, W].
-func Pad(x torch.Tensor, pad []int, o *PadOptions) torch.Tensor {
-	v := or(o)
-	options := torch.PadOptions{Mode: v.Mode}
+func Pad(x torch.Tensor, pad []int, opts ...PadOptions) torch.Tensor {
+	v := option.One(opts)
+	options := aten.PadOptions{Mode: v.Mode}
 	if v.Value != 0 {
 		options.Value = &v.Value
 	}
-	return torch.Pad(x, pad, options)
+	return aten.Pad(x, pad, options)
 }
 
 // PixelShuffle makes images factor times as large in both directions of factor² times as
 // many channels: x [..., C*factor², H, W] becomes [..., C, H*factor, W*factor].
-func PixelShuffle(x torch.Tensor, factor int) torch.Tensor { return torch.PixelShuffle(x, factor) }
+func PixelShuffle(x torch.Tensor, factor int) torch.Tensor { return aten.PixelShuffle(x, factor) }
 
 // PixelUnshuffle reverses [PixelShuffle]: x [..., C, H*factor, W*factor] becomes
 // [..., C*factor², H, W].
 func PixelUnshuffle(x torch.Tensor, factor int) torch.Tensor {
-	return torch.PixelUnshuffle(x, factor)
+	return aten.PixelUnshuffle(x, factor)
 }
 
 // ChannelShuffle deals the channels of x [N, C, ...] out: the first of each group, then the
 // second of each, and so on.
-func ChannelShuffle(x torch.Tensor, groups int) torch.Tensor { return torch.ChannelShuffle(x, groups) }
+func ChannelShuffle(x torch.Tensor, groups int) torch.Tensor { return aten.ChannelShuffle(x, groups) }
 
 // UnfoldOptions are the rarer arguments of [Unfold] and [Fold].
 type UnfoldOptions struct {
@@ -47,24 +49,25 @@ type UnfoldOptions struct {
 	Stride   Size // distance between blocks; default 1
 }
 
-func (o *UnfoldOptions) spread(op string) (dilation, padding, stride []int) {
-	v := or(o)
+func (v UnfoldOptions) spread(op string) (dilation, padding, stride []int) {
 	return spreadOr(op+" dilation", v.Dilation, 2, []int{1, 1}), spreadOr(op+" padding", v.Padding, 2, []int{0, 0}),
 		spreadOr(op+" stride", v.Stride, 2, []int{1, 1})
 }
 
 // Unfold writes every block of x [N, C, H, W] or [C, H, W], of the given size, as a column:
 // [N, C*block, blocks].
-func Unfold(x torch.Tensor, block Size, o *UnfoldOptions) torch.Tensor {
+func Unfold(x torch.Tensor, block Size, opts ...UnfoldOptions) torch.Tensor {
+	o := option.One(opts)
 	dilation, padding, stride := o.spread("unfold")
-	return torch.Im2Col(x, Spread("unfold block", block, 2), dilation, padding, stride)
+	return aten.Im2Col(x, Spread("unfold block", block, 2), dilation, padding, stride)
 }
 
 // Fold adds up the columns that [Unfold] makes of an image of the given size: x
 // [N, C*block, blocks] or [C*block, blocks] becomes [N, C, H, W] or [C, H, W].
-func Fold(x torch.Tensor, size, block Size, o *UnfoldOptions) torch.Tensor {
+func Fold(x torch.Tensor, size, block Size, opts ...UnfoldOptions) torch.Tensor {
+	o := option.One(opts)
 	dilation, padding, stride := o.spread("fold")
-	return torch.Col2Im(x, Spread("fold size", size, 2), Spread("fold block", block, 2), dilation, padding, stride)
+	return aten.Col2Im(x, Spread("fold size", size, 2), Spread("fold block", block, 2), dilation, padding, stride)
 }
 
 // GridSampleOptions are the rarer arguments of [GridSample].
@@ -77,9 +80,9 @@ type GridSampleOptions struct {
 // GridSample reads x [N, C, H, W] where grid [N, h, w, 2] says, in coordinates (across, down)
 // that go from -1 to 1, into [N, C, h, w]. The same with a depth: x [N, C, D, H, W], grid
 // [N, d, h, w, 3].
-func GridSample(x, grid torch.Tensor, o *GridSampleOptions) torch.Tensor {
+func GridSample(x, grid torch.Tensor, opts ...GridSampleOptions) torch.Tensor {
 	const op = "grid_sample"
-	v := or(o)
+	v := option.One(opts)
 	mode, ok := choose(v.Mode, "bilinear", "nearest", "bicubic")
 	if !ok {
 		torch.Throw(op, torch.KindValue, "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '%s'", v.Mode)
@@ -88,7 +91,7 @@ func GridSample(x, grid torch.Tensor, o *GridSampleOptions) torch.Tensor {
 	if !ok {
 		torch.Throw(op, torch.KindValue, "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '%s'", v.PaddingMode)
 	}
-	return torch.GridSampler(x, grid, mode, padding, v.AlignCorners)
+	return aten.GridSampler(x, grid, mode, padding, v.AlignCorners)
 }
 
 // choose is the number of a word among those allowed, of which the first is the default.
@@ -108,9 +111,9 @@ type AffineGridOptions struct {
 // AffineGrid is the grid with which [GridSample] makes affine pictures: theta [N, 2, 3]
 // holds a matrix for each, size is the result's, [N, C, H, W]. The same with a depth: theta
 // [N, 3, 4], size [N, C, D, H, W].
-func AffineGrid(theta torch.Tensor, size []int, o *AffineGridOptions) torch.Tensor {
+func AffineGrid(theta torch.Tensor, size []int, opts ...AffineGridOptions) torch.Tensor {
 	const op = "affine_grid"
-	v := or(o)
+	v := option.One(opts)
 	if d := theta.DType(); !d.IsFloatingPoint() {
 		torch.Throw(op, torch.KindValue, "Expected theta to have floating point type, but got torch.%v", d)
 	}
@@ -131,5 +134,5 @@ func AffineGrid(theta torch.Tensor, size []int, o *AffineGridOptions) torch.Tens
 	if slices.Min(size) <= 0 && !unit {
 		torch.Throw(op, torch.KindValue, "Expected non-zero, positive output size. Got %s", pytext.List(size))
 	}
-	return torch.AffineGridGenerator(theta, size, v.AlignCorners)
+	return aten.AffineGridGenerator(theta, size, v.AlignCorners)
 }

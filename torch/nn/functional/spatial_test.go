@@ -18,56 +18,56 @@ var spatial = []function{
 	}},
 	{"adaptive_max_pool2d unchanged", func(i tensors) torch.Tensor { return F.AdaptiveMaxPool2d(i["image"], []int{2, F.Unchanged}) }},
 	{"fractional_max_pool2d", func(i tensors) torch.Tensor {
-		return F.FractionalMaxPool2d(i["image"], 2, &F.FractionalMaxPoolOptions{OutputSize: []int{5, 4}})
+		return F.FractionalMaxPool2d(i["image"], 2, F.FractionalMaxPoolOptions{OutputSize: []int{5, 4}})
 	}},
 	{"fractional_max_pool2d ratio", func(i tensors) torch.Tensor {
-		return pair(F.FractionalMaxPool2dWithIndices(i["image"].Select(0, 0), []int{2, 1}, &F.FractionalMaxPoolOptions{OutputRatio: []float64{0.7, 0.5}}))
+		return pair(F.FractionalMaxPool2dWithIndices(i["image"].Select(0, 0), []int{2, 1}, F.FractionalMaxPoolOptions{OutputRatio: []float64{0.7, 0.5}}))
 	}},
 	{"fractional_max_pool2d samples", func(i tensors) torch.Tensor {
-		return F.FractionalMaxPool2d(i["image"], 3, &F.FractionalMaxPoolOptions{OutputRatio: 0.5, RandomSamples: i["const_draws"]})
+		return F.FractionalMaxPool2d(i["image"], 3, F.FractionalMaxPoolOptions{OutputRatio: 0.5, RandomSamples: i["const_draws"]})
 	}},
 	{"fractional_max_pool3d", func(i tensors) torch.Tensor {
-		return F.FractionalMaxPool3d(i["volume"], 2, &F.FractionalMaxPoolOptions{OutputSize: 2})
+		return F.FractionalMaxPool3d(i["volume"], 2, F.FractionalMaxPoolOptions{OutputSize: 2})
 	}},
 	{"fractional_max_pool3d ratio", func(i tensors) torch.Tensor {
-		return pair(F.FractionalMaxPool3dWithIndices(i["volume"], 2, &F.FractionalMaxPoolOptions{OutputRatio: 0.6}))
+		return pair(F.FractionalMaxPool3dWithIndices(i["volume"], 2, F.FractionalMaxPoolOptions{OutputRatio: 0.6}))
 	}},
-	{"pad", func(i tensors) torch.Tensor { return F.Pad(i["image"], []int{1, 2, -1, 0}, &F.PadOptions{Value: 0.5}) }},
-	{"pad zeros", func(i tensors) torch.Tensor { return F.Pad(i["signal"], []int{1, 2}, nil) }},
+	{"pad", func(i tensors) torch.Tensor { return F.Pad(i["image"], []int{1, 2, -1, 0}, F.PadOptions{Value: 0.5}) }},
+	{"pad zeros", func(i tensors) torch.Tensor { return F.Pad(i["signal"], []int{1, 2}) }},
 	{"pixel_shuffle", func(i tensors) torch.Tensor { return F.PixelShuffle(i["image"], 2) }},
 	{"pixel_unshuffle", func(i tensors) torch.Tensor { return F.PixelUnshuffle(i["image"].Narrow(2, 0, 6).Narrow(3, 0, 6), 3) }},
 	{"channel_shuffle", func(i tensors) torch.Tensor { return F.ChannelShuffle(i["image"], 2) }},
-	{"unfold", func(i tensors) torch.Tensor { return F.Unfold(i["image"], 3, nil) }},
+	{"unfold", func(i tensors) torch.Tensor { return F.Unfold(i["image"], 3) }},
 	{"unfold options", func(i tensors) torch.Tensor {
-		return F.Unfold(i["image"], []int{2, 3}, &F.UnfoldOptions{Dilation: 2, Padding: []int{1, 0}, Stride: 2})
+		return F.Unfold(i["image"], []int{2, 3}, F.UnfoldOptions{Dilation: 2, Padding: []int{1, 0}, Stride: 2})
 	}},
-	{"fold", func(i tensors) torch.Tensor { return F.Fold(F.Unfold(i["image"], 2, nil), []int{9, 7}, 2, nil) }},
+	{"fold", func(i tensors) torch.Tensor { return F.Fold(F.Unfold(i["image"], 2), []int{9, 7}, 2) }},
 	{"fold options", func(i tensors) torch.Tensor {
-		return F.Fold(F.Unfold(i["image"], 2, &F.UnfoldOptions{Padding: 1, Stride: 3}), []int{9, 7}, 2, &F.UnfoldOptions{Padding: 1, Stride: 3})
+		return F.Fold(F.Unfold(i["image"], 2, F.UnfoldOptions{Padding: 1, Stride: 3}), []int{9, 7}, 2, F.UnfoldOptions{Padding: 1, Stride: 3})
 	}},
-	{"affine_grid", func(i tensors) torch.Tensor { return F.AffineGrid(i["theta2d"], []int{2, 3, 4, 5}, nil) }},
+	{"affine_grid", func(i tensors) torch.Tensor { return F.AffineGrid(i["theta2d"], []int{2, 3, 4, 5}) }},
 	{"affine_grid corners", func(i tensors) torch.Tensor {
-		return F.AffineGrid(i["theta3d"], []int{2, 3, 4, 5, 3}, &F.AffineGridOptions{AlignCorners: true})
+		return F.AffineGrid(i["theta3d"], []int{2, 3, 4, 5, 3}, F.AffineGridOptions{AlignCorners: true})
 	}},
 	{"upsample", func(i tensors) torch.Tensor {
-		return F.Upsample(i["image"], &F.InterpolateOptions{ScaleFactor: 2, Mode: "bicubic"})
+		return F.Upsample(i["image"], F.InterpolateOptions{ScaleFactor: 2, Mode: "bicubic"})
 	}},
-	{"upsample_nearest", func(i tensors) torch.Tensor { return F.UpsampleNearest(i["volume"], &F.UpsampleOptions{Size: 7}) }},
+	{"upsample_nearest", func(i tensors) torch.Tensor { return F.UpsampleNearest(i["volume"], F.UpsampleOptions{Size: 7}) }},
 	{"upsample_bilinear", func(i tensors) torch.Tensor {
-		return F.UpsampleBilinear(i["image"], &F.UpsampleOptions{ScaleFactor: 1.7})
+		return F.UpsampleBilinear(i["image"], F.UpsampleOptions{ScaleFactor: 1.7})
 	}},
-	{"grid_sample volume", func(i tensors) torch.Tensor { return F.GridSample(i["volume"], i["grid3d"], nil) }},
+	{"grid_sample volume", func(i tensors) torch.Tensor { return F.GridSample(i["volume"], i["grid3d"]) }},
 }
 
 // keys are the inputs of 1, 2 and 3 dimensions.
 var keys = []string{"signal", "image", "volume"}
 
 type (
-	indexedPool = func(x torch.Tensor, window F.Size, o *F.MaxPoolOptions) (values, indices torch.Tensor)
+	indexedPool = func(x torch.Tensor, window F.Size, o ...F.MaxPoolOptions) (values, indices torch.Tensor)
 	sizedPool   = func(x torch.Tensor, size F.Size) torch.Tensor
 	indexedSize = func(x torch.Tensor, size F.Size) (values, indices torch.Tensor)
-	normPool    = func(x torch.Tensor, p float64, window F.Size, o *F.LPPoolOptions) torch.Tensor
-	unpooling   = func(x, indices torch.Tensor, window F.Size, o *F.MaxUnpoolOptions) torch.Tensor
+	normPool    = func(x torch.Tensor, p float64, window F.Size, o ...F.LPPoolOptions) torch.Tensor
+	unpooling   = func(x, indices torch.Tensor, window F.Size, o ...F.MaxUnpoolOptions) torch.Tensor
 )
 
 // pools are the poolings of each number of dimensions.
@@ -85,8 +85,8 @@ func poolings(n int, pool indexedPool, adaptive sizedPool, indexed indexedSize, 
 		list = append(list, function{strings.TrimSpace(fmt.Sprintf("%s%dd %s", kind, n, rest)), func(i tensors) torch.Tensor { return call(i[key]) }})
 	}
 	unpool := func(x torch.Tensor, window int, o F.MaxUnpoolOptions) torch.Tensor {
-		values, indices := pool(x, window, &F.MaxPoolOptions{Stride: o.Stride, Padding: o.Padding})
-		return reverse(values, indices, window, &o)
+		values, indices := pool(x, window, F.MaxPoolOptions{Stride: o.Stride, Padding: o.Padding})
+		return reverse(values, indices, window, o)
 	}
 	fitted := func(x torch.Tensor, fit func(size int) int) torch.Tensor {
 		for d := -n; d < 0; d++ {
@@ -97,16 +97,16 @@ func poolings(n int, pool indexedPool, adaptive sizedPool, indexed indexedSize, 
 	even := func(size int) int { return size / 2 * 2 }    // windows of 2 cover it
 	odd := func(size int) int { return (size-1)/2*2 + 1 } // windows of 3 in steps of 2, with a border, cover it
 	add("max_pool indices", func(x torch.Tensor) torch.Tensor {
-		return pair(pool(x, 3, &F.MaxPoolOptions{Stride: 1, Padding: 1}))
+		return pair(pool(x, 3, F.MaxPoolOptions{Stride: 1, Padding: 1}))
 	})
 	add("max_pool indices ceil", func(x torch.Tensor) torch.Tensor {
-		return pair(pool(x, 2, &F.MaxPoolOptions{CeilMode: true, Dilation: 2}))
+		return pair(pool(x, 2, F.MaxPoolOptions{CeilMode: true, Dilation: 2}))
 	})
 	add("adaptive_max_pool", func(x torch.Tensor) torch.Tensor { return adaptive(x, 2) })
 	add("adaptive_max_pool indices", func(x torch.Tensor) torch.Tensor { return pair(indexed(x, 3)) })
-	add("lp_pool", func(x torch.Tensor) torch.Tensor { return lp(x, 3, 2, nil) })
+	add("lp_pool", func(x torch.Tensor) torch.Tensor { return lp(x, 3, 2) })
 	add("lp_pool strided", func(x torch.Tensor) torch.Tensor {
-		return lp(x.Abs(), 1.5, 3, &F.LPPoolOptions{Stride: 1, CeilMode: true})
+		return lp(x.Abs(), 1.5, 3, F.LPPoolOptions{Stride: 1, CeilMode: true})
 	})
 	add("max_unpool", func(x torch.Tensor) torch.Tensor { return unpool(fitted(x, even), 2, F.MaxUnpoolOptions{}) })
 	add("max_unpool size", func(x torch.Tensor) torch.Tensor {
@@ -126,7 +126,7 @@ func pads() (list []function) {
 	for _, mode := range []string{"reflect", "replicate", "circular"} {
 		for n, key := range keys {
 			pad := []int{2, 1, 0, 1, 1, 1}[:2*(n+1)]
-			list = append(list, function{"pad " + mode + " " + key, func(i tensors) torch.Tensor { return F.Pad(i[key], pad, &F.PadOptions{Mode: mode}) }})
+			list = append(list, function{"pad " + mode + " " + key, func(i tensors) torch.Tensor { return F.Pad(i[key], pad, F.PadOptions{Mode: mode}) }})
 		}
 	}
 	return list
@@ -139,7 +139,7 @@ func grids() (list []function) {
 			for _, corners := range []bool{true, false} {
 				o := F.GridSampleOptions{Mode: mode, PaddingMode: padding, AlignCorners: corners}
 				list = append(list, function{fmt.Sprintf("grid_sample %s %s %v", mode, padding, corners), func(i tensors) torch.Tensor {
-					return F.GridSample(i["image"], i["grid2d"], &o)
+					return F.GridSample(i["image"], i["grid2d"], o)
 				}})
 			}
 		}
@@ -150,7 +150,7 @@ func grids() (list []function) {
 // resizes are the modes of Interpolate with all that can be combined with them.
 func resizes() (list []function) {
 	add := func(name, input string, o F.InterpolateOptions) {
-		list = append(list, function{"interpolate " + name, func(i tensors) torch.Tensor { return F.Interpolate(i[input], &o) }})
+		list = append(list, function{"interpolate " + name, func(i tensors) torch.Tensor { return F.Interpolate(i[input], o) }})
 	}
 	for i, input := range keys {
 		n := i + 1

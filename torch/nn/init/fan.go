@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 )
 
@@ -41,12 +42,12 @@ func Gain(f Nonlinearity, slope float64) float64 {
 }
 
 // Fan says what [KaimingUniform] and [KaimingNormal] keep constant.
-type Fan int
+type Fan struct{ n uint8 }
 
 // The fans.
-const (
-	FanIn  Fan = iota // the variance of activations, going forward
-	FanOut            // the variance of gradients, going backward
+var (
+	FanIn  = Fan{0} // the variance of activations, going forward
+	FanOut = Fan{1} // the variance of gradients, going backward
 )
 
 // Fans counts the inputs of one output, and the outputs of one input, of a layer's weight
@@ -71,11 +72,7 @@ type KaimingOptions struct {
 	Generator    *torch.Generator // source of random numbers; default: the device's own
 }
 
-func (o *KaimingOptions) std(t torch.Tensor) (float64, *Options) {
-	v := KaimingOptions{}
-	if o != nil {
-		v = *o
-	}
+func (v KaimingOptions) std(t torch.Tensor) (float64, Options) {
 	if v.Nonlinearity == "" {
 		v.Nonlinearity = LeakyReLU
 	}
@@ -83,7 +80,7 @@ func (o *KaimingOptions) std(t torch.Tensor) (float64, *Options) {
 	if v.Mode == FanOut {
 		fan = out
 	}
-	return Gain(v.Nonlinearity, v.A) / math.Sqrt(float64(fan)), &Options{v.Generator}
+	return Gain(v.Nonlinearity, v.A) / math.Sqrt(float64(fan)), Options{v.Generator}
 }
 
 // isEmpty tells, and warns, that there is nothing to draw.
@@ -97,7 +94,8 @@ func isEmpty(t torch.Tensor) bool {
 
 // KaimingUniform draws a layer's weight uniformly, with a variance that suits the function
 // that follows (He et al. 2015). A tensor without elements is left alone.
-func KaimingUniform(t torch.Tensor, o *KaimingOptions) torch.Tensor {
+func KaimingUniform(t torch.Tensor, opts ...KaimingOptions) torch.Tensor {
+	o := option.One(opts)
 	if isEmpty(t) {
 		return t
 	}
@@ -109,7 +107,8 @@ func KaimingUniform(t torch.Tensor, o *KaimingOptions) torch.Tensor {
 // KaimingNormal draws a layer's weight from the normal distribution, with a variance that
 // suits the function that follows (He et al. 2015). A tensor without elements is left
 // alone.
-func KaimingNormal(t torch.Tensor, o *KaimingOptions) torch.Tensor {
+func KaimingNormal(t torch.Tensor, opts ...KaimingOptions) torch.Tensor {
+	o := option.One(opts)
 	if isEmpty(t) {
 		return t
 	}
@@ -119,16 +118,16 @@ func KaimingNormal(t torch.Tensor, o *KaimingOptions) torch.Tensor {
 
 // XavierUniform draws a layer's weight uniformly, with a variance between what suits the
 // way forward and the way backward (Glorot, Bengio 2010). PyTorch's default gain is 1.
-func XavierUniform(t torch.Tensor, gain float64, o *Options) torch.Tensor {
+func XavierUniform(t torch.Tensor, gain float64, opts ...Options) torch.Tensor {
 	a := math.Sqrt(3) * xavier(t, gain)
-	return Uniform(t, -a, a, o)
+	return Uniform(t, -a, a, opts...)
 }
 
 // XavierNormal draws a layer's weight from the normal distribution, with a variance between
 // what suits the way forward and the way backward (Glorot, Bengio 2010). PyTorch's default
 // gain is 1.
-func XavierNormal(t torch.Tensor, gain float64, o *Options) torch.Tensor {
-	return Normal(t, 0, xavier(t, gain), o)
+func XavierNormal(t torch.Tensor, gain float64, opts ...Options) torch.Tensor {
+	return Normal(t, 0, xavier(t, gain), opts...)
 }
 
 func xavier(t torch.Tensor, gain float64) float64 {

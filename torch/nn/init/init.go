@@ -3,19 +3,14 @@ package nninit
 import (
 	"math"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
 // Options are the rarer arguments of the random initialisers that have but one.
 type Options struct {
 	Generator *torch.Generator // source of random numbers; default: the device's own
-}
-
-func (o *Options) generator() *torch.Generator {
-	if o == nil {
-		return nil
-	}
-	return o.Generator
 }
 
 // fill runs fn without recording and returns t.
@@ -25,25 +20,28 @@ func fill(t torch.Tensor, fn func()) torch.Tensor {
 }
 
 // Uniform draws from the numbers between a and b.
-func Uniform(t torch.Tensor, a, b float64, o *Options) torch.Tensor {
-	return fill(t, func() { t.UniformInPlace(a, b, o.generator()) })
+func Uniform(t torch.Tensor, a, b float64, opts ...Options) torch.Tensor {
+	o := option.One(opts)
+	return fill(t, func() { t.UniformInPlace(a, b, torch.UniformOptions{Generator: o.Generator}) })
 }
 
 // Normal draws from the normal distribution.
-func Normal(t torch.Tensor, mean, std float64, o *Options) torch.Tensor {
-	return fill(t, func() { t.NormalInPlace(mean, std, o.generator()) })
+func Normal(t torch.Tensor, mean, std float64, opts ...Options) torch.Tensor {
+	o := option.One(opts)
+	return fill(t, func() { t.NormalInPlace(mean, std, torch.NormalOptions{Generator: o.Generator}) })
 }
 
 // TruncNormal draws from the normal distribution, cut off below a and above b. It does so as
 // PyTorch 2.11; later versions of it reject numbers out of bounds and draw others.
-func TruncNormal(t torch.Tensor, mean, std, a, b float64, o *Options) torch.Tensor {
+func TruncNormal(t torch.Tensor, mean, std, a, b float64, opts ...Options) torch.Tensor {
+	o := option.One(opts)
 	if mean < a-2*std || mean > b+2*std {
 		torch.Warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.")
 	}
 	below := func(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 	return fill(t, func() {
 		low, high := below((a-mean)/std), below((b-mean)/std)
-		t.UniformInPlace(2*low-1, 2*high-1, o.generator())
+		t.UniformInPlace(2*low-1, 2*high-1, torch.UniformOptions{Generator: o.Generator})
 		t.ErfinvInPlace()
 		t.MulScalarInPlace(std * math.Sqrt2)
 		t.AddScalarInPlace(mean)
@@ -100,7 +98,8 @@ func Dirac(t torch.Tensor, groups int) torch.Tensor {
 
 // Orthogonal makes a matrix, or t seen as one of t.Size(0) rows, whose rows or columns are
 // orthogonal and of length gain. PyTorch's default gain is 1.
-func Orthogonal(t torch.Tensor, gain float64, o *Options) torch.Tensor {
+func Orthogonal(t torch.Tensor, gain float64, opts ...Options) torch.Tensor {
+	o := option.One(opts)
 	dims(t, "orthogonal", 2, math.MaxInt)
 	n := t.NumEl()
 	if n == 0 {
@@ -111,11 +110,11 @@ func Orthogonal(t torch.Tensor, gain float64, o *Options) torch.Tensor {
 	return fill(t, func() {
 		torch.Scope(func() {
 			flat := torch.TensorOptions{DType: t.DType(), Device: t.Device()}.Empty(rows, cols)
-			flat.NormalInPlace(0, 1, o.generator())
+			flat.NormalInPlace(0, 1, torch.NormalOptions{Generator: o.Generator})
 			if rows < cols {
 				flat = flat.T()
 			}
-			q, r := torch.LinalgQR(flat)
+			q, r := linalg.QR(flat)
 			q.MulInPlace(r.Diag().Sign())
 			if rows < cols {
 				q = q.T()
@@ -134,12 +133,9 @@ type SparseOptions struct {
 
 // Sparse draws a matrix from the normal distribution and sets that fraction of each column,
 // rounded up, to zero (Martens, 2010). Which ones, the CPU's default generator says.
-func Sparse(t torch.Tensor, sparsity float64, o *SparseOptions) torch.Tensor {
+func Sparse(t torch.Tensor, sparsity float64, opts ...SparseOptions) torch.Tensor {
+	v := option.One(opts)
 	dims(t, "sparse", 2, 2)
-	var v SparseOptions
-	if o != nil {
-		v = *o
-	}
 	std := 0.01
 	if v.Std != nil {
 		std = *v.Std
@@ -151,7 +147,7 @@ func Sparse(t torch.Tensor, sparsity float64, o *SparseOptions) torch.Tensor {
 	}
 	return fill(t, func() {
 		torch.Scope(func() {
-			t.NormalInPlace(0, std, v.Generator)
+			t.NormalInPlace(0, std, torch.NormalOptions{Generator: v.Generator})
 			for col := range cols {
 				chosen := torch.RandPerm(rows).Narrow(0, 0, zeros)
 				t.Select(1, col).IndexFillInPlace(0, chosen.To(t.Device()), 0)

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 func kaiming(f nninit.Nonlinearity) func(torch.Tensor) {
-	return func(t torch.Tensor) { nninit.KaimingNormal(t, &nninit.KaimingOptions{Nonlinearity: f}) }
+	return func(t torch.Tensor) { nninit.KaimingNormal(t, nninit.KaimingOptions{Nonlinearity: f}) }
 }
 
 func matrices(fill func(torch.Tensor)) func(torch.Tensor) {
@@ -33,32 +33,32 @@ func matrices(fill func(torch.Tensor)) func(torch.Tensor) {
 
 // fills are those of testdata/init.py, by the same names.
 var fills = map[string]func(torch.Tensor){
-	"uniform":           func(t torch.Tensor) { nninit.Uniform(t, -2.5, 0.5, nil) },
-	"normal":            func(t torch.Tensor) { nninit.Normal(t, 0.5, 3, nil) },
-	"trunc_normal":      func(t torch.Tensor) { nninit.TruncNormal(t, 0.1, 0.7, -1, 0.5, nil) },
+	"uniform":           func(t torch.Tensor) { nninit.Uniform(t, -2.5, 0.5) },
+	"normal":            func(t torch.Tensor) { nninit.Normal(t, 0.5, 3) },
+	"trunc_normal":      func(t torch.Tensor) { nninit.TruncNormal(t, 0.1, 0.7, -1, 0.5) },
 	"constant":          func(t torch.Tensor) { nninit.Constant(t, 0.3) },
 	"ones":              func(t torch.Tensor) { nninit.Ones(t) },
 	"zeros":             func(t torch.Tensor) { nninit.Zeros(t) },
-	"kaiming_uniform":   func(t torch.Tensor) { nninit.KaimingUniform(t, nil) },
-	"kaiming_uniform a": func(t torch.Tensor) { nninit.KaimingUniform(t, &nninit.KaimingOptions{A: math.Sqrt(5)}) },
+	"kaiming_uniform":   func(t torch.Tensor) { nninit.KaimingUniform(t) },
+	"kaiming_uniform a": func(t torch.Tensor) { nninit.KaimingUniform(t, nninit.KaimingOptions{A: math.Sqrt(5)}) },
 	"kaiming_normal": func(t torch.Tensor) {
-		nninit.KaimingNormal(t, &nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
+		nninit.KaimingNormal(t, nninit.KaimingOptions{Mode: nninit.FanOut, Nonlinearity: nninit.ReLU})
 	},
 	"kaiming_normal tanh":   kaiming(nninit.Tanh),
 	"kaiming_normal selu":   kaiming(nninit.SELU),
 	"kaiming_normal linear": kaiming(nninit.Linear),
-	"xavier_uniform":        func(t torch.Tensor) { nninit.XavierUniform(t, 1, nil) },
-	"xavier_normal":         func(t torch.Tensor) { nninit.XavierNormal(t, 2, nil) },
-	"orthogonal":            func(t torch.Tensor) { nninit.Orthogonal(t, 1.5, nil) },
+	"xavier_uniform":        func(t torch.Tensor) { nninit.XavierUniform(t, 1) },
+	"xavier_normal":         func(t torch.Tensor) { nninit.XavierNormal(t, 2) },
+	"orthogonal":            func(t torch.Tensor) { nninit.Orthogonal(t, 1.5) },
 	"kaiming_normal conv3d": kaiming("conv3d"),
 	"kaiming_uniform leaky": func(t torch.Tensor) {
-		nninit.KaimingUniform(t, &nninit.KaimingOptions{A: 0.2, Mode: nninit.FanOut})
+		nninit.KaimingUniform(t, nninit.KaimingOptions{A: 0.2, Mode: nninit.FanOut})
 	},
 	"kaiming_uniform sigmoid": func(t torch.Tensor) {
-		nninit.KaimingUniform(t, &nninit.KaimingOptions{Nonlinearity: nninit.Sigmoid})
+		nninit.KaimingUniform(t, nninit.KaimingOptions{Nonlinearity: nninit.Sigmoid})
 	},
-	"sparse":      matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.3, nil) }),
-	"sparse wide": matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.9, &nninit.SparseOptions{Std: new(2.0)}) }),
+	"sparse":      matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.3) }),
+	"sparse wide": matrices(func(t torch.Tensor) { nninit.Sparse(t, 0.9, nninit.SparseOptions{Std: new(2.0)}) }),
 	"eye":         matrices(func(t torch.Tensor) { nninit.Eye(t) }),
 	"dirac": func(t torch.Tensor) {
 		if t.Dim() > 2 {
@@ -91,9 +91,9 @@ func TestNumbersEqualPython(t *testing.T) {
 	torch.Scope(func() {
 		torch.ManualSeed(0)
 		torch.Rand(1)
-		own := torch.NewGenerator(torch.CPU).Seed(7)
+		own := torch.NewGenerator(torch.CPU).ManualSeed(7)
 		defer own.Close()
-		torchtest.Equal(t, nninit.Normal(torch.Empty(3), 0, 1, &nninit.Options{Generator: own}), want["after"])
+		torchtest.Equal(t, nninit.Normal(torch.Empty(3), 0, 1, nninit.Options{Generator: own}), want["after"])
 		torchtest.Equal(t, torch.Rand(1), want["default"])
 	})
 }
@@ -103,24 +103,24 @@ func TestComplaints(t *testing.T) {
 	torch.Scope(func() {
 		vector := torch.Zeros(3)
 		for want, fill := range map[string]func(){
-			"torch: fan_in_and_fan_out: a weight has 2 dimensions or more; this one is of shape [3]": func() { nninit.XavierNormal(vector, 1, nil) },
-			"torch: orthogonal: a tensor of 1 dimensions cannot be filled so: shape [3]":             func() { nninit.Orthogonal(vector, 1, nil) },
+			"torch: fan_in_and_fan_out: a weight has 2 dimensions or more; this one is of shape [3]": func() { nninit.XavierNormal(vector, 1) },
+			"torch: orthogonal: a tensor of 1 dimensions cannot be filled so: shape [3]":             func() { nninit.Orthogonal(vector, 1) },
 			`torch: calculate_gain: "swish" is not a nonlinearity that has a gain`:                   func() { nninit.Gain("swish", 0) },
-			"torch: sparse: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]":             func() { nninit.Sparse(torch.Zeros(4, 2, 3), 0.1, nil) },
-			"torch: sparse: a sparsity lies between 0 and 1, got 1.5":                                func() { nninit.Sparse(torch.Zeros(4, 2), 1.5, nil) },
+			"torch: sparse: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]":             func() { nninit.Sparse(torch.Zeros(4, 2, 3), 0.1) },
+			"torch: sparse: a sparsity lies between 0 and 1, got 1.5":                                func() { nninit.Sparse(torch.Zeros(4, 2), 1.5) },
 			"torch: dirac: 4 output channels cannot be divided into 3 groups":                        func() { nninit.Dirac(torch.Zeros(4, 2, 3), 3) },
 			"torch: eye: a tensor of 3 dimensions cannot be filled so: shape [4 2 3]":                func() { nninit.Eye(torch.Zeros(4, 2, 3)) },
 		} {
 			require.EqualError(t, torch.Try(fill), want)
 		}
-		require.Equal(t, []int{0, 3}, nninit.KaimingUniform(torch.Empty(0, 3), nil).Shape())
+		require.Equal(t, []int{0, 3}, nninit.KaimingUniform(torch.Empty(0, 3)).Shape())
 	})
 }
 
 func Example() {
 	torch.Scope(func() {
 		torch.ManualSeed(0)
-		w := nninit.XavierUniform(torch.Empty(2, 3), 1, nil)
+		w := nninit.XavierUniform(torch.Empty(2, 3), 1)
 		fmt.Println(nninit.Eye(torch.Empty(2, 2)))
 		fmt.Println(w.Abs().Max().Float64() <= math.Sqrt(6.0/(2+3)))
 	})

@@ -3,9 +3,11 @@ package nnutils
 import (
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
 // NormOptions are the rarer arguments of [GetTotalNorm] and [ClipGradNorm].
@@ -24,10 +26,10 @@ func (o *NormOptions) norm() float64 {
 // ClipGradNorm scales the gradients of the parameters so that their norm, seen as one vector,
 // is at most maxNorm, and returns the norm that they had: a tensor without dimensions, so
 // that no device is waited for. Parameters without gradients are passed over.
-func ClipGradNorm(params []torch.Tensor, maxNorm float64, o *NormOptions) torch.Tensor {
+func ClipGradNorm(params []torch.Tensor, maxNorm float64, opts ...NormOptions) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
 		grads := gradients(params)
-		total := GetTotalNorm(grads, o)
+		total := GetTotalNorm(grads, opts...)
 		scaleDown(grads, maxNorm, total)
 		return total
 	})
@@ -35,7 +37,8 @@ func ClipGradNorm(params []torch.Tensor, maxNorm float64, o *NormOptions) torch.
 
 // GetTotalNorm is the norm of all tensors, seen as one vector: a tensor without dimensions on
 // the first one's device. It is 0 for no tensors. Nothing is recorded for autograd.
-func GetTotalNorm(tensors []torch.Tensor, o *NormOptions) (total torch.Tensor) {
+func GetTotalNorm(tensors []torch.Tensor, opts ...NormOptions) (total torch.Tensor) {
+	o := option.One(opts)
 	if len(tensors) == 0 {
 		return torch.FromValue(float32(0))
 	}
@@ -48,9 +51,9 @@ func GetTotalNorm(tensors []torch.Tensor, o *NormOptions) (total torch.Tensor) {
 					norms = append(norms, norm.To(tensors[0].Device()))
 				}
 			}
-			return torch.LinalgVectorNorm(torch.Stack(norms), torch.LinalgVectorNormOptions{Ord: p})
+			return linalg.VectorNorm(torch.Stack(norms), linalg.VectorNormOptions{Ord: p})
 		})
-		if o != nil && o.ErrorIfNonfinite && !isFinite(total) {
+		if o.ErrorIfNonfinite && !isFinite(total) {
 			total.Close()
 			torch.Throw("clip_grad_norm", torch.KindGeneric, "The total norm of order %s for gradients from `parameters` is non-finite, so it cannot be clipped", pytext.Float(p))
 		}

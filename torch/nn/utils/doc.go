@@ -1,7 +1,7 @@
 // Package nnutils does things with the parameters of modules: PyTorch's torch.nn.utils.
 //
 //	loss.Backward()
-//	norm := nnutils.ClipGradNorm(nn.Parameters(model), 1, nil)
+//	norm := nnutils.ClipGradNorm(nn.Parameters(model), 1)
 //	opt.Step()
 //
 // [ClipGradNorm] and [ClipGradValue] limit gradients between the backward pass and the step.

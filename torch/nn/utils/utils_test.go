@@ -55,7 +55,7 @@ func clipped(inputs peer.Tensors) peer.Tensors {
 			for _, limit := range []float64{0.5, 1e6} {
 				params := parameters(inputs, d)
 				key := fmt.Sprintf("%s %s %g", kind, name, limit)
-				got[key+" norm"] = nnutils.ClipGradNorm(params, limit, &nnutils.NormOptions{NormType: &p})
+				got[key+" norm"] = nnutils.ClipGradNorm(params, limit, nnutils.NormOptions{NormType: &p})
 				gradients(got, key, params)
 			}
 		}
@@ -96,14 +96,14 @@ func fuseLinear(l *nn.Linear, b *nn.BatchNorm1d) fuser {
 func fused() peer.Tensors {
 	got := peer.Tensors{}
 	for seed, c := range []fuser{
-		fuseConv(nn.NewConv1d(4, 6, 3, nil), nn.NewBatchNorm1d(6, nil)),
-		fuseConv(nn.NewConv2d(4, 6, 3, &nn.Conv2dOptions{Groups: 2, NoBias: true}), nn.NewBatchNorm2d(6, &nn.BatchNormOptions{Eps: new(1e-3)})),
-		fuseConv(nn.NewConv3d(2, 6, 1, nil), nn.NewBatchNorm3d(6, &nn.BatchNormOptions{NoAffine: true})),
-		fuseConv(nn.NewConvTranspose1d(4, 6, 3, nil), nn.NewBatchNorm1d(6, nil)),
-		fuseConv(nn.NewConvTranspose2d(4, 6, 3, &nn.ConvTranspose2dOptions{NoBias: true}), nn.NewBatchNorm2d(6, nil)),
-		fuseConv(nn.NewConvTranspose3d(2, 6, 2, nil), nn.NewBatchNorm3d(6, nil)),
-		fuseLinear(nn.NewLinear(5, 6, nil), nn.NewBatchNorm1d(6, nil)),
-		fuseLinear(nn.NewLinear(5, 6, &nn.LinearOptions{NoBias: true}), nn.NewBatchNorm1d(1, nil)),
+		fuseConv(nn.NewConv1d(4, 6, 3), nn.NewBatchNorm1d(6)),
+		fuseConv(nn.NewConv2d(4, 6, 3, nn.Conv2dOptions{Groups: 2, NoBias: true}), nn.NewBatchNorm2d(6, nn.BatchNormOptions{Eps: new(1e-3)})),
+		fuseConv(nn.NewConv3d(2, 6, 1), nn.NewBatchNorm3d(6, nn.BatchNormOptions{NoAffine: true})),
+		fuseConv(nn.NewConvTranspose1d(4, 6, 3), nn.NewBatchNorm1d(6)),
+		fuseConv(nn.NewConvTranspose2d(4, 6, 3, nn.ConvTranspose2dOptions{NoBias: true}), nn.NewBatchNorm2d(6)),
+		fuseConv(nn.NewConvTranspose3d(2, 6, 2), nn.NewBatchNorm3d(6)),
+		fuseLinear(nn.NewLinear(5, 6), nn.NewBatchNorm1d(6)),
+		fuseLinear(nn.NewLinear(5, 6, nn.LinearOptions{NoBias: true}), nn.NewBatchNorm1d(1)),
 	} {
 		torch.ManualSeed(uint64(seed))
 		for _, t := range slices.Concat(nn.Parameters(c.layer), nn.Parameters(c.bn), nn.Buffers(c.bn)) {
@@ -146,26 +146,26 @@ func TestEqualPython(t *testing.T) {
 func TestNorms(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		require.Zero(t, nnutils.ClipGradNorm(nil, 1, nil).Float64())
+		require.Zero(t, nnutils.ClipGradNorm(nil, 1).Float64())
 		p := torch.Zeros(2).SetRequiresGrad(true)
-		require.Zero(t, nnutils.ClipGradNorm([]torch.Tensor{p}, 1, nil).Float64(), "there is no gradient")
+		require.Zero(t, nnutils.ClipGradNorm([]torch.Tensor{p}, 1).Float64(), "there is no gradient")
 		p.SetGrad(torch.FromSlice([]float32{3, 4}))
 		nnutils.ClipGradsWithNorm([]torch.Tensor{p}, 1, torch.FromValue(float32(10)))
 		require.InDelta(t, 0.3, p.Grad().Index(0).Float64(), 1e-6, "as a part of a longer vector")
 
 		p.SetGrad(torch.FromSlice([]float32{float32(math.Inf(1)), 1}))
-		strict := &nnutils.NormOptions{ErrorIfNonfinite: true}
+		strict := nnutils.NormOptions{ErrorIfNonfinite: true}
 		require.EqualError(t, torch.Try(func() { nnutils.ClipGradNorm([]torch.Tensor{p}, 1, strict) }),
 			"torch: clip_grad_norm: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped")
 		require.True(t, math.IsInf(p.Grad().Index(0).Float64(), 1), "the gradients are as they were")
-		require.True(t, math.IsInf(nnutils.ClipGradNorm([]torch.Tensor{p}, 1, nil).Float64(), 1))
+		require.True(t, math.IsInf(nnutils.ClipGradNorm([]torch.Tensor{p}, 1).Float64(), 1))
 	})
 }
 
 func TestFusionComplains(t *testing.T) {
 	torchtest.NoLeaks(t)
-	l, bn := nn.NewLinear(2, 3, nil), nn.NewBatchNorm1d(2, nil)
-	bare := nn.Eval(nn.NewBatchNorm1d(3, &nn.BatchNormOptions{NoRunningStats: true, NoAffine: true}))
+	l, bn := nn.NewLinear(2, 3), nn.NewBatchNorm1d(2)
+	bare := nn.Eval(nn.NewBatchNorm1d(3, nn.BatchNormOptions{NoRunningStats: true, NoAffine: true}))
 	defer nn.Close(l)
 	defer nn.Close(bn)
 	require.EqualError(t, torch.Try(func() { nnutils.FuseLinearBN(l, bn) }), "torch: fuse_linear_bn_eval: Fusion only for eval!")
@@ -179,7 +179,7 @@ func ExampleClipGradNorm() {
 	torch.Scope(func() {
 		p := torch.Zeros(2).SetRequiresGrad(true)
 		p.SetGrad(torch.FromSlice([]float32{3, 4}))
-		norm := nnutils.ClipGradNorm([]torch.Tensor{p}, 1, nil)
+		norm := nnutils.ClipGradNorm([]torch.Tensor{p}, 1)
 		fmt.Println(norm, p.Grad())
 	})
 	// Output: tensor(5.) tensor([0.6000, 0.8000])

@@ -130,11 +130,11 @@ var schedules = map[string]func(optim.Optimizer) schedule{
 func optimizer(name ...string) optim.Optimizer {
 	one, two := []torch.Tensor{torch.Zeros(1)}, []torch.Tensor{torch.Zeros(1)}
 	if len(name) > 0 && strings.HasPrefix(name[0], "adam") {
-		opt := optim.NewAdam(one, 0.1, nil)
-		opt.AddGroup(two, 0.037, nil)
+		opt := optim.NewAdam(one, 0.1)
+		opt.AddGroup(two, 0.037)
 		return opt
 	}
-	o := &optim.SGDOptions{Momentum: 0.9}
+	o := optim.SGDOptions{Momentum: 0.9}
 	opt := optim.NewSGD(one, 0.1, o)
 	opt.AddGroup(two, 0.037, o)
 	return opt
@@ -294,7 +294,7 @@ func TestMistakes(t *testing.T) {
 			},
 			"composed": func() { lr.Sequential([]*lr.Schedule{lr.Chained(lr.Exponential(optimizer(), 1))}, nil) },
 			"no momentum": func() {
-				lr.Cyclic(optim.NewRprop([]torch.Tensor{torch.Zeros(1)}, 1, nil), 1, 2)
+				lr.Cyclic(optim.NewRprop([]torch.Tensor{torch.Zeros(1)}, 1), 1, 2)
 			},
 			"past the end": func() {
 				s := lr.OneCycle(optimizer(), 0.1, 3)
@@ -313,7 +313,7 @@ func TestMistakes(t *testing.T) {
 func TestOneCycleBringsItsMomentum(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		plain := optim.NewSGD([]torch.Tensor{torch.Zeros(1)}, 0.1, nil)
+		plain := optim.NewSGD([]torch.Tensor{torch.Zeros(1)}, 0.1)
 		lr.OneCycle(plain, 0.1, 10)
 		require.InDeltaSlice(t, []float64{0.1 / 25, 0.95}, row(plain), 1e-12)
 	})
@@ -321,7 +321,7 @@ func TestOneCycleBringsItsMomentum(t *testing.T) {
 
 func ExampleSequential() {
 	w := torch.TensorOptions{RequiresGrad: true}.Zeros(1)
-	opt := optim.NewSGD([]torch.Tensor{w}, 1, nil)
+	opt := optim.NewSGD([]torch.Tensor{w}, 1)
 	sched := lr.Sequential([]*lr.Schedule{lr.Linear(opt, 0.25, 1, 3), lr.Exponential(opt, 0.5)}, []int{3})
 	for range 6 {
 		fmt.Printf("%.3g ", sched.LastLR()[0])
@@ -333,7 +333,7 @@ func ExampleSequential() {
 
 func Example() {
 	w := torch.TensorOptions{RequiresGrad: true}.Zeros(1)
-	opt := optim.NewSGD([]torch.Tensor{w}, 1, nil)
+	opt := optim.NewSGD([]torch.Tensor{w}, 1)
 	sched := lr.Step(opt, 2, 0.1)
 	for range 5 {
 		fmt.Printf("%.2g ", sched.LastLR()[0])

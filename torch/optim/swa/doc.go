@@ -1,7 +1,7 @@
 // Package swa averages the weights of models over the steps of a training: PyTorch's
 // torch.optim.swa_utils.
 //
-//	ema := swa.NewAveragedModel(model, &swa.Options{MultiAvgFn: swa.EMAMultiAvgFn(0.999)})
+//	ema := swa.NewAveragedModel(model, swa.Options{MultiAvgFn: swa.EMAMultiAvgFn(0.999)})
 //	for … {
 //		loss.Backward()
 //		opt.Step()

@@ -9,8 +9,8 @@ import (
 )
 
 func ExampleAveragedModel() {
-	model := nn.NewLinear(1, 1, nil)
-	ema := swa.NewAveragedModel(model, &swa.Options{MultiAvgFn: swa.EMAMultiAvgFn(0.5)})
+	model := nn.NewLinear(1, 1)
+	ema := swa.NewAveragedModel(model, swa.Options{MultiAvgFn: swa.EMAMultiAvgFn(0.5)})
 	for _, weight := range []float64{0, 1, 1} { // what a training would do
 		torch.NoGrad(func() { model.Weight.FillInPlace(weight) })
 		ema.UpdateParameters(model)

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/nn"
@@ -35,16 +36,13 @@ type AveragedModel[M any] struct {
 
 // NewAveragedModel copies a model. Its parameters are not yet part of the average:
 // UpdateParameters makes them so.
-func NewAveragedModel[M any](model M, o *Options) *AveragedModel[M] {
-	a := &AveragedModel[M]{Module: nn.Clone(model)}
-	if o != nil {
-		a.Options = *o
-	}
+func NewAveragedModel[M any](model M, opts ...Options) *AveragedModel[M] {
+	a := &AveragedModel[M]{Module: nn.Clone(model), Options: option.One(opts)}
 	if a.Options.AvgFn != nil && a.Options.MultiAvgFn != nil {
 		torch.Throw("averaged_model", torch.KindValue, "Only one of avg_fn and multi_avg_fn should be provided")
 	}
 	torch.Unscoped(func() { a.NAveraged = torch.FromValue(int64(0)) })
-	if a.Options.Device != 0 {
+	if !a.Options.Device.IsZero() {
 		nn.To(a, a.Options.Device)
 	}
 	return a

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 }
 
 // ways are those of testdata/swa.py, by the same names.
-var ways = map[string]*swa.Options{
-	"swa":             nil,
+var ways = map[string]swa.Options{
+	"swa":             {},
 	"swa buffers":     {UseBuffers: true},
 	"swa one":         {AvgFn: swa.SWAAvgFn()},
 	"swa many":        {MultiAvgFn: swa.SWAMultiAvgFn()},
@@ -39,7 +39,7 @@ var ways = map[string]*swa.Options{
 }
 
 func newModel() nn.Sequential {
-	return nn.Sequential{nn.NewLinear(4, 6, nil), nn.NewBatchNorm1d(6, nil), nn.ReLU{}, nn.To(nn.NewLinear(6, 2, nil), torch.Float64)}
+	return nn.Sequential{nn.NewLinear(4, 6), nn.NewBatchNorm1d(6), nn.ReLU{}, nn.To(nn.NewLinear(6, 2), torch.Float64)}
 }
 
 func note(into peer.Tensors, key string, m any) {
@@ -51,7 +51,7 @@ func note(into peer.Tensors, key string, m any) {
 // train does what main does in testdata/swa.py.
 func train(model nn.Sequential, averages map[string]*swa.AveragedModel[nn.Sequential], x torch.Tensor) peer.Tensors {
 	got := peer.Tensors{}
-	opt := optim.NewSGD(nn.Parameters(model), 0.05, nil)
+	opt := optim.NewSGD(nn.Parameters(model), 0.05)
 	schedule := lr.SWA(opt, 0.01, lr.SWAOptions{Steps: new(20)})
 	for step := range x.Size(0) {
 		y := model[3].Forward(model[:3].Forward(x.Index(step)).To(torch.Float64))
@@ -123,8 +123,8 @@ func TestEqualPython(t *testing.T) {
 
 func TestAveragedModel(t *testing.T) {
 	torchtest.NoLeaks(t)
-	model := nn.NewLinear(1, 1, nil)
-	average := swa.NewAveragedModel(model, nil)
+	model := nn.NewLinear(1, 1)
+	average := swa.NewAveragedModel(model)
 	torch.Scope(func() {
 		x := torch.Ones(1, 1)
 		torchtest.Equal(t, average.Forward(x), model.Forward(x))
@@ -136,10 +136,10 @@ func TestAveragedModel(t *testing.T) {
 		require.Equal(t, 3, average.NAveraged.Int())
 		require.EqualError(t, torch.Try(func() { average.UpdateParameters(&nn.Linear{Weight: model.Weight}) }),
 			"torch: averaged_model: the model has 1 tensors, the average has 2")
-		lstm := swa.NewAveragedModel(nn.NewLSTM(1, 1, nil), nil)
+		lstm := swa.NewAveragedModel(nn.NewLSTM(1, 1))
 		require.ErrorContains(t, torch.Try(func() { lstm.Forward(x) }), "*nn.LSTM has no Forward from one tensor to another")
 		require.ErrorContains(t, torch.Try(func() {
-			swa.NewAveragedModel(model, &swa.Options{AvgFn: swa.SWAAvgFn(), MultiAvgFn: swa.SWAMultiAvgFn()})
+			swa.NewAveragedModel(model, swa.Options{AvgFn: swa.SWAAvgFn(), MultiAvgFn: swa.SWAMultiAvgFn()})
 		}), "Only one of avg_fn and multi_avg_fn should be provided")
 		for _, decay := range []float64{-0.1, 1.1} {
 			require.ErrorContains(t, torch.Try(func() { swa.EMAMultiAvgFn(decay) }), fmt.Sprintf("Invalid decay value %v provided", decay))
@@ -150,7 +150,7 @@ func TestAveragedModel(t *testing.T) {
 func TestUpdateBNEnds(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
-		norm := nn.Eval(nn.NewBatchNorm1d(4, nil))
+		norm := nn.Eval(nn.NewBatchNorm1d(4))
 		broken := errors.New("broken")
 		x := torch.Ones(2, 3, 4)
 		require.ErrorIs(t, swa.UpdateBN(norm, batches(x, broken), func(x torch.Tensor) { norm.Forward(x) }), broken)

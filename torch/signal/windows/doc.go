@@ -1,8 +1,8 @@
 // Package windows makes window functions, the weights by which a piece of a signal is
 // faded in and out before it is transformed: PyTorch's torch.signal.windows.
 //
-//	w := windows.Hann(512, &windows.Options{Periodic: true})
-//	spectrum := torch.RFFT(frame.Mul(w))
+//	w := windows.Hann(512, windows.Options{Periodic: true})
+//	spectrum := fft.RFFT(frame.Mul(w))
 //
 // Each function returns n weights, the largest of them 1 or (in a symmetric window of even
 // length) just missed. Further numbers that a window needs are positional; [Options],

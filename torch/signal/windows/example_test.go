@@ -9,8 +9,8 @@ import (
 
 func Example() {
 	torch.Scope(func() {
-		fmt.Println(windows.Bartlett(5, nil))
-		fmt.Println(windows.Bartlett(4, &windows.Options{Periodic: true}))
+		fmt.Println(windows.Bartlett(5))
+		fmt.Println(windows.Bartlett(4, windows.Options{Periodic: true}))
 	})
 	// Output:
 	// tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])

@@ -3,6 +3,7 @@ package windows
 import (
 	"math"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 )
@@ -14,8 +15,8 @@ type Options struct {
 }
 
 // Bartlett is a triangle: 1 - |2i/(n-1) - 1|.
-func Bartlett(n int, o *Options) torch.Tensor {
-	v := check("bartlett", n, o)
+func Bartlett(n int, opts ...Options) torch.Tensor {
+	v := check("bartlett", n, option.One(opts))
 	if n <= 1 {
 		return v.Ones(n)
 	}
@@ -27,14 +28,15 @@ func Bartlett(n int, o *Options) torch.Tensor {
 }
 
 // Blackman is 0.42 - 0.5*cos(z) + 0.08*cos(2z), z = 2πi/(n-1).
-func Blackman(n int, o *Options) torch.Tensor {
+func Blackman(n int, opts ...Options) torch.Tensor {
+	o := option.One(opts)
 	check("blackman", n, o)
 	return GeneralCosine(n, []float64{0.42, 0.5, 0.08}, o)
 }
 
 // Cosine is half a wave: sin(π(i+0.5)/n).
-func Cosine(n int, o *Options) torch.Tensor {
-	v := check("cosine", n, o)
+func Cosine(n int, opts ...Options) torch.Tensor {
+	v := check("cosine", n, option.One(opts))
 	if n == 0 {
 		return v.Empty(0)
 	}
@@ -56,12 +58,9 @@ type ExponentialOptions struct {
 }
 
 // Exponential falls off on both sides as exp(-|i-center|/tau). PyTorch's default tau is 1.
-func Exponential(n int, tau float64, o *ExponentialOptions) torch.Tensor {
-	var all ExponentialOptions
-	if o != nil {
-		all = *o
-	}
-	v := check("exponential", n, &all.Options)
+func Exponential(n int, tau float64, opts ...ExponentialOptions) torch.Tensor {
+	all := option.One(opts)
+	v := check("exponential", n, all.Options)
 	if tau <= 0 {
 		torch.Throw("exponential", torch.KindValue, "Tau must be positive, got: %s instead.", pytext.Float(tau))
 	}
@@ -83,8 +82,8 @@ func Exponential(n int, tau float64, o *ExponentialOptions) torch.Tensor {
 
 // Gaussian is exp(-d²/2) where d is the distance from the middle divided by std. PyTorch's
 // default std is 1.
-func Gaussian(n int, std float64, o *Options) torch.Tensor {
-	v := check("gaussian", n, o)
+func Gaussian(n int, std float64, opts ...Options) torch.Tensor {
+	v := check("gaussian", n, option.One(opts))
 	if std <= 0 {
 		torch.Throw("gaussian", torch.KindValue, "Standard deviation must be positive, got: %s instead.", pytext.Float(std))
 	}
@@ -99,8 +98,8 @@ func Gaussian(n int, std float64, o *Options) torch.Tensor {
 }
 
 // GeneralCosine is a sum of waves: a[0] - a[1]*cos(z) + a[2]*cos(2z) - ..., z = 2πi/(n-1).
-func GeneralCosine(n int, a []float64, o *Options) torch.Tensor {
-	v := check("general_cosine", n, o)
+func GeneralCosine(n int, a []float64, opts ...Options) torch.Tensor {
+	v := check("general_cosine", n, option.One(opts))
 	if n <= 1 {
 		return v.Ones(n)
 	}
@@ -127,20 +126,20 @@ func GeneralCosine(n int, a []float64, o *Options) torch.Tensor {
 }
 
 // GeneralHamming is alpha - (1-alpha)*cos(2πi/(n-1)). PyTorch's default alpha is 0.54.
-func GeneralHamming(n int, alpha float64, o *Options) torch.Tensor {
-	return GeneralCosine(n, []float64{alpha, 1 - alpha}, o)
+func GeneralHamming(n int, alpha float64, opts ...Options) torch.Tensor {
+	return GeneralCosine(n, []float64{alpha, 1 - alpha}, opts...)
 }
 
 // Hamming is 0.54 - 0.46*cos(2πi/(n-1)).
-func Hamming(n int, o *Options) torch.Tensor { return GeneralHamming(n, 0.54, o) }
+func Hamming(n int, opts ...Options) torch.Tensor { return GeneralHamming(n, 0.54, opts...) }
 
 // Hann is a raised cosine, 0.5 - 0.5*cos(2πi/(n-1)): the usual choice for spectra.
-func Hann(n int, o *Options) torch.Tensor { return GeneralHamming(n, 0.5, o) }
+func Hann(n int, opts ...Options) torch.Tensor { return GeneralHamming(n, 0.5, opts...) }
 
 // Kaiser is I0(beta*sqrt(1-x²))/I0(beta), x from -1 to 1, where I0 is a Bessel function:
 // the larger beta, the narrower the window. PyTorch's default beta is 12.
-func Kaiser(n int, beta float64, o *Options) torch.Tensor {
-	v := check("kaiser", n, o)
+func Kaiser(n int, beta float64, opts ...Options) torch.Tensor {
+	v := check("kaiser", n, option.One(opts))
 	if beta < 0 {
 		torch.Throw("kaiser", torch.KindValue, "beta must be non-negative, got: %s instead.", pytext.Float(beta))
 	}
@@ -159,22 +158,19 @@ func Kaiser(n int, beta float64, o *Options) torch.Tensor {
 
 // Nuttall is the four-term window of A. Nuttall whose side lobes are the lowest:
 // [GeneralCosine] of 0.3635819, 0.4891775, 0.1365995 and 0.0106411.
-func Nuttall(n int, o *Options) torch.Tensor {
-	return GeneralCosine(n, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, o)
+func Nuttall(n int, opts ...Options) torch.Tensor {
+	return GeneralCosine(n, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, opts...)
 }
 
-// check is what o points to, with the dtype filled in, once it and n are found fit.
-func check(op string, n int, o *Options) (v Options) {
-	if o != nil {
-		v = *o
-	}
-	if v.DType == 0 {
+// check is v with the dtype filled in, once it and n are found fit.
+func check(op string, n int, v Options) Options {
+	if v.DType.IsZero() {
 		v.DType = torch.Float32
 	}
 	switch {
 	case n < 0:
 		torch.Throw(op, torch.KindValue, "%s requires non-negative window length, got M=%d", op, n)
-	case v.Layout != 0 && v.Layout != torch.Strided:
+	case !v.Layout.IsZero() && v.Layout != torch.Strided:
 		torch.Throw(op, torch.KindValue, "%s is implemented for strided tensors only, got: torch.%v", op, v.Layout)
 	case v.DType != torch.Float32 && v.DType != torch.Float64:
 		torch.Throw(op, torch.KindValue, "%s expects float32 or float64 dtypes, got: torch.%v", op, v.DType)
@@ -201,7 +197,7 @@ func (o Options) middle(n int) float64 {
 // tensor is t as o wants it.
 func (o Options) tensor(t torch.Tensor) torch.Tensor {
 	options := []torch.ToOption{o.DType}
-	if o.Device != 0 {
+	if !o.Device.IsZero() {
 		options = append(options, o.Device)
 	}
 	return t.To(options...).SetRequiresGrad(o.RequiresGrad)

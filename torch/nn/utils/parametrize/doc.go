@@ -7,8 +7,8 @@
 //	}
 //
 //	c := &Critic{
-//		Conv: parametrize.SpectralNorm(nn.NewConv2d(3, 64, 4, nil), nil),
-//		Head: parametrize.SpectralNorm(nn.NewLinear(64, 1, nil), nil),
+//		Conv: parametrize.SpectralNorm(nn.NewConv2d(3, 64, 4)),
+//		Head: parametrize.SpectralNorm(nn.NewLinear(64, 1)),
 //	}
 //	y := nn.Chain(x, c.Conv, nn.ReLU{}, nn.Flatten{}, c.Head)
 //

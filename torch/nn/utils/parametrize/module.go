@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
@@ -231,10 +232,11 @@ type RemoveOptions struct {
 // Remove makes a computed tensor of m a parameter again. It returns the module without
 // parametrizations, which is complete when none are left, and takes over what belonged to m.
 // A single original stays the same tensor, as optimizers know it.
-func Remove[M any](m *Module[M], name string, o *RemoveOptions) M {
+func Remove[M any](m *Module[M], name string, opts ...RemoveOptions) M {
+	o := option.One(opts)
 	list := m.List(name)
 	t, single := list.Originals["original"]
-	switch leave := o == nil || !o.Original; {
+	switch leave := !o.Original; {
 	case leave && single:
 		torch.NoGrad(func() {
 			value := list.value()

@@ -5,7 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 	"github.com/libtorch-go/libtorch/torch/nn"
 )
 
@@ -29,10 +31,10 @@ type OrthogonalOptions struct {
 // Orthogonal keeps a matrix, or a batch of them, orthogonal or unitary: its columns, or the
 // rows where these are fewer, are orthogonal and of length 1. It starts from the orthogonal
 // factor of the weight, and takes m over.
-func Orthogonal[M any](m M, o *OrthogonalOptions) *Module[M] {
-	v := options(o)
+func Orthogonal[M any](m M, opts ...OrthogonalOptions) *Module[M] {
+	v := option.One(opts)
 	name := cmp.Or(v.Name, "weight")
-	return Register(m, name, NewOrthogonalization(parameterOf(m, name), &v))
+	return Register(m, name, NewOrthogonalization(parameterOf(m, name), v))
 }
 
 // Orthogonalization is what [Orthogonal] registers.
@@ -45,9 +47,9 @@ type Orthogonalization struct {
 }
 
 // NewOrthogonalization prepares to keep weights of this kind orthogonal.
-func NewOrthogonalization(weight torch.Tensor, o *OrthogonalOptions) *Orthogonalization {
+func NewOrthogonalization(weight torch.Tensor, opts ...OrthogonalOptions) *Orthogonalization {
 	const op = "orthogonal"
-	v := options(o)
+	v := option.One(opts)
 	if n := weight.Dim(); n < 2 {
 		torch.Throw(op, torch.KindValue, "Expected a matrix or batch of matrices. Got a tensor of %d dimensions.", n)
 	}
@@ -104,7 +106,7 @@ func (o *Orthogonalization) Forward(originals ...torch.Tensor) torch.Tensor {
 func reflect(x torch.Tensor) torch.Tensor {
 	a := x.Tril(-1)
 	tau := torch.DivScalarTensor(2.0, a.Mul(a).SumDim([]int{-2}).AddScalar(1.0))
-	q := torch.LinalgHouseholderProduct(a, tau)
+	q := linalg.HouseholderProduct(a, tau)
 	return q.Mul(x.Diagonal(0, -2, -1).To(torch.Int32).Unsqueeze(-2))
 }
 
@@ -123,7 +125,7 @@ func (o *Orthogonalization) rotate(x torch.Tensor) torch.Tensor {
 		q = a.MatrixExp()
 	} else {
 		id := torch.TensorOptions{DType: a.DType(), Device: a.Device()}.Eye(n)
-		q = torch.LinalgSolve(id.Add(a, torch.AddOptions{Alpha: -0.5}), id.Add(a, torch.AddOptions{Alpha: 0.5}))
+		q = linalg.Solve(id.Add(a, torch.AddOptions{Alpha: -0.5}), id.Add(a, torch.AddOptions{Alpha: 0.5}))
 	}
 	if n != k {
 		q = q.Narrow(-1, 0, k)
@@ -176,7 +178,7 @@ func complete(x torch.Tensor) torch.Tensor {
 		x = torch.Cat([]torch.Tensor{x, torch.TensorOptions{DType: x.DType(), Device: x.Device()}.RandN(shape...)}, -1)
 	}
 	a, tau := x.Geqrf()
-	return torch.LinalgHouseholderProduct(a, tau).MulInPlace(a.Diagonal(0, -2, -1).Sgn().Unsqueeze(-2))
+	return linalg.HouseholderProduct(a, tau).MulInPlace(a.Diagonal(0, -2, -1).Sgn().Unsqueeze(-2))
 }
 
 func isOrthogonal(q torch.Tensor) bool {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/libtorch-go/libtorch/torch"
+	"github.com/libtorch-go/libtorch/torch/linalg"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/nn/utils/parametrize"
 	"github.com/libtorch-go/libtorch/torch/optim"
@@ -51,7 +52,7 @@ func names(m any) (list []string) {
 }
 
 func ones(in, out int) *nn.Linear {
-	l := nn.NewLinear(in, out, nil)
+	l := nn.NewLinear(in, out)
 	torch.NoGrad(func() { l.Weight.FillInPlace(1) })
 	return l
 }
@@ -68,7 +69,7 @@ func TestRegister(t *testing.T) {
 	require.Equal(t, []float32{2, 2}, values(m.Value("weight")), "(1-3+3)·2")
 	require.EqualError(t, torch.Try(func() { m.Set("weight", weight) }), "torch: parametrize: parametrization *parametrize_test.doubled does not implement RightInverse")
 
-	opt := optim.NewSGD(nn.Parameters(m), 1, nil)
+	opt := optim.NewSGD(nn.Parameters(m), 1)
 	torch.Scope(func() {
 		m.Forward(torch.Ones(1, 2)).Sum().Backward()
 		opt.Step()
@@ -83,8 +84,8 @@ func TestSet(t *testing.T) {
 	torch.Scope(func() {
 		w := torch.RandN(1, 2)
 		for name, m := range map[string]*parametrize.Module[*nn.Linear]{
-			"weight norm":   parametrize.WeightNorm(ones(2, 1), nil),
-			"spectral norm": parametrize.SpectralNorm(ones(2, 1), nil),
+			"weight norm":   parametrize.WeightNorm(ones(2, 1)),
+			"spectral norm": parametrize.SpectralNorm(ones(2, 1)),
 			"shifted twice": parametrize.Register(ones(2, 1), "weight", shifted{3}).Register("weight", shifted{4}),
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -98,10 +99,10 @@ func TestSet(t *testing.T) {
 				torchtest.AllClose(t, m.Value("weight"), want)
 			})
 		}
-		orthogonal := parametrize.Orthogonal(ones(2, 2), nil)
+		orthogonal := parametrize.Orthogonal(ones(2, 2))
 		orthogonal.Set("weight", torch.FromSlice([]float32{0, -1, 1, 0}, 2, 2))
 		require.Equal(t, []float32{0, -1, 1, 0}, torch.Values[float32](orthogonal.Value("weight")), "is orthogonal already")
-		fixed := parametrize.Orthogonal(ones(2, 2), &parametrize.OrthogonalOptions{NoTrivialization: true})
+		fixed := parametrize.Orthogonal(ones(2, 2), parametrize.OrthogonalOptions{NoTrivialization: true})
 		require.ErrorIs(t, torch.Try(func() { fixed.Set("weight", torch.Eye(2)) }), torch.ErrNotImplemented)
 		for _, m := range []any{orthogonal, fixed} {
 			nn.Close(m)
@@ -114,22 +115,22 @@ func TestRemove(t *testing.T) {
 	torch.Scope(func() {
 		l := ones(2, 1)
 		weight := l.Weight
-		m := parametrize.SpectralNorm(l, nil)
+		m := parametrize.SpectralNorm(l)
 		value := values(nn.Eval(m).Value("weight"))
-		left := parametrize.Remove(m, "weight", nil)
+		left := parametrize.Remove(m, "weight")
 		require.Equal(t, []string{"weight", "bias"}, names(left))
 		require.True(t, left.Weight.Is(weight), "optimizers know it")
 		require.Equal(t, value, torch.Values[float32](weight))
 
 		m = parametrize.Register(left, "weight", shifted{3})
-		left = parametrize.Remove(m, "weight", &parametrize.RemoveOptions{Original: true})
+		left = parametrize.Remove(m, "weight", parametrize.RemoveOptions{Original: true})
 		require.InDelta(t, value[0]-3, torch.Values[float32](left.Weight)[0], 1e-6)
 
-		m = parametrize.WeightNorm(left, nil)
-		require.EqualError(t, torch.Try(func() { parametrize.Remove(m, "weight", &parametrize.RemoveOptions{Original: true}) }),
+		m = parametrize.WeightNorm(left)
+		require.EqualError(t, torch.Try(func() { parametrize.Remove(m, "weight", parametrize.RemoveOptions{Original: true}) }),
 			"torch: parametrize: Cannot leave unparametrized a tensor that is parametrized in terms of a sequence of tensors.")
 		before := values(m.Value("weight"))
-		left = parametrize.Remove(m, "weight", nil)
+		left = parametrize.Remove(m, "weight")
 		require.Equal(t, before, torch.Values[float32](left.Weight))
 		require.True(t, left.Weight.RequiresGrad())
 		require.True(t, left.Weight.IsLeaf())
@@ -140,7 +141,7 @@ func TestRemove(t *testing.T) {
 // A parametrized module is a module like others: it moves, is cloned, saved and loaded.
 func TestIsModule(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.Sequential{parametrize.SpectralNorm(nn.NewConv2d(1, 2, 3, nil), nil), nn.ReLU{}}
+	m := nn.Sequential{parametrize.SpectralNorm(nn.NewConv2d(1, 2, 3)), nn.ReLU{}}
 	copied := nn.Clone(m)
 	require.Equal(t, []string{"0.bias", "0.parametrizations.weight.original", "0.parametrizations.weight.0._u", "0.parametrizations.weight.0._v"}, names(m))
 	require.Equal(t, names(m), names(copied))
@@ -148,7 +149,7 @@ func TestIsModule(t *testing.T) {
 	torch.Scope(func() {
 		x := torch.RandN(1, 1, 5, 5)
 		y := m.Forward(x)
-		require.NoError(t, nn.LoadStateDict(copied, maps.Collect(nn.StateDict(m)), nil))
+		require.NoError(t, nn.LoadStateDict(copied, maps.Collect(nn.StateDict(m))))
 		torchtest.Equal(t, nn.Eval(copied).Forward(x), y)
 		nn.To(copied, torch.Float64)
 		require.Equal(t, torch.Float64, copied.Forward(x.To(torch.Float64)).DType())
@@ -158,7 +159,7 @@ func TestIsModule(t *testing.T) {
 // In evaluation many goroutines use one module; nothing of it changes.
 func TestAtOnce(t *testing.T) {
 	torchtest.NoLeaks(t)
-	m := nn.Eval(nn.Sequential{parametrize.SpectralNorm(nn.NewLinear(8, 8, nil), nil), nn.ReLU{}, parametrize.WeightNorm(nn.NewLinear(8, 1, nil), nil)})
+	m := nn.Eval(nn.Sequential{parametrize.SpectralNorm(nn.NewLinear(8, 8)), nn.ReLU{}, parametrize.WeightNorm(nn.NewLinear(8, 1))})
 	torch.Scope(func() {
 		x := torch.RandN(4, 8)
 		want := m.Forward(x)
@@ -180,7 +181,7 @@ func TestAtOnce(t *testing.T) {
 
 func TestComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
-	l, lstm := ones(3, 2), parametrize.WeightNorm(nn.NewLSTM(1, 1, nil), &parametrize.WeightNormOptions{Name: "weight_ih_l0"})
+	l, lstm := ones(3, 2), parametrize.WeightNorm(nn.NewLSTM(1, 1), parametrize.WeightNormOptions{Name: "weight_ih_l0"})
 	for _, c := range []struct {
 		want string
 		fn   func()
@@ -189,10 +190,10 @@ func TestComplaints(t *testing.T) {
 		{"parametrize: Registering a parametrization may not change the shape of the tensor: it was [2 3] and is [3 2]", func() { parametrize.Register(l, "weight", turned{}) }},
 		{"parametrize: Module *nn.LSTM does not have a parametrization on weight", func() { lstm.Value("weight") }},
 		{"parametrize: *nn.LSTM has no Forward from one tensor to another: call it by With", func() { lstm.Forward(l.Weight) }},
-		{"spectral_norm: Dimension out of range (expected to be in range of [-2, 1] but got 2)", func() { parametrize.SpectralNorm(l, &parametrize.SpectralNormOptions{Dim: new(2)}) }},
-		{"spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=-1", func() { parametrize.SpectralNorm(l, &parametrize.SpectralNormOptions{Iterations: -1}) }},
-		{"orthogonal: Expected a matrix or batch of matrices. Got a tensor of 1 dimensions.", func() { parametrize.Orthogonal(l, &parametrize.OrthogonalOptions{Name: "bias"}) }},
-		{`orthogonal: orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: qr`, func() { parametrize.Orthogonal(l, &parametrize.OrthogonalOptions{Map: "qr"}) }},
+		{"spectral_norm: Dimension out of range (expected to be in range of [-2, 1] but got 2)", func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Dim: new(2)}) }},
+		{"spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=-1", func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Iterations: -1}) }},
+		{"orthogonal: Expected a matrix or batch of matrices. Got a tensor of 1 dimensions.", func() { parametrize.Orthogonal(l, parametrize.OrthogonalOptions{Name: "bias"}) }},
+		{`orthogonal: orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: qr`, func() { parametrize.Orthogonal(l, parametrize.OrthogonalOptions{Map: "qr"}) }},
 	} {
 		require.EqualError(t, torch.Try(c.fn), "torch: "+c.want)
 	}
@@ -204,10 +205,10 @@ func (turned) Forward(x ...torch.Tensor) torch.Tensor { return x[0].T() }
 
 func ExampleSpectralNorm() {
 	torch.ManualSeed(0)
-	m := nn.Eval(parametrize.SpectralNorm(nn.NewLinear(4, 3, nil), nil))
+	m := nn.Eval(parametrize.SpectralNorm(nn.NewLinear(4, 3)))
 	torch.Scope(func() {
 		w := m.Value("weight")
-		fmt.Printf("%v, largest singular value %.2f\n", w.Shape(), torch.LinalgMatrixNorm(w, 2).Float64())
+		fmt.Printf("%v, largest singular value %.2f\n", w.Shape(), linalg.MatrixNorm(w, 2).Float64())
 	})
 	for name, t := range nn.StateDict(m) {
 		fmt.Println(name, t.Shape())

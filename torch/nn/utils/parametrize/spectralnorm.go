@@ -3,6 +3,7 @@ package parametrize
 import (
 	"cmp"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
@@ -18,8 +19,8 @@ type SpectralNormOptions struct {
 
 // SpectralNorm divides a weight by its largest singular value (Miyato et al., 2018), which
 // each Forward in training estimates better by the power method. It takes m over.
-func SpectralNorm[M any](m M, o *SpectralNormOptions) *Module[M] {
-	v := options(o)
+func SpectralNorm[M any](m M, opts ...SpectralNormOptions) *Module[M] {
+	v := option.One(opts)
 	name := cmp.Or(v.Name, "weight")
 	if v.Dim == nil {
 		v.Dim = new(0)
@@ -28,7 +29,7 @@ func SpectralNorm[M any](m M, o *SpectralNormOptions) *Module[M] {
 			*v.Dim = 1
 		}
 	}
-	return Register(m, name, NewSpectralNormalization(parameterOf(m, name), &v))
+	return Register(m, name, NewSpectralNormalization(parameterOf(m, name), v))
 }
 
 // SpectralNormalization is what [SpectralNorm] registers: W/σ(W).
@@ -42,8 +43,8 @@ type SpectralNormalization struct {
 }
 
 // NewSpectralNormalization estimates the largest singular value of a weight.
-func NewSpectralNormalization(weight torch.Tensor, o *SpectralNormOptions) *SpectralNormalization {
-	v := options(o)
+func NewSpectralNormalization(weight torch.Tensor, opts ...SpectralNormOptions) *SpectralNormalization {
+	v := option.One(opts)
 	s := &SpectralNormalization{Iterations: cmp.Or(v.Iterations, 1), Eps: cmp.Or(v.Eps, 1e-12)}
 	if v.Dim != nil {
 		s.Dim = *v.Dim
@@ -64,7 +65,7 @@ func NewSpectralNormalization(weight torch.Tensor, o *SpectralNormOptions) *Spec
 	torch.NoGrad(func() {
 		torch.Scope(func() {
 			m := s.matrix(weight)
-			u, v := m.NewEmpty([]int{m.Size(0)}).NormalInPlace(0, 1, nil), m.NewEmpty([]int{m.Size(1)}).NormalInPlace(0, 1, nil)
+			u, v := m.NewEmpty([]int{m.Size(0)}).NormalInPlace(0, 1), m.NewEmpty([]int{m.Size(1)}).NormalInPlace(0, 1)
 			s.U, s.V = nn.NewBuffer(s.normalize(u)), nn.NewBuffer(s.normalize(v))
 			s.iterate(m, 15)
 		})
@@ -87,7 +88,7 @@ func (s *SpectralNormalization) matrix(weight torch.Tensor) torch.Tensor {
 }
 
 func (s *SpectralNormalization) normalize(x torch.Tensor) torch.Tensor {
-	return F.Normalize(x, &F.NormalizeOptions{Dim: new(0), Eps: &s.Eps})
+	return F.Normalize(x, F.NormalizeOptions{Dim: new(0), Eps: &s.Eps})
 }
 
 // iterate takes steps of the power method.

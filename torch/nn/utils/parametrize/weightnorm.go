@@ -3,6 +3,7 @@ package parametrize
 import (
 	"cmp"
 
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -15,8 +16,8 @@ type WeightNormOptions struct {
 
 // WeightNorm separates the norm of a weight from its direction (Salimans and Kingma, 2016):
 // original0 are the norms, original1 is the direction. It takes m over.
-func WeightNorm[M any](m M, o *WeightNormOptions) *Module[M] {
-	v := options(o)
+func WeightNorm[M any](m M, opts ...WeightNormOptions) *Module[M] {
+	v := option.One(opts)
 	return Register(m, cmp.Or(v.Name, "weight"), &WeightNormalization{v.Dim})
 }
 
@@ -33,11 +34,4 @@ func (w *WeightNormalization) Forward(originals ...torch.Tensor) torch.Tensor {
 // RightInverse returns the norms of a weight, and the weight.
 func (w *WeightNormalization) RightInverse(weight torch.Tensor) []torch.Tensor {
 	return []torch.Tensor{aten.NormExceptDim(weight, 2, w.Dim), weight}
-}
-
-func options[T any](o *T) (v T) {
-	if o != nil {
-		v = *o
-	}
-	return v
 }

@@ -1,7 +1,7 @@
 // Package rnn packs sequences of different lengths into one batch without padding, as
 // recurrent networks take them: PyTorch's torch.nn.utils.rnn.
 //
-//	packed := rnn.PackSequence(sentences, &rnn.PackOptions{Unsorted: true})
+//	packed := rnn.PackSequence(sentences, rnn.PackOptions{Unsorted: true})
 //	output, h, c := lstm.ForwardPacked(packed, torch.Tensor{}, torch.Tensor{})
-//	padded, lengths := rnn.PadPackedSequence(output, nil)
+//	padded, lengths := rnn.PadPackedSequence(output)
 package rnn

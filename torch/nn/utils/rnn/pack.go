@@ -1,6 +1,7 @@
 package rnn
 
 import (
+	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -49,11 +50,8 @@ type PackOptions struct {
 // PackPaddedSequence packs padded sequences x [L, N, ...] of those lengths, from 1 to L each. It
 // panics where they do not come in the order of falling lengths and the options do not allow
 // for it.
-func PackPaddedSequence(x torch.Tensor, lengths []int, o *PackOptions) *PackedSequence {
-	var v PackOptions
-	if o != nil {
-		v = *o
-	}
+func PackPaddedSequence(x torch.Tensor, lengths []int, opts ...PackOptions) *PackedSequence {
+	v := option.One(opts)
 	checkLengths(x, lengths, v.BatchFirst)
 	list := outOfScope(func() []torch.Tensor {
 		var sorted, unsorted torch.Tensor
@@ -90,14 +88,15 @@ func checkLengths(x torch.Tensor, lengths []int, batchFirst bool) {
 }
 
 // PackSequence packs sequences [L, ...] of different lengths L.
-func PackSequence(sequences []torch.Tensor, o *PackOptions) *PackedSequence {
+func PackSequence(sequences []torch.Tensor, opts ...PackOptions) *PackedSequence {
+	o := option.One(opts)
 	lengths := make([]int, len(sequences))
 	for i, s := range sequences {
 		lengths[i] = s.Size(0)
 	}
-	padded := torch.PadSequence(sequences)
+	padded := aten.PadSequence(sequences)
 	defer padded.Close()
-	return PackPaddedSequence(padded, lengths, &PackOptions{Unsorted: o != nil && o.Unsorted})
+	return PackPaddedSequence(padded, lengths, PackOptions{Unsorted: o.Unsorted})
 }
 
 // PadPackedOptions are the rarer arguments of [PadPackedSequence].
@@ -109,11 +108,8 @@ type PadPackedOptions struct {
 
 // PadPackedSequence reverses [PackPaddedSequence]: it returns padded sequences [L, N, ...] in
 // their first order, and their lengths.
-func PadPackedSequence(p *PackedSequence, o *PadPackedOptions) (padded torch.Tensor, lengths []int) {
-	var v PadPackedOptions
-	if o != nil {
-		v = *o
-	}
+func PadPackedSequence(p *PackedSequence, opts ...PadPackedOptions) (padded torch.Tensor, lengths []int) {
+	v := option.One(opts)
 	longest := p.BatchSizes.Size(0)
 	if v.TotalLength != 0 && v.TotalLength < longest {
 		torch.Throw("pad_packed_sequence", torch.KindValue, "Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max sequence length being %d", v.TotalLength, longest)
@@ -131,21 +127,19 @@ func PadPackedSequence(p *PackedSequence, o *PadPackedOptions) (padded torch.Ten
 
 // UnpackSequence reverses [PackSequence].
 func UnpackSequence(p *PackedSequence) []torch.Tensor {
-	padded, lengths := PadPackedSequence(p, &PadPackedOptions{BatchFirst: true})
+	padded, lengths := PadPackedSequence(p, PadPackedOptions{BatchFirst: true})
 	defer padded.Close()
 	return UnpadSequence(padded, lengths, true)
 }
 
 // PadSequenceOptions are the rarer arguments of [PadSequence]: BatchFirst, for a result
 // [N, L, ...]; PaddingValue, by default 0; PaddingSide, "right" (default) or "left".
-type PadSequenceOptions = torch.PadSequenceOptions
+type PadSequenceOptions = aten.PadSequenceOptions
 
 // PadSequence stacks sequences [L, ...] of different lengths in a tensor [longest, N, ...].
-func PadSequence(sequences []torch.Tensor, o *PadSequenceOptions) torch.Tensor {
-	if o == nil {
-		return torch.PadSequence(sequences)
-	}
-	return torch.PadSequence(sequences, *o)
+func PadSequence(sequences []torch.Tensor, opts ...PadSequenceOptions) torch.Tensor {
+	o := option.One(opts)
+	return aten.PadSequence(sequences, o)
 }
 
 // UnpadSequence reverses [PadSequence]: it returns the first elements, as many as the lengths

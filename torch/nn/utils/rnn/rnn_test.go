@@ -38,12 +38,12 @@ func roundTrip(inputs peer.Tensors, first, unsorted bool) peer.Tensors {
 	for _, s := range sequences {
 		lengths = append(lengths, s.Size(0))
 	}
-	padded := rnn.PadSequence(sequences, &rnn.PadSequenceOptions{BatchFirst: first, PaddingValue: 0.5})
-	packed := rnn.PackPaddedSequence(padded, lengths, &rnn.PackOptions{BatchFirst: first, Unsorted: unsorted})
+	padded := rnn.PadSequence(sequences, rnn.PadSequenceOptions{BatchFirst: first, PaddingValue: 0.5})
+	packed := rnn.PackPaddedSequence(padded, lengths, rnn.PackOptions{BatchFirst: first, Unsorted: unsorted})
 	for k, t := range parts(packed) {
 		got[name+k] = t
 	}
-	again, n := rnn.PadPackedSequence(packed, &rnn.PadPackedOptions{BatchFirst: first, PaddingValue: -1, TotalLength: 7})
+	again, n := rnn.PadPackedSequence(packed, rnn.PadPackedOptions{BatchFirst: first, PaddingValue: -1, TotalLength: 7})
 	got[name+"padded"], got[name+"again"], got[name+"lengths"] = padded, again, torch.FromSlice(n)
 	for i, t := range rnn.UnpadSequence(padded, lengths, first) {
 		got[fmt.Sprint(name, "unpadded", i)] = t
@@ -70,14 +70,14 @@ func TestEqualsPython(t *testing.T) {
 			maps.Copy(got, roundTrip(inputs, i&1 != 0, i&2 != 0))
 		}
 		sequences := []torch.Tensor{inputs["a"], inputs["b"], inputs["c"]}
-		packed := rnn.PackSequence(sequences, &rnn.PackOptions{Unsorted: true})
+		packed := rnn.PackSequence(sequences, rnn.PackOptions{Unsorted: true})
 		for k, p := range parts(packed) {
 			got["packed "+k] = p
 		}
 		for i, s := range rnn.UnpackSequence(packed) {
 			got[fmt.Sprint("unpacked", i)] = s
 		}
-		got["left"] = rnn.PadSequence(sequences, &rnn.PadSequenceOptions{PaddingSide: "left"})
+		got["left"] = rnn.PadSequence(sequences, rnn.PadSequenceOptions{PaddingSide: "left"})
 		got["inverse"] = rnn.InvertPermutation(torch.FromSlice([]int{2, 0, 3, 1}))
 		require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(got)))
 		for name, value := range got {
@@ -91,24 +91,24 @@ func TestComplaints(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := torch.Ones(4, 2, 3)
-		packed := rnn.PackPaddedSequence(x, []int{4, 2}, nil)
+		packed := rnn.PackPaddedSequence(x, []int{4, 2})
 		for _, c := range []struct {
 			name string
 			fn   func()
 			want string
 		}{
-			{"order", func() { rnn.PackPaddedSequence(x, []int{2, 4}, nil) }, "decreasing order"},
-			{"length 0", func() { rnn.PackPaddedSequence(x, []int{4, 0}, nil) }, "greater than 0"},
-			{"batch size", func() { rnn.PackPaddedSequence(x, []int{4}, nil) }, "Expected `len(lengths)` to be equal to batch_size"},
-			{"beyond the padding", func() { rnn.PackPaddedSequence(x, []int{5, 2}, nil) }, "Expected lengths of at most 4, that of the padded sequences, but lengths[0] is 5"},
-			{"far beyond", func() { rnn.PackPaddedSequence(x, []int{2, math.MaxInt}, &rnn.PackOptions{Unsorted: true}) }, "but lengths[1] is 9223372036854775807"},
-			{"beyond, batch first", func() { rnn.PackPaddedSequence(x, []int{3, 3, 2, 1}, &rnn.PackOptions{BatchFirst: true}) }, "Expected lengths of at most 2"},
-			{"negative", func() { rnn.PackPaddedSequence(x, []int{4, -1}, nil) }, "greater than 0"},
-			{"batch size, unsorted", func() { rnn.PackPaddedSequence(x, []int{4, 3, 2}, &rnn.PackOptions{Unsorted: true}) }, "but got 3 (batch_size=2)"},
-			{"no batch", func() { rnn.PackPaddedSequence(torch.Ones(4), []int{4}, nil) }, "at least 2 dimensions"},
-			{"no sequences", func() { rnn.PackPaddedSequence(torch.Ones(4, 0), nil, nil) }, ""},
+			{"order", func() { rnn.PackPaddedSequence(x, []int{2, 4}) }, "decreasing order"},
+			{"length 0", func() { rnn.PackPaddedSequence(x, []int{4, 0}) }, "greater than 0"},
+			{"batch size", func() { rnn.PackPaddedSequence(x, []int{4}) }, "Expected `len(lengths)` to be equal to batch_size"},
+			{"beyond the padding", func() { rnn.PackPaddedSequence(x, []int{5, 2}) }, "Expected lengths of at most 4, that of the padded sequences, but lengths[0] is 5"},
+			{"far beyond", func() { rnn.PackPaddedSequence(x, []int{2, math.MaxInt}, rnn.PackOptions{Unsorted: true}) }, "but lengths[1] is 9223372036854775807"},
+			{"beyond, batch first", func() { rnn.PackPaddedSequence(x, []int{3, 3, 2, 1}, rnn.PackOptions{BatchFirst: true}) }, "Expected lengths of at most 2"},
+			{"negative", func() { rnn.PackPaddedSequence(x, []int{4, -1}) }, "greater than 0"},
+			{"batch size, unsorted", func() { rnn.PackPaddedSequence(x, []int{4, 3, 2}, rnn.PackOptions{Unsorted: true}) }, "but got 3 (batch_size=2)"},
+			{"no batch", func() { rnn.PackPaddedSequence(torch.Ones(4), []int{4}) }, "at least 2 dimensions"},
+			{"no sequences", func() { rnn.PackPaddedSequence(torch.Ones(4, 0), nil) }, ""},
 			{"unpad beyond", func() { rnn.UnpadSequence(x, []int{4, 5}, false) }, "narrow"},
-			{"total length", func() { rnn.PadPackedSequence(packed, &rnn.PadPackedOptions{TotalLength: 3}) }, "got total_length=3 and max sequence length being 4"},
+			{"total length", func() { rnn.PadPackedSequence(packed, rnn.PadPackedOptions{TotalLength: 3}) }, "got total_length=3 and max sequence length being 4"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				require.ErrorContains(t, torch.Try(c.fn), c.want)
@@ -124,10 +124,10 @@ func TestFailuresAreFreed(t *testing.T) {
 	defer x.Close()
 	before := torch.Stats().Live()
 	for _, fn := range []func(){
-		func() { rnn.PackPaddedSequence(x, []int{2, 0}, &rnn.PackOptions{Unsorted: true}) },
-		func() { rnn.PackPaddedSequence(x, []int{2, 5}, &rnn.PackOptions{Unsorted: true}) },
+		func() { rnn.PackPaddedSequence(x, []int{2, 0}, rnn.PackOptions{Unsorted: true}) },
+		func() { rnn.PackPaddedSequence(x, []int{2, 5}, rnn.PackOptions{Unsorted: true}) },
 		func() { rnn.UnpadSequence(x, []int{4, 5}, false) },
-		func() { rnn.PackSequence([]torch.Tensor{x, {}}, nil) },
+		func() { rnn.PackSequence([]torch.Tensor{x, {}}) },
 	} {
 		require.Error(t, torch.Try(fn))
 		require.Equal(t, before, torch.Stats().Live())
@@ -137,7 +137,7 @@ func TestFailuresAreFreed(t *testing.T) {
 func TestPackedSequencesAreFreed(t *testing.T) {
 	torchtest.NoLeaks(t)
 	a, b := torch.Ones(2, 3), torch.Ones(4, 3)
-	packed := rnn.PackSequence([]torch.Tensor{a, b}, &rnn.PackOptions{Unsorted: true})
+	packed := rnn.PackSequence([]torch.Tensor{a, b}, rnn.PackOptions{Unsorted: true})
 	other := packed.With(torch.Zeros(6, 5))
 	packed.Close()
 	list := rnn.UnpackSequence(other)

@@ -1,0 +1,106 @@
+package bridge
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/libtorch-go/libtorch/cgo"
+)
+
+// Core is what package torch lends.
+type Core struct {
+	Fail   func(*cgo.Error) // panics with torch's own error
+	Box    func(c *cgo.Call, v any)
+	Unbox  func(list []any) []any
+	Within func(fn func(), enter func(*cgo.Call))
+}
+
+var core Core
+
+// Connect is called by package torch, once.
+func Connect(c Core) bool {
+	core = c
+	return true
+}
+
+// Done runs a call; it panics with *torch.Error as every operator does.
+func Done(c *cgo.Call) {
+	if err := c.Run(); err != nil {
+		core.Fail(err)
+	}
+}
+
+// Boxed runs a call that may lead into Go and takes its boxed results.
+func Boxed(c *cgo.Call) []any {
+	if err := c.RunBack(); err != nil {
+		core.Fail(err)
+	}
+	return core.Unbox(c.Boxed())
+}
+
+// Lending runs a call that lends the value of that number; if it fails, the loan ends.
+func Lending(c *cgo.Call, id uint64) {
+	if err := c.Run(); err != nil {
+		cgo.TakeBack(id)
+		core.Fail(err)
+	}
+}
+
+// Box adds a value to a call as torch.Call does.
+func Box(c *cgo.Call, v any) { core.Box(c, v) }
+
+// Within runs fn in a mode that enter begins, on one thread.
+func Within(fn func(), enter func(*cgo.Call)) { core.Within(fn, enter) }
+
+// Handle is the handle behind a torch.Tensor.
+func Handle[Tensor any](t Tensor) *cgo.Handle {
+	return *as[*cgo.Handle](&t)
+}
+
+// Tensor is the torch.Tensor behind a handle.
+func Tensor[Tensor any](h *cgo.Handle) Tensor {
+	return *as[Tensor](&h)
+}
+
+// Generator adds a *torch.Generator to a call: nil is the device's own.
+func Generator[G any](c *cgo.Call, g *G) {
+	if g == nil {
+		c.Tensor(nil)
+		return
+	}
+	c.Object(*as[*cgo.Handle](g))
+}
+
+// Scalar adds a number or a bool to a call; it panics for anything else.
+func Scalar(c *cgo.Call, v any) {
+	if kind, ok := c.Scalar(v); !ok {
+		core.Fail(&cgo.Error{Op: "scalar", Kind: cgo.KindType, Msg: fmt.Sprintf("expected a number or a bool, got %s", kind)})
+	}
+}
+
+// Code is the number of a torch.DType, Layout, MemoryFormat or Device in libtorch; -1 where it
+// was not given.
+func Code[Enum any](v Enum) int64 {
+	if unsafe.Sizeof(v) == unsafe.Sizeof(uint32(0)) {
+		return int64(*as[uint32](&v)) - 1
+	}
+	return int64(*as[uint8](&v)) - 1
+}
+
+// Device is the torch.Device of a code.
+func Device[Device any](code uint64) Device {
+	n := uint32(code + 1)
+	return *as[Device](&n)
+}
+
+// Reduction is the number of a torch.Reduction in libtorch, where the mean is 1.
+func Reduction[R any](r R) int64 { return int64(*as[uint8](&r)+1) % 3 }
+
+// as looks at a value of a type of torch's as at what it is made of.
+func as[To, From any](p *From) *To {
+	var to To
+	if unsafe.Sizeof(to) != unsafe.Sizeof(*p) {
+		panic(fmt.Sprintf("bridge: a %T is not made of a %T", *p, to))
+	}
+	return (*To)(unsafe.Pointer(p))
+}
