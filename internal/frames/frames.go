@@ -20,7 +20,7 @@ func Callers(skip int) []uintptr {
 }
 
 // User is the innermost of the callers that belongs to the program; where none does, it is the
-// innermost of all. It is false where there are no callers.
+// innermost outside of Go's runtime. It is false where there are no callers.
 func User(callers []uintptr) (frame runtime.Frame, ok bool) {
 	if len(callers) == 0 {
 		return frame, false
@@ -30,7 +30,7 @@ func User(callers []uintptr) (frame runtime.Frame, ok bool) {
 		if !inLibrary(f.Function) {
 			return f, true
 		}
-		if !ok {
+		if !ok && !inRuntime(f.Function) {
 			frame, ok = f, true
 		}
 		if !more {
@@ -75,12 +75,7 @@ type anchor struct{}
 func inLibrary(function string) bool {
 	path, ours := strings.CutPrefix(function, root)
 	if !ours {
-		for _, prefix := range []string{"runtime.", "iter.", "reflect.", "sync."} {
-			if strings.HasPrefix(function, prefix) {
-				return true
-			}
-		}
-		return false
+		return inRuntime(function)
 	}
 	slash := strings.LastIndexByte(path, '/') + 1
 	dot := strings.IndexByte(path[slash:], '.')
@@ -90,6 +85,16 @@ func inLibrary(function string) bool {
 	}
 	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames"} {
 		if path == part || strings.HasPrefix(path, part+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// inRuntime tells whether a function belongs to what stands between a program and a panic in Go.
+func inRuntime(function string) bool {
+	for _, prefix := range []string{"runtime.", "iter.", "reflect.", "sync."} {
+		if strings.HasPrefix(function, prefix) {
 			return true
 		}
 	}

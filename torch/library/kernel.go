@@ -140,9 +140,12 @@ func value(v any, t reflect.Type) reflect.Value {
 		return r
 	}
 	switch t {
-	case reflect.TypeFor[torch.DType](), reflect.TypeFor[torch.Layout](), reflect.TypeFor[torch.MemoryFormat]():
-		r.SetUint(uint64(v.(int64) + 1)) // libtorch's numbers begin with 0
-		return r
+	case reflect.TypeFor[torch.DType]():
+		return reflect.ValueOf(bridge.Enumerator[torch.DType](v.(int64)))
+	case reflect.TypeFor[torch.Layout]():
+		return reflect.ValueOf(bridge.Enumerator[torch.Layout](v.(int64)))
+	case reflect.TypeFor[torch.MemoryFormat]():
+		return reflect.ValueOf(bridge.Enumerator[torch.MemoryFormat](v.(int64)))
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
