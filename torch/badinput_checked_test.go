@@ -64,7 +64,7 @@ func minus(d torch.DType, n int) torch.Tensor {
 }
 
 // badChecked are the mistakes that libtorch does not survive, or does not notice.
-var badChecked = slices.Concat(badBags, badLabels, badSegments, badSparse, badDivisions, badStatistics, badRecurrent, badEndless)
+var badChecked = slices.Concat(badBags, badLabels, badSegments, badSparse, badDivisions, badStatistics, badRecurrent, badEndless, badRules)
 
 var badBags = []badInput{
 	{"bags that descend", func() { bags(2, long(0, 3, 1)) }, broken, "offsets have to ascend, but offsets[2] is 1 after 3"},

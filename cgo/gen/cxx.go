@@ -154,9 +154,6 @@ func cxxBody(o *Op) (string, error) {
 		b.WriteString(line)
 	}
 	call := fmt.Sprintf("at::_ops::%s::call(%s)", cxxName(o), strings.Join(names, ", "))
-	if o.Guard.Instead != "" {
-		call = fmt.Sprintf("instead::%s(rule::of(%s))", o.Guard.Instead, strings.Join(names, "), rule::of("))
-	}
 	b.WriteString(typedGuard(o, names))
 	if o.source() {
 		b.WriteString("\tat::AutoDispatchBelowADInplaceOrView guard;\n")

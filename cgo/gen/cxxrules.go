@@ -10,7 +10,7 @@ var cxxBoxed = map[string]string{
 	"Tensor": "tensor", "Tensor?": "tensor", "Tensor[]": "tensors", "int": "integer", "int?": "opt_integer",
 	"int[]": "ints", "int[]?": "opt_ints", "float": "number", "float?": "opt_number", "bool": "boolean", "bool?": "opt_boolean",
 	"Scalar": "scalar", "Scalar?": "opt_scalar", "str": "string", "str?": "opt_string",
-	"Layout?": "opt_layout", "ScalarType?": "opt_dtype", "ScalarType": "dtype", "float[]?": "opt_numbers", "float[]": "numbers",
+	"Layout?": "opt_layout", "MemoryFormat?": "opt_format", "ScalarType?": "opt_dtype", "ScalarType": "dtype", "float[]?": "opt_numbers", "float[]": "numbers",
 }
 
 // typedGuard writes what a typed call passes before libtorch sees the arguments, whose
@@ -66,12 +66,12 @@ type boxedRules struct {
 }
 
 // function returns the name of a function with that body, which it writes unless it is there.
-func (b *boxedRules) function(stack, body string) string {
-	name, ok := b.known[stack+body]
+func (b *boxedRules) function(body string) string {
+	name, ok := b.known[body]
 	if !ok {
 		name = fmt.Sprintf("f%d", len(b.known))
-		b.known[stack+body] = name
-		fmt.Fprintf(&b.functions, "void %s(%s) {\n%s}\n", name, stack, body)
+		b.known[body] = name
+		fmt.Fprintf(&b.functions, "void %s(const c10::IValue* s) {\n%s}\n", name, body)
 	}
 	return name
 }
@@ -91,25 +91,8 @@ func (b *boxedRules) add(o *Op) error {
 	for _, r := range o.Guard.Rules {
 		body += "\trule::" + r.expression(take) + ";\n"
 	}
-	check, instead := "nullptr", "nullptr"
 	if body != "" {
-		check = b.function("const c10::IValue* s", body)
-	}
-	if o.Guard.Instead != "" {
-		var list []string
-		outs := 0
-		for i, a := range o.Args {
-			if a.Type.Mutable {
-				outs++
-				continue
-			}
-			list = append(list, take(i))
-		}
-		call := fmt.Sprintf("instead::%s(%s)", o.Guard.Instead, strings.Join(list, ", "))
-		instead = b.function("torch::jit::Stack& s", fmt.Sprintf("\tboxed::finish(s, %d, %s);\n", outs, call))
-	}
-	if check != "nullptr" || instead != "nullptr" {
-		fmt.Fprintf(&b.rows, "\t{\"aten::%s\", %q, %s, %s},\n", o.Base, o.Overload, check, instead)
+		fmt.Fprintf(&b.rows, "\t{\"aten::%s\", %q, %s},\n", o.Base, o.Overload, b.function(body))
 	}
 	return failed
 }

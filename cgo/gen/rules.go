@@ -38,14 +38,13 @@ func (t *Tables) ruleLine(f []string) error {
 
 // Guard is what stands before an operator, in the typed call and in the call by name.
 type Guard struct {
-	Needed  bool       // tensors that are not optional have to be defined
-	Unsafe  bool       // refused outside of torch.Unsafe
-	Rules   []RuleCall // that look at arguments
-	Instead string     // the function of cgo/shim/rules that computes it; "" for libtorch's operator
+	Needed bool       // tensors that are not optional have to be defined
+	Unsafe bool       // refused outside of torch.Unsafe
+	Rules  []RuleCall // that look at arguments
 }
 
 // stands reports whether there is anything but the tensors that are needed.
-func (g *Guard) stands() bool { return g.Unsafe || len(g.Rules) > 0 || g.Instead != "" }
+func (g *Guard) stands() bool { return g.Unsafe || len(g.Rules) > 0 }
 
 // RuleCall is one rule and the arguments that it sees, as indices; -1 for one that the
 // operator does not have.
@@ -123,6 +122,7 @@ func (o *Op) guard(like *Op, t *Tables) error {
 			g.Unsafe = false
 		}
 	}
+	g.Rules = o.bySchema()
 	for _, line := range t.Rules {
 		if !anyMatch(line.patterns, line.used, like) {
 			continue
@@ -135,9 +135,7 @@ func (o *Op) guard(like *Op, t *Tables) error {
 			return err
 		}
 	}
-	g.Rules = append(g.Rules, o.lengths()...)
-	g.Instead = t.Instead[like.Name()]
-	g.Needed = !o.Known && o.Place != Hand || len(g.Rules) > 0 || g.Instead != ""
+	g.Needed = !o.Known && o.Place != Hand || len(g.Rules) > 0
 	return nil
 }
 
@@ -163,14 +161,25 @@ func (o *Op) ruleCall(line *ruleLine) (RuleCall, error) {
 // windowNames are the lists of ints that say how large windows, steps and borders are.
 var windowNames = regexp.MustCompile(`^(kernel_size|stride|padding|dilation|output_padding|output_size|pad|left|right)$`)
 
-// lengths are the rules that the schema selects: where it speaks of windows or borders, these
-// are bounded, because kernels compute with them in 32 bits, or step through them.
-func (o *Op) lengths() (calls []RuleCall) {
+// bySchema are the rules that the schema selects: where it speaks of windows or borders, these
+// are bounded, because kernels compute with them in 32 bits, or step through them; sizes and
+// strides reach no further than numbers do; a reduction is one of three.
+func (o *Op) bySchema() (calls []RuleCall) {
+	ints := func(name string) int {
+		return slices.IndexFunc(o.Args, func(a Arg) bool { return a.Name == name && a.Type.Key() == "int[]" })
+	}
+	if size, stride := ints("size"), ints("stride"); size >= 0 && stride >= 0 {
+		offset := slices.IndexFunc(o.Args, func(a Arg) bool { return a.Name == "storage_offset" && a.Type.Base == "SymInt" })
+		calls = append(calls, RuleCall{Function: "strides", Args: []int{size, stride, offset}})
+	}
+	if i := slices.IndexFunc(o.Args, func(a Arg) bool { return a.Name == "reduction" && a.Type.Key() == "int" }); i >= 0 {
+		calls = append(calls, RuleCall{Function: "reduction", Args: []int{i}})
+	}
 	windows := slices.ContainsFunc(o.Args, func(a Arg) bool {
 		return a.Type.Key() == "int[]" && (a.Name == "kernel_size" || a.Name == "padding" || a.Name == "pad" || a.Name == "output_size")
 	})
 	if !windows {
-		return nil
+		return calls
 	}
 	for i, a := range o.Args {
 		if windowNames.MatchString(a.Name) && a.Type.Key() == "int[]" {

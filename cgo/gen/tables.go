@@ -43,7 +43,6 @@ type Tables struct {
 	Rules    []*ruleLine
 	Unsafe   []*patternLine
 	Safe     []*patternLine    // the exceptions from Unsafe
-	Instead  map[string]string // operator → the function that computes it
 	Docs     map[string]string // operator or base name → the rest of the first line
 	Gone     map[string]string // operator → first libtorch version without it
 
@@ -59,7 +58,7 @@ func readTables(dir string) (*Tables, error) {
 		AsFunc: map[string]bool{}, AsMethod: map[string]bool{}, Private: map[string]bool{}, Public: map[string]bool{}, Layer: map[string]bool{}, Lists: map[string]bool{}, Heavy: map[string]bool{},
 		Require: map[string][]string{}, Keyword: map[string][]string{}, Results: map[string][]string{},
 		Tails: map[string]string{}, Fixed: map[string]map[string]string{}, Also: map[string]*alsoForm{}, Dims: map[string]string{},
-		Hand: map[string]*handForm{}, Instead: map[string]string{}, Docs: map[string]string{}, Gone: map[string]string{},
+		Hand: map[string]*handForm{}, Docs: map[string]string{}, Gone: map[string]string{},
 	}
 	files := []struct {
 		name string
@@ -138,12 +137,6 @@ func (t *Tables) nameLine(line string) error {
 		t.Unsafe = append(t.Unsafe, &patternLine{f, make([]bool, len(f))})
 	case kind == "safe" && len(f) > 0:
 		t.Safe = append(t.Safe, &patternLine{f, make([]bool, len(f))})
-	case kind == "instead" && len(f) > 1:
-		for _, name := range f[1:] {
-			if err := enter(t.Instead, name, f[0]); err != nil {
-				return err
-			}
-		}
 	default:
 		return fmt.Errorf("%q is not a line of this table", line)
 	}
@@ -187,7 +180,7 @@ func (t *Tables) unused(ops []*Op) error {
 	for _, keys := range []iter.Seq[string]{
 		maps.Keys(t.Stems), maps.Keys(t.Symbols), maps.Keys(t.AsFunc), maps.Keys(t.AsMethod), maps.Keys(t.Private),
 		maps.Keys(t.Public), maps.Keys(t.Layer), maps.Keys(t.Lists), maps.Keys(t.Heavy), maps.Keys(t.Require), maps.Keys(t.Keyword), maps.Keys(t.Results), maps.Keys(t.Tails),
-		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Dims), maps.Values(t.Dims), maps.Keys(t.Hand), maps.Keys(t.Instead),
+		maps.Keys(t.Fixed), maps.Keys(t.Also), maps.Keys(t.Dims), maps.Values(t.Dims), maps.Keys(t.Hand),
 		maps.Keys(t.Docs), maps.Keys(t.Gone),
 	} {
 		for name := range keys {

@@ -191,12 +191,8 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 // What a call by name passes before libtorch sees the arguments: the rules of typed calls.
 void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
 	const auto* guard = find_guard(op.schema().name(), op.schema().overload_name());
-	if (guard != nullptr && guard->check != nullptr) {
+	if (guard != nullptr) {
 		guard->check(stack.data());
-	}
-	if (guard != nullptr && guard->instead != nullptr) {
-		guard->instead(stack);
-		return;
 	}
 	op.callBoxed(stack);
 }
@@ -236,6 +232,7 @@ void put_boxed(Results& r, at::ArrayRef<c10::IValue> values) {
 void entry::boxed(Args& a, Results& r) {
 	Calling calling;
 	auto op = read_operator(a);
+	refuse_inner(op.schema().name());
 	auto stack = arguments(a, op.schema());
 	run(op, stack);
 	put_boxed(r, stack);

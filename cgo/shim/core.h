@@ -50,6 +50,9 @@ inline void put_text(std::vector<uint64_t>& words, std::string_view text) {
 	std::memcpy(words.data() + start, text.data(), text.size());
 }
 
+// Puts kernels in the place of libtorch's (rules/kernels.cc).
+void replace_kernels();
+
 void fail(tg_frame* f) noexcept;  // turns the exception in flight into the frame's error
 
 }  // namespace tg

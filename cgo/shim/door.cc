@@ -84,6 +84,7 @@ extern "C" __attribute__((visibility("default"))) const tg_api* tg_open(tg_callb
 	tg::use_own_engine();
 	tg::keep_large_blocks();
 	tg::count_host_memory();
+	tg::replace_kernels();
 	if (std::getenv("TORCH_SHOW_CPP_STACKTRACES") == nullptr) {
 		// Symbolising a C++ stack for each error costs more than the throw itself.
 		c10::SetStackTraceFetcher([] { return std::string(); });

@@ -8,9 +8,6 @@
 #include <ATen/ops/or_ops.h>
 #include <ATen/ops/rshift_ops.h>
 #include <ATen/ops/xor_ops.h>
-#include <ATen/ops/_adaptive_avg_pool2d_backward_ops.h>
-#include <ATen/ops/_adaptive_avg_pool3d_backward_ops.h>
-#include <ATen/ops/_add_batch_dim_ops.h>
 #include <ATen/ops/_add_relu_ops.h>
 #include <ATen/ops/_addmm_activation_ops.h>
 #include <ATen/ops/_aminmax_ops.h>
@@ -18,14 +15,8 @@
 #include <ATen/ops/_amp_update_scale_ops.h>
 #include <ATen/ops/_assert_async_ops.h>
 #include <ATen/ops/_assert_scalar_ops.h>
-#include <ATen/ops/_assert_tensor_metadata_ops.h>
 #include <ATen/ops/_autocast_to_full_precision_ops.h>
 #include <ATen/ops/_autocast_to_reduced_precision_ops.h>
-#include <ATen/ops/_backward_ops.h>
-#include <ATen/ops/_batch_norm_impl_index_ops.h>
-#include <ATen/ops/_batch_norm_impl_index_backward_ops.h>
-#include <ATen/ops/_batch_norm_no_update_ops.h>
-#include <ATen/ops/_batch_norm_with_update_ops.h>
 #include <ATen/ops/_cast_Byte_ops.h>
 #include <ATen/ops/_cast_Char_ops.h>
 #include <ATen/ops/_cast_Double_ops.h>
@@ -34,73 +25,17 @@
 #include <ATen/ops/_cast_Int_ops.h>
 #include <ATen/ops/_cast_Long_ops.h>
 #include <ATen/ops/_cast_Short_ops.h>
-#include <ATen/ops/_cdist_backward_ops.h>
-#include <ATen/ops/_cdist_forward_ops.h>
-#include <ATen/ops/_cholesky_solve_helper_ops.h>
-#include <ATen/ops/_choose_qparams_per_tensor_ops.h>
 #include <ATen/ops/_chunk_cat_ops.h>
 #include <ATen/ops/_coalesce_ops.h>
-#include <ATen/ops/_coalesced_ops.h>
-#include <ATen/ops/_compute_linear_combination_ops.h>
-#include <ATen/ops/_conj_ops.h>
-#include <ATen/ops/_conj_copy_ops.h>
 #include <ATen/ops/_conj_physical_ops.h>
-#include <ATen/ops/_convert_indices_from_coo_to_csr_ops.h>
-#include <ATen/ops/_convert_indices_from_csr_to_coo_ops.h>
-#include <ATen/ops/_convert_weight_to_int4pack_ops.h>
-#include <ATen/ops/_convert_weight_to_int4pack_for_cpu_ops.h>
-#include <ATen/ops/_convolution_mode_ops.h>
-#include <ATen/ops/_copy_from_ops.h>
-#include <ATen/ops/_copy_from_and_resize_ops.h>
-#include <ATen/ops/_cslt_compress_ops.h>
-#include <ATen/ops/_cslt_sparse_mm_ops.h>
-#include <ATen/ops/_cslt_sparse_mm_search_ops.h>
-#include <ATen/ops/_ctc_loss_backward_ops.h>
-#include <ATen/ops/_cudnn_attention_backward_ops.h>
-#if __has_include(<ATen/ops/_cudnn_attention_forward_ops.h>)
-#include <ATen/ops/_cudnn_attention_forward_ops.h>
-#endif
-#include <ATen/ops/_cudnn_ctc_loss_ops.h>
-#include <ATen/ops/_cudnn_init_dropout_state_ops.h>
-#include <ATen/ops/_cudnn_rnn_ops.h>
-#include <ATen/ops/_cudnn_rnn_backward_ops.h>
-#include <ATen/ops/_cudnn_rnn_flatten_weight_ops.h>
 #include <ATen/ops/_cufft_clear_plan_cache_ops.h>
 #include <ATen/ops/_cufft_get_plan_cache_max_size_ops.h>
 #include <ATen/ops/_cufft_get_plan_cache_size_ops.h>
 #include <ATen/ops/_cufft_set_plan_cache_max_size_ops.h>
-#include <ATen/ops/_cummax_helper_ops.h>
-#include <ATen/ops/_cummin_helper_ops.h>
 #include <ATen/ops/_debug_has_internal_overlap_ops.h>
 #include <ATen/ops/_dimI_ops.h>
 #include <ATen/ops/_dimV_ops.h>
-#include <ATen/ops/_dim_arange_ops.h>
-#include <ATen/ops/_dirichlet_grad_ops.h>
-#include <ATen/ops/_dyn_quant_matmul_4bit_ops.h>
-#include <ATen/ops/_dyn_quant_pack_4bit_weight_ops.h>
-#include <ATen/ops/_efficient_attention_backward_ops.h>
-#include <ATen/ops/_efficient_attention_forward_ops.h>
 #include <ATen/ops/_efficientzerotensor_ops.h>
-#include <ATen/ops/_embedding_bag_backward_ops.h>
-#include <ATen/ops/_embedding_bag_dense_backward_ops.h>
-#include <ATen/ops/_embedding_bag_per_sample_weights_backward_ops.h>
-#include <ATen/ops/_embedding_bag_sparse_backward_ops.h>
-#include <ATen/ops/_empty_affine_quantized_ops.h>
-#include <ATen/ops/_empty_per_channel_affine_quantized_ops.h>
-#include <ATen/ops/_euclidean_dist_ops.h>
-#include <ATen/ops/_fake_quantize_learnable_per_channel_affine_ops.h>
-#include <ATen/ops/_fake_quantize_learnable_per_channel_affine_backward_ops.h>
-#include <ATen/ops/_fake_quantize_learnable_per_tensor_affine_ops.h>
-#include <ATen/ops/_fake_quantize_learnable_per_tensor_affine_backward_ops.h>
-#include <ATen/ops/_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_ops.h>
-#include <ATen/ops/_fft_c2c_ops.h>
-#include <ATen/ops/_fft_c2r_ops.h>
-#include <ATen/ops/_fft_r2c_ops.h>
-#include <ATen/ops/_fill_mem_eff_dropout_mask_ops.h>
-#include <ATen/ops/_flash_attention_backward_ops.h>
-#if __has_include(<ATen/ops/_flash_attention_forward_ops.h>)
-#include <ATen/ops/_flash_attention_forward_ops.h>
-#endif
 #include <ATen/ops/_foreach_abs_ops.h>
 #include <ATen/ops/_foreach_acos_ops.h>
 #include <ATen/ops/_foreach_add_ops.h>
@@ -111,7 +46,6 @@
 #include <ATen/ops/_foreach_ceil_ops.h>
 #include <ATen/ops/_foreach_clamp_max_ops.h>
 #include <ATen/ops/_foreach_clamp_min_ops.h>
-#include <ATen/ops/_foreach_copy_ops.h>
 #include <ATen/ops/_foreach_cos_ops.h>
 #include <ATen/ops/_foreach_cosh_ops.h>
 #include <ATen/ops/_foreach_div_ops.h>
@@ -148,163 +82,75 @@
 #include <ATen/ops/_foreach_tanh_ops.h>
 #include <ATen/ops/_foreach_trunc_ops.h>
 #include <ATen/ops/_foreach_zero_ops.h>
-#include <ATen/ops/_functional_assert_async_ops.h>
-#include <ATen/ops/_functional_assert_scalar_ops.h>
-#include <ATen/ops/_functional_sym_constrain_range_ops.h>
-#include <ATen/ops/_functional_sym_constrain_range_for_size_ops.h>
-#include <ATen/ops/_fused_dropout_ops.h>
-#include <ATen/ops/_fused_moving_avg_obs_fq_helper_ops.h>
-#include <ATen/ops/_fused_rms_norm_ops.h>
-#include <ATen/ops/_fused_rms_norm_backward_ops.h>
-#include <ATen/ops/_fused_sdp_choice_ops.h>
-#include <ATen/ops/_fw_primal_ops.h>
-#include <ATen/ops/_fw_primal_copy_ops.h>
-#include <ATen/ops/_gather_sparse_backward_ops.h>
-#include <ATen/ops/_grid_sampler_2d_cpu_fallback_ops.h>
-#include <ATen/ops/_grid_sampler_2d_cpu_fallback_backward_ops.h>
-#include <ATen/ops/_grouped_mm_ops.h>
-#include <ATen/ops/_has_compatible_shallow_copy_type_ops.h>
-#include <ATen/ops/_has_same_storage_numel_ops.h>
-#include <ATen/ops/_histogramdd_bin_edges_ops.h>
-#include <ATen/ops/_histogramdd_from_bin_cts_ops.h>
-#include <ATen/ops/_histogramdd_from_bin_tensors_ops.h>
-#include <ATen/ops/_index_put_impl_ops.h>
 #include <ATen/ops/_indices_ops.h>
-#include <ATen/ops/_indices_copy_ops.h>
-#include <ATen/ops/_int_mm_ops.h>
 #include <ATen/ops/_is_all_true_ops.h>
 #include <ATen/ops/_is_any_true_ops.h>
 #include <ATen/ops/_is_zerotensor_ops.h>
-#include <ATen/ops/_jagged_to_padded_dense_forward_ops.h>
-#include <ATen/ops/_lazy_clone_ops.h>
-#include <ATen/ops/_linalg_check_errors_ops.h>
-#include <ATen/ops/_linalg_det_ops.h>
-#include <ATen/ops/_linalg_slogdet_ops.h>
-#include <ATen/ops/_linalg_solve_ex_ops.h>
-#include <ATen/ops/_linalg_svd_ops.h>
-#include <ATen/ops/_local_scalar_dense_ops.h>
 #include <ATen/ops/_log_softmax_ops.h>
-#include <ATen/ops/_log_softmax_backward_data_ops.h>
 #include <ATen/ops/_logcumsumexp_ops.h>
-#include <ATen/ops/_lstm_mps_ops.h>
-#include <ATen/ops/_lu_with_info_ops.h>
-#include <ATen/ops/_make_dep_token_ops.h>
-#include <ATen/ops/_make_dual_ops.h>
-#include <ATen/ops/_make_dual_copy_ops.h>
-#include <ATen/ops/_make_per_channel_quantized_tensor_ops.h>
-#include <ATen/ops/_make_per_tensor_quantized_tensor_ops.h>
-#include <ATen/ops/_masked_scale_ops.h>
-#include <ATen/ops/_masked_softmax_ops.h>
-#include <ATen/ops/_masked_softmax_backward_ops.h>
-#include <ATen/ops/_mixed_dtypes_linear_ops.h>
-#include <ATen/ops/_mkldnn_reshape_ops.h>
-#include <ATen/ops/_mkldnn_transpose_ops.h>
-#include <ATen/ops/_native_batch_norm_legit_ops.h>
-#include <ATen/ops/_native_batch_norm_legit_no_training_ops.h>
-#include <ATen/ops/_native_multi_head_attention_ops.h>
-#include <ATen/ops/_neg_view_ops.h>
-#include <ATen/ops/_neg_view_copy_ops.h>
-#include <ATen/ops/_nested_compute_contiguous_strides_offsets_ops.h>
-#include <ATen/ops/_nested_from_padded_ops.h>
-#include <ATen/ops/_nested_from_padded_and_nested_example_ops.h>
-#include <ATen/ops/_nested_from_padded_tensor_ops.h>
-#include <ATen/ops/_nested_get_jagged_dummy_ops.h>
-#include <ATen/ops/_nested_get_lengths_ops.h>
-#include <ATen/ops/_nested_get_max_seqlen_ops.h>
-#include <ATen/ops/_nested_get_min_seqlen_ops.h>
-#include <ATen/ops/_nested_get_offsets_ops.h>
-#include <ATen/ops/_nested_get_ragged_idx_ops.h>
-#include <ATen/ops/_nested_get_values_ops.h>
-#include <ATen/ops/_nested_get_values_copy_ops.h>
-#include <ATen/ops/_nested_select_backward_ops.h>
-#include <ATen/ops/_nested_sum_backward_ops.h>
-#include <ATen/ops/_nested_tensor_from_mask_ops.h>
-#include <ATen/ops/_nested_tensor_from_mask_left_aligned_ops.h>
-#include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
-#include <ATen/ops/_nested_tensor_size_ops.h>
-#include <ATen/ops/_nested_tensor_softmax_with_shape_ops.h>
-#include <ATen/ops/_nested_tensor_storage_offsets_ops.h>
-#include <ATen/ops/_nested_tensor_strides_ops.h>
-#include <ATen/ops/_nested_view_from_buffer_ops.h>
-#include <ATen/ops/_nested_view_from_buffer_copy_ops.h>
-#include <ATen/ops/_nested_view_from_jagged_ops.h>
-#include <ATen/ops/_nested_view_from_jagged_copy_ops.h>
-#include <ATen/ops/_new_zeros_with_same_feature_meta_ops.h>
-#include <ATen/ops/_nnpack_available_ops.h>
 #include <ATen/ops/_nnz_ops.h>
 #include <ATen/ops/_pack_padded_sequence_ops.h>
-#include <ATen/ops/_pack_padded_sequence_backward_ops.h>
 #include <ATen/ops/_pad_packed_sequence_ops.h>
-#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
-#include <ATen/ops/_pdist_backward_ops.h>
-#include <ATen/ops/_pdist_forward_ops.h>
 #include <ATen/ops/_pin_memory_ops.h>
-#include <ATen/ops/_prelu_kernel_ops.h>
-#include <ATen/ops/_prelu_kernel_backward_ops.h>
-#include <ATen/ops/_print_ops.h>
-#include <ATen/ops/_propagate_xla_data_ops.h>
-#include <ATen/ops/_remove_batch_dim_ops.h>
-#include <ATen/ops/_reshape_alias_ops.h>
-#include <ATen/ops/_reshape_alias_copy_ops.h>
 #include <ATen/ops/_reshape_copy_ops.h>
-#include <ATen/ops/_reshape_from_tensor_ops.h>
-#include <ATen/ops/_resize_output_ops.h>
-#include <ATen/ops/_rowwise_prune_ops.h>
 #include <ATen/ops/_safe_softmax_ops.h>
-#include <ATen/ops/_sample_dirichlet_ops.h>
-#include <ATen/ops/_saturate_weight_to_fp16_ops.h>
-#include <ATen/ops/_scaled_dot_product_attention_math_ops.h>
-#if __has_include(<ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>)
-#include <ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>
-#endif
-#include <ATen/ops/_scaled_dot_product_cudnn_attention_ops.h>
-#include <ATen/ops/_scaled_dot_product_cudnn_attention_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_efficient_attention_ops.h>
-#include <ATen/ops/_scaled_dot_product_efficient_attention_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_ops.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_ops.h>
-#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_ops.h>
-#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_backward_ops.h>
-#include <ATen/ops/_scaled_grouped_mm_ops.h>
-#include <ATen/ops/_scaled_grouped_mm_v2_ops.h>
-#include <ATen/ops/_scaled_mm_ops.h>
-#include <ATen/ops/_scaled_mm_v2_ops.h>
-#include <ATen/ops/_segment_reduce_backward_ops.h>
 #include <ATen/ops/_shape_as_tensor_ops.h>
-#include <ATen/ops/_sobol_engine_draw_ops.h>
-#include <ATen/ops/_sobol_engine_ff_ops.h>
-#include <ATen/ops/_sobol_engine_initialize_state_ops.h>
-#include <ATen/ops/_sobol_engine_scramble_ops.h>
 #include <ATen/ops/_softmax_ops.h>
-#include <ATen/ops/_softmax_backward_data_ops.h>
-#include <ATen/ops/_sparse_addmm_ops.h>
-#include <ATen/ops/_sparse_broadcast_to_ops.h>
-#include <ATen/ops/_sparse_broadcast_to_copy_ops.h>
-#include <ATen/ops/_sparse_bsc_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_bsr_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_compressed_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_compressed_tensor_with_dims_ops.h>
-#include <ATen/ops/_sparse_coo_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_coo_tensor_with_dims_ops.h>
-#include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_ops.h>
-#include <ATen/ops/_sparse_csc_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_csr_prod_ops.h>
-#include <ATen/ops/_sparse_csr_sum_ops.h>
-#include <ATen/ops/_sparse_csr_tensor_unsafe_ops.h>
-#include <ATen/ops/_sparse_log_softmax_ops.h>
-#include <ATen/ops/_sparse_log_softmax_backward_data_ops.h>
-#include <ATen/ops/_sparse_mask_projection_ops.h>
-#include <ATen/ops/_sparse_mm_ops.h>
-#include <ATen/ops/_sparse_mm_reduce_impl_ops.h>
-#include <ATen/ops/_sparse_mm_reduce_impl_backward_ops.h>
-#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
-#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
-#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
-#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
-#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
+#include <ATen/ops/_stack_ops.h>
+#include <ATen/ops/_to_copy_ops.h>
+#include <ATen/ops/_to_cpu_ops.h>
+#include <ATen/ops/_to_dense_ops.h>
+#include <ATen/ops/_unique_ops.h>
+#include <ATen/ops/_unique2_ops.h>
+#include <ATen/ops/_values_ops.h>
+#include <ATen/ops/_version_ops.h>
+#include <ATen/ops/abs_ops.h>
+#include <ATen/ops/absolute_ops.h>
+#include <ATen/ops/acos_ops.h>
+#include <ATen/ops/acosh_ops.h>
+#include <ATen/ops/add_ops.h>
+#include <ATen/ops/addbmm_ops.h>
+#include <ATen/ops/addcdiv_ops.h>
+#include <ATen/ops/addcmul_ops.h>
+#include <ATen/ops/addmm_ops.h>
+#include <ATen/ops/addmv_ops.h>
+#include <ATen/ops/addr_ops.h>
+#include <ATen/ops/adjoint_ops.h>
+#include <ATen/ops/affine_grid_generator_ops.h>
+#include <ATen/ops/alias_ops.h>
+#include <ATen/ops/alias_copy_ops.h>
+#if __has_include(<ATen/ops/align_as_ops.h>)
+#include <ATen/ops/align_as_ops.h>
+#endif
+#include <ATen/ops/all_ops.h>
+#include <ATen/ops/allclose_ops.h>
+#include <ATen/ops/alpha_dropout_ops.h>
+#include <ATen/ops/amax_ops.h>
+#include <ATen/ops/amin_ops.h>
+#include <ATen/ops/aminmax_ops.h>
+#include <ATen/ops/angle_ops.h>
+#include <ATen/ops/any_ops.h>
+#include <ATen/ops/arange_ops.h>
+#include <ATen/ops/arccos_ops.h>
+#include <ATen/ops/arccosh_ops.h>
+#include <ATen/ops/arcsin_ops.h>
+#include <ATen/ops/arcsinh_ops.h>
+#include <ATen/ops/arctan_ops.h>
+#include <ATen/ops/arctan2_ops.h>
+#include <ATen/ops/arctanh_ops.h>
+#include <ATen/ops/argmax_ops.h>
+#include <ATen/ops/argmin_ops.h>
+#include <ATen/ops/argsort_ops.h>
+#include <ATen/ops/argwhere_ops.h>
+#include <ATen/ops/asin_ops.h>
+#include <ATen/ops/asinh_ops.h>
+#include <ATen/ops/atan_ops.h>
+#include <ATen/ops/atan2_ops.h>
+#include <ATen/ops/atanh_ops.h>
+#include <ATen/ops/atleast_1d_ops.h>
+#include <ATen/ops/atleast_2d_ops.h>
+#include <ATen/ops/atleast_3d_ops.h>
+#include <ATen/ops/baddbmm_ops.h>
 
 namespace tg::op {
 
@@ -428,25 +274,6 @@ void __xor___Tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::__xor___Tensor::call(self, other));
 }
 
-void _adaptive_avg_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_adaptive_avg_pool2d_backward::call(grad_output, self));
-}
-
-void _adaptive_avg_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_adaptive_avg_pool3d_backward::call(grad_output, self));
-}
-
-void _add_batch_dim(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto batch_dim = a.integer();
-	auto level = a.integer();
-	r.tensor(at::_ops::_add_batch_dim::call(self, batch_dim, level));
-}
-
 void _add_relu_Scalar(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto other = a.scalar();
@@ -535,16 +362,6 @@ void _assert_scalar(Args& a, Results& r) {
 	at::_ops::_assert_scalar::call(self, assert_msg);
 }
 
-void _assert_tensor_metadata(Args& a, Results& r) {
-	const auto& a_ = a.needed("a");
-	auto size = a.opt_symints();
-	auto stride = a.opt_symints();
-	auto dtype = a.opt_dtype();
-	auto device = a.opt_device();
-	auto layout = a.opt_layout();
-	at::_ops::_assert_tensor_metadata::call(a_, size, stride, dtype, device, layout);
-}
-
 void _autocast_to_full_precision(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto cuda_enabled = a.boolean();
@@ -559,82 +376,6 @@ void _autocast_to_reduced_precision(Args& a, Results& r) {
 	auto cuda_dtype = a.dtype();
 	auto cpu_dtype = a.dtype();
 	r.tensor(at::_ops::_autocast_to_reduced_precision::call(self, cuda_enabled, cpu_enabled, cuda_dtype, cpu_dtype));
-}
-
-void _backward(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto inputs = a.tensors();
-	auto gradient = a.opt_tensor();
-	auto retain_graph = a.opt_boolean();
-	auto create_graph = a.boolean();
-	at::_ops::_backward::call(self, inputs, gradient, retain_graph, create_graph);
-}
-
-void _batch_norm_impl_index(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto training = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto cudnn_enabled = a.boolean();
-	auto out = at::_ops::_batch_norm_impl_index::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out));
-}
-
-void _batch_norm_impl_index_backward(Args& a, Results& r) {
-	auto impl_index = a.integer();
-	const auto& input = a.needed("input");
-	const auto& grad_output = a.needed("grad_output");
-	auto weight = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto save_mean = a.opt_tensor();
-	auto save_var_transform = a.opt_tensor();
-	auto train = a.boolean();
-	auto eps = a.number();
-	auto output_mask = a.booleans<3>();
-	const auto& reservedSpace = a.needed("reservedSpace");
-	auto out = at::_ops::_batch_norm_impl_index_backward::call(impl_index, input, grad_output, weight, running_mean, running_var, save_mean, save_var_transform, train, eps, output_mask, reservedSpace);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _batch_norm_no_update(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_batch_norm_no_update::call(input, weight, bias, running_mean, running_var, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _batch_norm_with_update(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto& running_mean = const_cast<at::Tensor&>(a.needed("running_mean"));
-	auto& running_var = const_cast<at::Tensor&>(a.needed("running_var"));
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_batch_norm_with_update::call(input, weight, bias, running_mean, running_var, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
 }
 
 void _cast_Byte(Args& a, Results& r) {
@@ -685,38 +426,6 @@ void _cast_Short(Args& a, Results& r) {
 	r.tensor(at::_ops::_cast_Short::call(self, non_blocking));
 }
 
-void _cdist_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& x1 = a.needed("x1");
-	const auto& x2 = a.needed("x2");
-	auto p = a.number();
-	const auto& cdist = a.needed("cdist");
-	r.tensor(at::_ops::_cdist_backward::call(grad, x1, x2, p, cdist));
-}
-
-void _cdist_forward(Args& a, Results& r) {
-	const auto& x1 = a.needed("x1");
-	const auto& x2 = a.needed("x2");
-	auto p = a.number();
-	auto compute_mode = a.opt_integer();
-	r.tensor(at::_ops::_cdist_forward::call(x1, x2, p, compute_mode));
-}
-
-void _cholesky_solve_helper(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& A = a.needed("A");
-	auto upper = a.boolean();
-	r.tensor(at::_ops::_cholesky_solve_helper::call(self, A, upper));
-}
-
-void _choose_qparams_per_tensor(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto reduce_range = a.boolean();
-	auto out = at::_ops::_choose_qparams_per_tensor::call(self, reduce_range);
-	r.number(std::get<0>(out));
-	r.integer(std::get<1>(out));
-}
-
 void _chunk_cat(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	auto dim = a.integer();
@@ -729,295 +438,9 @@ void _coalesce(Args& a, Results& r) {
 	r.tensor(at::_ops::_coalesce::call(self));
 }
 
-void _coalesced_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto coalesced = a.boolean();
-	at::_ops::_coalesced_::call(self, coalesced);
-}
-
-void _compute_linear_combination(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& coefficients = a.needed("coefficients");
-	r.tensor(at::_ops::_compute_linear_combination::call(input, coefficients));
-}
-
-void _conj(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_conj::call(self));
-}
-
-void _conj_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_conj_copy::call(self));
-}
-
 void _conj_physical(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_conj_physical::call(self));
-}
-
-void _convert_indices_from_coo_to_csr(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.integer();
-	auto out_int32 = a.boolean();
-	r.tensor(at::_ops::_convert_indices_from_coo_to_csr::call(self, size, out_int32));
-}
-
-void _convert_indices_from_csr_to_coo(Args& a, Results& r) {
-	const auto& crow_indices = a.needed("crow_indices");
-	const auto& col_indices = a.needed("col_indices");
-	auto out_int32 = a.boolean();
-	auto transpose = a.boolean();
-	r.tensor(at::_ops::_convert_indices_from_csr_to_coo::call(crow_indices, col_indices, out_int32, transpose));
-}
-
-void _convert_weight_to_int4pack(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto innerKTiles = a.integer();
-	r.tensor(at::_ops::_convert_weight_to_int4pack::call(self, innerKTiles));
-}
-
-void _convert_weight_to_int4pack_for_cpu(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto innerKTiles = a.integer();
-	r.tensor(at::_ops::_convert_weight_to_int4pack_for_cpu::call(self, innerKTiles));
-}
-
-void _convolution_mode(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto stride = a.symints();
-	auto padding = a.string();
-	auto dilation = a.symints();
-	auto groups = a.integer();
-	r.tensor(at::_ops::_convolution_mode::call(input, weight, bias, stride, padding, dilation, groups));
-}
-
-void _copy_from(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& dst = a.needed("dst");
-	auto non_blocking = a.boolean();
-	r.tensor(at::_ops::_copy_from::call(self, dst, non_blocking));
-}
-
-void _copy_from_and_resize(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& dst = a.needed("dst");
-	r.tensor(at::_ops::_copy_from_and_resize::call(self, dst));
-}
-
-void _cslt_compress(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	r.tensor(at::_ops::_cslt_compress::call(input));
-}
-
-void _cslt_sparse_mm(Args& a, Results& r) {
-	const auto& compressed_A = a.needed("compressed_A");
-	const auto& dense_B = a.needed("dense_B");
-	auto bias = a.opt_tensor();
-	auto alpha = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto transpose_result = a.boolean();
-	auto alg_id = a.integer();
-	auto split_k = a.integer();
-	auto split_k_mode = a.integer();
-	r.tensor(at::_ops::_cslt_sparse_mm::call(compressed_A, dense_B, bias, alpha, out_dtype, transpose_result, alg_id, split_k, split_k_mode));
-}
-
-void _cslt_sparse_mm_search(Args& a, Results& r) {
-	const auto& compressed_A = a.needed("compressed_A");
-	const auto& dense_B = a.needed("dense_B");
-	auto bias = a.opt_tensor();
-	auto alpha = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto transpose_result = a.boolean();
-	r.integer(at::_ops::_cslt_sparse_mm_search::call(compressed_A, dense_B, bias, alpha, out_dtype, transpose_result));
-}
-
-void _ctc_loss_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	const auto& neg_log_likelihood = a.needed("neg_log_likelihood");
-	const auto& log_alpha = a.needed("log_alpha");
-	auto blank = a.integer();
-	auto zero_infinity = a.boolean();
-	r.tensor(at::_ops::_ctc_loss_backward::call(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity));
-}
-
-void _ctc_loss_backward_Tensor(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	const auto& input_lengths = a.needed("input_lengths");
-	const auto& target_lengths = a.needed("target_lengths");
-	const auto& neg_log_likelihood = a.needed("neg_log_likelihood");
-	const auto& log_alpha = a.needed("log_alpha");
-	auto blank = a.integer();
-	auto zero_infinity = a.boolean();
-	r.tensor(at::_ops::_ctc_loss_backward_Tensor::call(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity));
-}
-
-void _cudnn_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	const auto& out_ = a.needed("out");
-	const auto& logsumexp = a.needed("logsumexp");
-	const auto& philox_seed = a.needed("philox_seed");
-	const auto& philox_offset = a.needed("philox_offset");
-	const auto& attn_bias = a.needed("attn_bias");
-	const auto& cum_seq_q = a.needed("cum_seq_q");
-	const auto& cum_seq_k = a.needed("cum_seq_k");
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_cudnn_attention_backward::call(grad_out, query, key, value, out_, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _cudnn_attention_forward(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21400
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto attn_bias = a.opt_tensor();
-	auto cum_seq_q = a.opt_tensor();
-	auto cum_seq_k = a.opt_tensor();
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto compute_log_sumexp = a.boolean();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_cudnn_attention_forward::call(query, key, value, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-#else
-	missing(a, r);
-#endif
-}
-
-void _cudnn_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	auto blank = a.integer();
-	auto deterministic = a.boolean();
-	auto zero_infinity = a.boolean();
-	auto out = at::_ops::_cudnn_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _cudnn_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	const auto& input_lengths = a.needed("input_lengths");
-	const auto& target_lengths = a.needed("target_lengths");
-	auto blank = a.integer();
-	auto deterministic = a.boolean();
-	auto zero_infinity = a.boolean();
-	auto out = at::_ops::_cudnn_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _cudnn_init_dropout_state(Args& a, Results& r) {
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto dropout_seed = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::_cudnn_init_dropout_state::call(dropout, train, dropout_seed, dtype, layout, device, pin_memory));
-}
-
-void _cudnn_rnn(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.tensors();
-	auto weight_stride0 = a.integer();
-	auto weight_buf = a.opt_tensor();
-	const auto& hx = a.needed("hx");
-	auto cx = a.opt_tensor();
-	auto mode = a.integer();
-	auto hidden_size = a.integer();
-	auto proj_size = a.integer();
-	auto num_layers = a.integer();
-	auto batch_first = a.boolean();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_sizes = a.symints();
-	auto dropout_state = a.opt_tensor();
-	auto out = at::_ops::_cudnn_rnn::call(input, weight, weight_stride0, weight_buf, hx, cx, mode, hidden_size, proj_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _cudnn_rnn_backward(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.tensors();
-	auto weight_stride0 = a.integer();
-	const auto& weight_buf = a.needed("weight_buf");
-	const auto& hx = a.needed("hx");
-	auto cx = a.opt_tensor();
-	const auto& output = a.needed("output");
-	auto grad_output = a.opt_tensor();
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	auto mode = a.integer();
-	auto hidden_size = a.integer();
-	auto proj_size = a.integer();
-	auto num_layers = a.integer();
-	auto batch_first = a.boolean();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_sizes = a.symints();
-	auto dropout_state = a.opt_tensor();
-	const auto& reserve = a.needed("reserve");
-	auto output_mask = a.booleans<4>();
-	auto out = at::_ops::_cudnn_rnn_backward::call(input, weight, weight_stride0, weight_buf, hx, cx, output, grad_output, grad_hy, grad_cy, mode, hidden_size, proj_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state, reserve, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensors(std::move(std::get<3>(out)));
-}
-
-void _cudnn_rnn_flatten_weight(Args& a, Results& r) {
-	auto weight_arr = a.tensors();
-	auto weight_stride0 = a.integer();
-	auto input_size = a.integer();
-	auto mode = a.integer();
-	auto hidden_size = a.integer();
-	auto proj_size = a.integer();
-	auto num_layers = a.integer();
-	auto batch_first = a.boolean();
-	auto bidirectional = a.boolean();
-	r.tensor(at::_ops::_cudnn_rnn_flatten_weight::call(weight_arr, weight_stride0, input_size, mode, hidden_size, proj_size, num_layers, batch_first, bidirectional));
 }
 
 void _cufft_clear_plan_cache(Args& a, Results& r) {
@@ -1041,22 +464,6 @@ void _cufft_set_plan_cache_max_size(Args& a, Results& r) {
 	at::_ops::_cufft_set_plan_cache_max_size::call(device_index, max_size);
 }
 
-void _cummax_helper(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto& values = const_cast<at::Tensor&>(a.needed("values"));
-	auto& indices = const_cast<at::Tensor&>(a.needed("indices"));
-	auto dim = a.integer();
-	at::_ops::_cummax_helper::call(self, values, indices, dim);
-}
-
-void _cummin_helper(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto& values = const_cast<at::Tensor&>(a.needed("values"));
-	auto& indices = const_cast<at::Tensor&>(a.needed("indices"));
-	auto dim = a.integer();
-	at::_ops::_cummin_helper::call(self, values, indices, dim);
-}
-
 void _debug_has_internal_overlap(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.integer(at::_ops::_debug_has_internal_overlap::call(self));
@@ -1072,90 +479,6 @@ void _dimV(Args& a, Results& r) {
 	r.integer(at::_ops::_dimV::call(self));
 }
 
-void _dim_arange(Args& a, Results& r) {
-	const auto& like = a.needed("like");
-	auto dim = a.integer();
-	r.tensor(at::_ops::_dim_arange::call(like, dim));
-}
-
-void _dirichlet_grad(Args& a, Results& r) {
-	const auto& x = a.needed("x");
-	const auto& alpha = a.needed("alpha");
-	const auto& total = a.needed("total");
-	r.tensor(at::_ops::_dirichlet_grad::call(x, alpha, total));
-}
-
-void _dyn_quant_matmul_4bit(Args& a, Results& r) {
-	const auto& inp = a.needed("inp");
-	const auto& packed_weights = a.needed("packed_weights");
-	auto block_size = a.integer();
-	auto in_features = a.integer();
-	auto out_features = a.integer();
-	r.tensor(at::_ops::_dyn_quant_matmul_4bit::call(inp, packed_weights, block_size, in_features, out_features));
-}
-
-void _dyn_quant_pack_4bit_weight(Args& a, Results& r) {
-	const auto& weights = a.needed("weights");
-	const auto& scales_zeros = a.needed("scales_zeros");
-	auto bias = a.opt_tensor();
-	auto block_size = a.integer();
-	auto in_features = a.integer();
-	auto out_features = a.integer();
-	r.tensor(at::_ops::_dyn_quant_pack_4bit_weight::call(weights, scales_zeros, bias, block_size, in_features, out_features));
-}
-
-void _efficient_attention_backward(Args& a, Results& r) {
-	const auto& grad_out_ = a.needed("grad_out_");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto bias = a.opt_tensor();
-	const auto& out_ = a.needed("out");
-	auto cu_seqlens_q = a.opt_tensor();
-	auto cu_seqlens_k = a.opt_tensor();
-	auto max_seqlen_q = a.integer();
-	auto max_seqlen_k = a.integer();
-	const auto& logsumexp = a.needed("logsumexp");
-	auto dropout_p = a.number();
-	const auto& philox_seed = a.needed("philox_seed");
-	const auto& philox_offset = a.needed("philox_offset");
-	auto custom_mask_type = a.integer();
-	auto bias_requires_grad = a.boolean();
-	auto scale = a.opt_number();
-	auto num_splits_key = a.opt_integer();
-	auto window_size = a.opt_integer();
-	auto shared_storage_dqdkdv = a.boolean();
-	auto out = at::_ops::_efficient_attention_backward::call(grad_out_, query, key, value, bias, out_, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, custom_mask_type, bias_requires_grad, scale, num_splits_key, window_size, shared_storage_dqdkdv);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _efficient_attention_forward(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto bias = a.opt_tensor();
-	auto cu_seqlens_q = a.opt_tensor();
-	auto cu_seqlens_k = a.opt_tensor();
-	auto max_seqlen_q = a.opt_symint();
-	auto max_seqlen_k = a.opt_symint();
-	auto dropout_p = a.number();
-	auto custom_mask_type = a.integer();
-	auto compute_log_sumexp = a.boolean();
-	auto scale = a.opt_number();
-	auto seqlen_k = a.opt_tensor();
-	auto window_size = a.opt_integer();
-	auto out = at::_ops::_efficient_attention_forward::call(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, custom_mask_type, compute_log_sumexp, scale, seqlen_k, window_size);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-}
-
 void _efficientzerotensor(Args& a, Results& r) {
 	auto size = a.symints();
 	auto dtype = a.opt_dtype();
@@ -1164,266 +487,6 @@ void _efficientzerotensor(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	at::AutoDispatchBelowADInplaceOrView guard;
 	r.tensor(at::_ops::_efficientzerotensor::call(size, dtype, layout, device, pin_memory));
-}
-
-void _embedding_bag_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& indices = a.needed("indices");
-	const auto& offsets = a.needed("offsets");
-	const auto& offset2bag = a.needed("offset2bag");
-	const auto& bag_size = a.needed("bag_size");
-	const auto& maximum_indices = a.needed("maximum_indices");
-	auto num_weights = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto sparse = a.boolean();
-	auto per_sample_weights = a.opt_tensor();
-	auto padding_idx = a.integer();
-	r.tensor(at::_ops::_embedding_bag_backward::call(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx));
-}
-
-void _embedding_bag_dense_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& indices = a.needed("indices");
-	const auto& offset2bag = a.needed("offset2bag");
-	const auto& bag_size = a.needed("bag_size");
-	const auto& maximum_indices = a.needed("maximum_indices");
-	auto num_weights = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto per_sample_weights = a.opt_tensor();
-	auto padding_idx = a.integer();
-	r.tensor(at::_ops::_embedding_bag_dense_backward::call(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx));
-}
-
-void _embedding_bag_per_sample_weights_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& weight = a.needed("weight");
-	const auto& indices = a.needed("indices");
-	const auto& offsets = a.needed("offsets");
-	const auto& offset2bag = a.needed("offset2bag");
-	auto mode = a.integer();
-	auto padding_idx = a.integer();
-	r.tensor(at::_ops::_embedding_bag_per_sample_weights_backward::call(grad, weight, indices, offsets, offset2bag, mode, padding_idx));
-}
-
-void _embedding_bag_sparse_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& indices = a.needed("indices");
-	const auto& offsets = a.needed("offsets");
-	const auto& offset2bag = a.needed("offset2bag");
-	const auto& bag_size = a.needed("bag_size");
-	auto num_weights = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	auto mode = a.integer();
-	auto per_sample_weights = a.opt_tensor();
-	auto padding_idx = a.integer();
-	r.tensor(at::_ops::_embedding_bag_sparse_backward::call(grad, indices, offsets, offset2bag, bag_size, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx));
-}
-
-void _empty_affine_quantized(Args& a, Results& r) {
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto scale = a.number();
-	auto zero_point = a.integer();
-	auto memory_format = a.opt_format();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::_empty_affine_quantized::call(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format));
-}
-
-void _empty_per_channel_affine_quantized(Args& a, Results& r) {
-	auto size = a.symints();
-	const auto& scales = a.needed("scales");
-	const auto& zero_points = a.needed("zero_points");
-	auto axis = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::_empty_per_channel_affine_quantized::call(size, scales, zero_points, axis, dtype, layout, device, pin_memory, memory_format));
-}
-
-void _euclidean_dist(Args& a, Results& r) {
-	const auto& x1 = a.needed("x1");
-	const auto& x2 = a.needed("x2");
-	r.tensor(at::_ops::_euclidean_dist::call(x1, x2));
-}
-
-void _fake_quantize_learnable_per_channel_affine(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	auto axis = a.integer();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto grad_factor = a.number();
-	r.tensor(at::_ops::_fake_quantize_learnable_per_channel_affine::call(self, scale, zero_point, axis, quant_min, quant_max, grad_factor));
-}
-
-void _fake_quantize_learnable_per_channel_affine_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	auto axis = a.integer();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto grad_factor = a.number();
-	auto out = at::_ops::_fake_quantize_learnable_per_channel_affine_backward::call(grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _fake_quantize_learnable_per_tensor_affine(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto grad_factor = a.number();
-	r.tensor(at::_ops::_fake_quantize_learnable_per_tensor_affine::call(self, scale, zero_point, quant_min, quant_max, grad_factor));
-}
-
-void _fake_quantize_learnable_per_tensor_affine_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto grad_factor = a.number();
-	auto out = at::_ops::_fake_quantize_learnable_per_tensor_affine_backward::call(grad, self, scale, zero_point, quant_min, quant_max, grad_factor);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	const auto& fake_quant_enabled = a.needed("fake_quant_enabled");
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto out = at::_ops::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams::call(self, scale, zero_point, fake_quant_enabled, quant_min, quant_max);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _fft_c2c(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.symints();
-	auto normalization = a.integer();
-	auto forward = a.boolean();
-	r.tensor(at::_ops::_fft_c2c::call(self, dim, normalization, forward));
-}
-
-void _fft_c2r(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.ints();
-	auto normalization = a.integer();
-	auto last_dim_size = a.integer();
-	r.tensor(at::_ops::_fft_c2r::call(self, dim, normalization, last_dim_size));
-}
-
-void _fft_r2c(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.ints();
-	auto normalization = a.integer();
-	auto onesided = a.boolean();
-	r.tensor(at::_ops::_fft_r2c::call(self, dim, normalization, onesided));
-}
-
-void _fill_mem_eff_dropout_mask_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto dropout_p = a.number();
-	auto seed = a.integer();
-	auto offset = a.integer();
-	at::_ops::_fill_mem_eff_dropout_mask_::call(self, dropout_p, seed, offset);
-}
-
-void _flash_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	const auto& out_ = a.needed("out");
-	const auto& logsumexp = a.needed("logsumexp");
-	const auto& cum_seq_q = a.needed("cum_seq_q");
-	const auto& cum_seq_k = a.needed("cum_seq_k");
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	const auto& rng_state = a.needed("rng_state");
-	const auto& unused = a.needed("unused");
-	auto scale = a.opt_number();
-	auto window_size_left = a.opt_symint();
-	auto window_size_right = a.opt_symint();
-	auto out = at::_ops::_flash_attention_backward::call(grad_out, query, key, value, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, rng_state, unused, scale, window_size_left, window_size_right);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _flash_attention_forward(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21200
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto cum_seq_q = a.opt_tensor();
-	auto cum_seq_k = a.opt_tensor();
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto window_size_left = a.opt_symint();
-	auto window_size_right = a.opt_symint();
-	auto seqused_k = a.opt_tensor();
-	auto alibi_slopes = a.opt_tensor();
-	auto out = at::_ops::_flash_attention_forward::call(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, scale, window_size_left, window_size_right, seqused_k, alibi_slopes);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-#else
-	missing(a, r);
-#endif
-}
-
-void _flash_attention_forward_quantized(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto cum_seq_q = a.opt_tensor();
-	auto cum_seq_k = a.opt_tensor();
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto q_descale = a.opt_tensor();
-	auto k_descale = a.opt_tensor();
-	auto v_descale = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto window_size_left = a.opt_symint();
-	auto window_size_right = a.opt_symint();
-	auto seqused_k = a.opt_tensor();
-	auto alibi_slopes = a.opt_tensor();
-	auto out = at::_ops::_flash_attention_forward_quantized::call(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, q_descale, k_descale, v_descale, scale, window_size_left, window_size_right, seqused_k, alibi_slopes);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
 }
 
 void _foreach_abs(Args& a, Results& r) {
@@ -1694,20 +757,6 @@ void _foreach_clamp_min__ScalarList(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalars = a.scalars();
 	at::_ops::_foreach_clamp_min__ScalarList::call(self, scalars);
-}
-
-void _foreach_copy(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto src = a.tensors();
-	auto non_blocking = a.boolean();
-	r.tensors(at::_ops::_foreach_copy::call(self, src, non_blocking));
-}
-
-void _foreach_copy_(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto src = a.tensors();
-	auto non_blocking = a.boolean();
-	at::_ops::_foreach_copy_::call(self, src, non_blocking);
 }
 
 void _foreach_cos(Args& a, Results& r) {
@@ -2274,209 +1323,9 @@ void _foreach_zero_(Args& a, Results& r) {
 	at::_ops::_foreach_zero_::call(self);
 }
 
-void _functional_assert_async_msg(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto assert_msg = a.string();
-	const auto& dep_token = a.needed("dep_token");
-	r.tensor(at::_ops::_functional_assert_async_msg::call(self, assert_msg, dep_token));
-}
-
-void _functional_assert_scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	auto assert_msg = a.string();
-	const auto& dep_token = a.needed("dep_token");
-	r.tensor(at::_ops::_functional_assert_scalar::call(self, assert_msg, dep_token));
-}
-
-void _functional_sym_constrain_range(Args& a, Results& r) {
-	auto size = a.scalar();
-	auto min = a.opt_integer();
-	auto max = a.opt_integer();
-	const auto& dep_token = a.needed("dep_token");
-	r.tensor(at::_ops::_functional_sym_constrain_range::call(size, min, max, dep_token));
-}
-
-void _functional_sym_constrain_range_for_size(Args& a, Results& r) {
-	auto size = a.scalar();
-	auto min = a.opt_integer();
-	auto max = a.opt_integer();
-	const auto& dep_token = a.needed("dep_token");
-	r.tensor(at::_ops::_functional_sym_constrain_range_for_size::call(size, min, max, dep_token));
-}
-
-void _fused_dropout(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto p = a.number();
-	auto generator = a.opt_generator();
-	auto out = at::_ops::_fused_dropout::call(self, p, generator);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _fused_moving_avg_obs_fq_helper(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& observer_on = a.needed("observer_on");
-	const auto& fake_quant_on = a.needed("fake_quant_on");
-	auto& running_min = const_cast<at::Tensor&>(a.needed("running_min"));
-	auto& running_max = const_cast<at::Tensor&>(a.needed("running_max"));
-	auto& scale = const_cast<at::Tensor&>(a.needed("scale"));
-	auto& zero_point = const_cast<at::Tensor&>(a.needed("zero_point"));
-	auto averaging_const = a.number();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto ch_axis = a.integer();
-	auto per_row_fake_quant = a.boolean();
-	auto symmetric_quant = a.boolean();
-	auto out = at::_ops::_fused_moving_avg_obs_fq_helper::call(self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _fused_rms_norm(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto normalized_shape = a.ints();
-	auto weight = a.opt_tensor();
-	auto eps = a.opt_number();
-	auto out = at::_ops::_fused_rms_norm::call(input, normalized_shape, weight, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _fused_rms_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& input = a.needed("input");
-	auto normalized_shape = a.ints();
-	const auto& rstd = a.needed("rstd");
-	auto weight = a.opt_tensor();
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::_fused_rms_norm_backward::call(grad_out, input, normalized_shape, rstd, weight, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _fused_sdp_choice(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto attn_mask = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto enable_gqa = a.boolean();
-	r.integer(at::_ops::_fused_sdp_choice::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
-}
-
-void _fw_primal(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto level = a.integer();
-	r.tensor(at::_ops::_fw_primal::call(self, level));
-}
-
-void _fw_primal_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto level = a.integer();
-	r.tensor(at::_ops::_fw_primal_copy::call(self, level));
-}
-
-void _gather_sparse_backward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	const auto& grad = a.needed("grad");
-	r.tensor(at::_ops::_gather_sparse_backward::call(self, dim, index, grad));
-}
-
-void _grid_sampler_2d_cpu_fallback(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& grid = a.needed("grid");
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::_grid_sampler_2d_cpu_fallback::call(input, grid, interpolation_mode, padding_mode, align_corners));
-}
-
-void _grid_sampler_2d_cpu_fallback_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& input = a.needed("input");
-	const auto& grid = a.needed("grid");
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	auto out = at::_ops::_grid_sampler_2d_cpu_fallback_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _grouped_mm(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	auto offs = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_grouped_mm::call(self, mat2, offs, bias, out_dtype));
-}
-
-void _has_compatible_shallow_copy_type(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& from = a.needed("from");
-	r.boolean(at::_ops::_has_compatible_shallow_copy_type::call(self, from));
-}
-
-void _has_same_storage_numel(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& other = a.needed("other");
-	r.boolean(at::_ops::_has_same_storage_numel::call(self, other));
-}
-
-void _histogramdd_bin_edges(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto bins = a.ints();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	r.tensors(at::_ops::_histogramdd_bin_edges::call(self, bins, range, weight, density));
-}
-
-void _histogramdd_from_bin_cts(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto bins = a.ints();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	r.tensor(at::_ops::_histogramdd_from_bin_cts::call(self, bins, range, weight, density));
-}
-
-void _histogramdd_from_bin_tensors(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto bins = a.tensors();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	r.tensor(at::_ops::_histogramdd_from_bin_tensors::call(self, bins, weight, density));
-}
-
-void _index_put_impl_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto indices = a.opt_tensors();
-	const auto& values = a.needed("values");
-	auto accumulate = a.boolean();
-	auto unsafe = a.boolean();
-	at::_ops::_index_put_impl_::call(self, indices, values, accumulate, unsafe);
-}
-
 void _indices(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_indices::call(self));
-}
-
-void _indices_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_indices_copy::call(self));
-}
-
-void _int_mm(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	r.tensor(at::_ops::_int_mm::call(self, mat2));
 }
 
 void _is_all_true(Args& a, Results& r) {
@@ -2494,71 +1343,6 @@ void _is_zerotensor(Args& a, Results& r) {
 	r.boolean(at::_ops::_is_zerotensor::call(self));
 }
 
-void _jagged_to_padded_dense_forward(Args& a, Results& r) {
-	const auto& values = a.needed("values");
-	auto offsets = a.tensors();
-	auto max_lengths = a.symints();
-	auto padding_value = a.number();
-	r.tensor(at::_ops::_jagged_to_padded_dense_forward::call(values, offsets, max_lengths, padding_value));
-}
-
-void _lazy_clone(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_lazy_clone::call(self));
-}
-
-void _linalg_check_errors(Args& a, Results& r) {
-	const auto& info = a.needed("info");
-	auto api_name = a.string();
-	auto is_matrix = a.boolean();
-	at::_ops::_linalg_check_errors::call(info, api_name, is_matrix);
-}
-
-void _linalg_det(Args& a, Results& r) {
-	const auto& A = a.needed("A");
-	auto out = at::_ops::_linalg_det::call(A);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _linalg_slogdet(Args& a, Results& r) {
-	const auto& A = a.needed("A");
-	auto out = at::_ops::_linalg_slogdet::call(A);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _linalg_solve_ex(Args& a, Results& r) {
-	const auto& A = a.needed("A");
-	const auto& B = a.needed("B");
-	auto left = a.boolean();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::_linalg_solve_ex::call(A, B, left, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _linalg_svd(Args& a, Results& r) {
-	const auto& A = a.needed("A");
-	auto full_matrices = a.boolean();
-	auto compute_uv = a.boolean();
-	auto driver = a.opt_string();
-	auto out = at::_ops::_linalg_svd::call(A, full_matrices, compute_uv, driver);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _local_scalar_dense(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.scalar(at::_ops::_local_scalar_dense::call(self));
-}
-
 void _log_softmax(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dim = a.integer();
@@ -2566,388 +1350,10 @@ void _log_softmax(Args& a, Results& r) {
 	r.tensor(at::_ops::_log_softmax::call(self, dim, half_to_float));
 }
 
-void _log_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& output = a.needed("output");
-	auto dim = a.integer();
-	auto input_dtype = a.dtype();
-	r.tensor(at::_ops::_log_softmax_backward_data::call(grad_output, output, dim, input_dtype));
-}
-
 void _logcumsumexp(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dim = a.integer();
 	r.tensor(at::_ops::_logcumsumexp::call(self, dim));
-}
-
-void _lstm_mps(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto hx = a.tensors();
-	auto params = a.tensors();
-	auto has_biases = a.boolean();
-	auto num_layers = a.integer();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto out = at::_ops::_lstm_mps::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-	r.tensor(std::move(std::get<5>(out)));
-}
-
-void _lu_with_info(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto pivot = a.boolean();
-	auto check_errors = a.boolean();
-	auto out = at::_ops::_lu_with_info::call(self, pivot, check_errors);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _make_dep_token(Args& a, Results& r) {
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::_make_dep_token::call(dtype, layout, device, pin_memory, memory_format));
-}
-
-void _make_dual(Args& a, Results& r) {
-	const auto& primal = a.needed("primal");
-	const auto& tangent = a.needed("tangent");
-	auto level = a.integer();
-	r.tensor(at::_ops::_make_dual::call(primal, tangent, level));
-}
-
-void _make_dual_copy(Args& a, Results& r) {
-	const auto& primal = a.needed("primal");
-	const auto& tangent = a.needed("tangent");
-	auto level = a.integer();
-	r.tensor(at::_ops::_make_dual_copy::call(primal, tangent, level));
-}
-
-void _make_per_channel_quantized_tensor(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	auto axis = a.integer();
-	r.tensor(at::_ops::_make_per_channel_quantized_tensor::call(self, scale, zero_point, axis));
-}
-
-void _make_per_tensor_quantized_tensor(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto scale = a.number();
-	auto zero_point = a.integer();
-	r.tensor(at::_ops::_make_per_tensor_quantized_tensor::call(self, scale, zero_point));
-}
-
-void _masked_scale(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mask = a.needed("mask");
-	auto scale = a.number();
-	r.tensor(at::_ops::_masked_scale::call(self, mask, scale));
-}
-
-void _masked_softmax(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mask = a.needed("mask");
-	auto dim = a.opt_integer();
-	auto mask_type = a.opt_integer();
-	r.tensor(at::_ops::_masked_softmax::call(self, mask, dim, mask_type));
-}
-
-void _masked_softmax_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& output = a.needed("output");
-	const auto& mask = a.needed("mask");
-	auto dim = a.opt_integer();
-	r.tensor(at::_ops::_masked_softmax_backward::call(grad_output, output, mask, dim));
-}
-
-void _mixed_dtypes_linear(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& scale = a.needed("scale");
-	auto bias = a.opt_tensor();
-	auto activation = a.opt_string();
-	r.tensor(at::_ops::_mixed_dtypes_linear::call(input, weight, scale, bias, activation));
-}
-
-void _mkldnn_reshape(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto shape = a.ints();
-	r.tensor(at::_ops::_mkldnn_reshape::call(self, shape));
-}
-
-void _mkldnn_transpose(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim0 = a.integer();
-	auto dim1 = a.integer();
-	r.tensor(at::_ops::_mkldnn_transpose::call(self, dim0, dim1));
-}
-
-void _mkldnn_transpose_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto dim0 = a.integer();
-	auto dim1 = a.integer();
-	at::_ops::_mkldnn_transpose_::call(self, dim0, dim1);
-}
-
-void _native_batch_norm_legit(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto& running_mean = const_cast<at::Tensor&>(a.needed("running_mean"));
-	auto& running_var = const_cast<at::Tensor&>(a.needed("running_var"));
-	auto training = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_native_batch_norm_legit::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _native_batch_norm_legit_no_stats(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto training = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_native_batch_norm_legit_no_stats::call(input, weight, bias, training, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _native_batch_norm_legit_no_training(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	const auto& running_mean = a.needed("running_mean");
-	const auto& running_var = a.needed("running_var");
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto out = at::_ops::_native_batch_norm_legit_no_training::call(input, weight, bias, running_mean, running_var, momentum, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _native_multi_head_attention(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto embed_dim = a.integer();
-	auto num_head = a.integer();
-	const auto& qkv_weight = a.needed("qkv_weight");
-	const auto& qkv_bias = a.needed("qkv_bias");
-	const auto& proj_weight = a.needed("proj_weight");
-	const auto& proj_bias = a.needed("proj_bias");
-	auto mask = a.opt_tensor();
-	auto need_weights = a.boolean();
-	auto average_attn_weights = a.boolean();
-	auto mask_type = a.opt_integer();
-	auto out = at::_ops::_native_multi_head_attention::call(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights, average_attn_weights, mask_type);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _neg_view(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_neg_view::call(self));
-}
-
-void _neg_view_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_neg_view_copy::call(self));
-}
-
-void _nested_compute_contiguous_strides_offsets(Args& a, Results& r) {
-	const auto& nested_size = a.needed("nested_size");
-	auto out = at::_ops::_nested_compute_contiguous_strides_offsets::call(nested_size);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _nested_from_padded(Args& a, Results& r) {
-	const auto& padded = a.needed("padded");
-	const auto& cpu_nested_shape_example = a.needed("cpu_nested_shape_example");
-	auto fuse_transform_0213 = a.boolean();
-	r.tensor(at::_ops::_nested_from_padded::call(padded, cpu_nested_shape_example, fuse_transform_0213));
-}
-
-void _nested_from_padded_and_nested_example(Args& a, Results& r) {
-	const auto& padded = a.needed("padded");
-	const auto& nt_example = a.needed("nt_example");
-	r.tensor(at::_ops::_nested_from_padded_and_nested_example::call(padded, nt_example));
-}
-
-void _nested_from_padded_tensor(Args& a, Results& r) {
-	const auto& padded = a.needed("padded");
-	const auto& offsets = a.needed("offsets");
-	const auto& dummy = a.needed("dummy");
-	auto ragged_idx = a.integer();
-	auto min_seqlen = a.opt_tensor();
-	auto max_seqlen = a.opt_tensor();
-	auto sum_S = a.opt_symint();
-	r.tensor(at::_ops::_nested_from_padded_tensor::call(padded, offsets, dummy, ragged_idx, min_seqlen, max_seqlen, sum_S));
-}
-
-void _nested_get_jagged_dummy(Args& a, Results& r) {
-	const auto& any = a.needed("any");
-	r.tensor(at::_ops::_nested_get_jagged_dummy::call(any));
-}
-
-void _nested_get_lengths(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_get_lengths::call(self));
-}
-
-void _nested_get_max_seqlen(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_get_max_seqlen::call(self));
-}
-
-void _nested_get_min_seqlen(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_get_min_seqlen::call(self));
-}
-
-void _nested_get_offsets(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_get_offsets::call(self));
-}
-
-void _nested_get_ragged_idx(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.integer(at::_ops::_nested_get_ragged_idx::call(self));
-}
-
-void _nested_get_values(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_get_values::call(self));
-}
-
-void _nested_get_values_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_get_values_copy::call(self));
-}
-
-void _nested_select_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	auto index = a.integer();
-	r.tensor(at::_ops::_nested_select_backward::call(grad_output, self, dim, index));
-}
-
-void _nested_sum_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::_nested_sum_backward::call(grad, self, dim, keepdim));
-}
-
-void _nested_tensor_from_mask(Args& a, Results& r) {
-	const auto& t = a.needed("t");
-	const auto& mask = a.needed("mask");
-	auto mask_check = a.boolean();
-	r.tensor(at::_ops::_nested_tensor_from_mask::call(t, mask, mask_check));
-}
-
-void _nested_tensor_from_mask_left_aligned(Args& a, Results& r) {
-	const auto& t = a.needed("t");
-	const auto& mask = a.needed("mask");
-	r.boolean(at::_ops::_nested_tensor_from_mask_left_aligned::call(t, mask));
-}
-
-void _nested_tensor_from_tensor_list(Args& a, Results& r) {
-	auto list = a.tensors();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_nested_tensor_from_tensor_list::call(list, dtype, layout, device, pin_memory));
-}
-
-void _nested_tensor_size(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_tensor_size::call(self));
-}
-
-void _nested_tensor_softmax_with_shape(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& query = a.needed("query");
-	r.tensor(at::_ops::_nested_tensor_softmax_with_shape::call(self, query));
-}
-
-void _nested_tensor_storage_offsets(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_tensor_storage_offsets::call(self));
-}
-
-void _nested_tensor_strides(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_nested_tensor_strides::call(self));
-}
-
-void _nested_view_from_buffer(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& nested_size = a.needed("nested_size");
-	const auto& nested_strides = a.needed("nested_strides");
-	const auto& offsets = a.needed("offsets");
-	r.tensor(at::_ops::_nested_view_from_buffer::call(self, nested_size, nested_strides, offsets));
-}
-
-void _nested_view_from_buffer_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& nested_size = a.needed("nested_size");
-	const auto& nested_strides = a.needed("nested_strides");
-	const auto& offsets = a.needed("offsets");
-	r.tensor(at::_ops::_nested_view_from_buffer_copy::call(self, nested_size, nested_strides, offsets));
-}
-
-void _nested_view_from_jagged(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& offsets = a.needed("offsets");
-	const auto& dummy = a.needed("dummy");
-	auto lengths = a.opt_tensor();
-	auto ragged_idx = a.integer();
-	auto min_seqlen = a.opt_tensor();
-	auto max_seqlen = a.opt_tensor();
-	r.tensor(at::_ops::_nested_view_from_jagged::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
-}
-
-void _nested_view_from_jagged_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& offsets = a.needed("offsets");
-	const auto& dummy = a.needed("dummy");
-	auto lengths = a.opt_tensor();
-	auto ragged_idx = a.integer();
-	auto min_seqlen = a.opt_tensor();
-	auto max_seqlen = a.opt_tensor();
-	r.tensor(at::_ops::_nested_view_from_jagged_copy::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
-}
-
-void _new_zeros_with_same_feature_meta(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& other = a.needed("other");
-	auto self_num_batch_dims = a.integer();
-	r.tensor(at::_ops::_new_zeros_with_same_feature_meta::call(self, other, self_num_batch_dims));
-}
-
-void _nnpack_available(Args& a, Results& r) {
-	r.boolean(at::_ops::_nnpack_available::call());
 }
 
 void _nnz(Args& a, Results& r) {
@@ -2964,14 +1370,6 @@ void _pack_padded_sequence(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void _pack_padded_sequence_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	auto input_size = a.symints();
-	const auto& batch_sizes = a.needed("batch_sizes");
-	auto batch_first = a.boolean();
-	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
-}
-
 void _pad_packed_sequence(Args& a, Results& r) {
 	const auto& data = a.needed("data");
 	const auto& batch_sizes = a.needed("batch_sizes");
@@ -2983,107 +1381,16 @@ void _pad_packed_sequence(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void _padded_dense_to_jagged_forward(Args& a, Results& r) {
-	const auto& dense = a.needed("dense");
-	auto offsets = a.tensors();
-	auto total_L = a.opt_symint();
-	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
-}
-
-void _pdist_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	auto p = a.number();
-	const auto& pdist = a.needed("pdist");
-	r.tensor(at::_ops::_pdist_backward::call(grad, self, p, pdist));
-}
-
-void _pdist_forward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto p = a.number();
-	r.tensor(at::_ops::_pdist_forward::call(self, p));
-}
-
 void _pin_memory(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto device = a.opt_device();
 	r.tensor(at::_ops::_pin_memory::call(self, device));
 }
 
-void _prelu_kernel(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
-}
-
-void _prelu_kernel_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	auto out = at::_ops::_prelu_kernel_backward::call(grad_output, self, weight);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _print(Args& a, Results& r) {
-	auto s = a.string();
-	at::_ops::_print::call(s);
-}
-
-void _propagate_xla_data(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& output = a.needed("output");
-	at::_ops::_propagate_xla_data::call(input, output);
-}
-
-void _remove_batch_dim(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto level = a.integer();
-	auto batch_size = a.integer();
-	auto out_dim = a.integer();
-	r.tensor(at::_ops::_remove_batch_dim::call(self, level, batch_size, out_dim));
-}
-
-void _reshape_alias(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto stride = a.symints();
-	r.tensor(at::_ops::_reshape_alias::call(self, size, stride));
-}
-
-void _reshape_alias_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto stride = a.symints();
-	r.tensor(at::_ops::_reshape_alias_copy::call(self, size, stride));
-}
-
 void _reshape_copy(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto size = a.symints();
 	r.tensor(at::_ops::_reshape_copy::call(self, size));
-}
-
-void _reshape_from_tensor(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& shape = a.needed("shape");
-	r.tensor(at::_ops::_reshape_from_tensor::call(self, shape));
-}
-
-void _resize_output_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto size = a.symints();
-	auto device = a.device();
-	at::_ops::_resize_output_::call(self, size, device);
-}
-
-void _rowwise_prune(Args& a, Results& r) {
-	const auto& weight = a.needed("weight");
-	const auto& mask = a.needed("mask");
-	auto compressed_indices_dtype = a.dtype();
-	auto out = at::_ops::_rowwise_prune::call(weight, mask, compressed_indices_dtype);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
 }
 
 void _safe_softmax(Args& a, Results& r) {
@@ -3093,380 +1400,9 @@ void _safe_softmax(Args& a, Results& r) {
 	r.tensor(at::_ops::_safe_softmax::call(self, dim, dtype));
 }
 
-void _sample_dirichlet(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::_sample_dirichlet::call(self, generator));
-}
-
-void _saturate_weight_to_fp16(Args& a, Results& r) {
-	const auto& weight = a.needed("weight");
-	r.tensor(at::_ops::_saturate_weight_to_fp16::call(weight));
-}
-
-void _scaled_dot_product_attention_math(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto attn_mask = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto dropout_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto enable_gqa = a.boolean();
-	auto out = at::_ops::_scaled_dot_product_attention_math::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21200
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto attn_mask = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto dropout_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_attention_math_for_mps::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-#else
-	missing(a, r);
-#endif
-}
-
-void _scaled_dot_product_cudnn_attention(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto attn_bias = a.opt_tensor();
-	auto compute_log_sumexp = a.boolean();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_cudnn_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_cudnn_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	const auto& out_ = a.needed("out");
-	const auto& logsumexp = a.needed("logsumexp");
-	const auto& philox_seed = a.needed("philox_seed");
-	const auto& philox_offset = a.needed("philox_offset");
-	const auto& attn_bias = a.needed("attn_bias");
-	const auto& cum_seq_q = a.needed("cum_seq_q");
-	const auto& cum_seq_k = a.needed("cum_seq_k");
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_cudnn_attention_backward::call(grad_out, query, key, value, out_, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _scaled_dot_product_efficient_attention(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto attn_bias = a.opt_tensor();
-	auto compute_log_sumexp = a.boolean();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_efficient_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _scaled_dot_product_efficient_attention_backward(Args& a, Results& r) {
-	const auto& grad_out_ = a.needed("grad_out_");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	const auto& attn_bias = a.needed("attn_bias");
-	const auto& out_ = a.needed("out");
-	const auto& logsumexp = a.needed("logsumexp");
-	const auto& philox_seed = a.needed("philox_seed");
-	const auto& philox_offset = a.needed("philox_offset");
-	auto dropout_p = a.number();
-	auto grad_input_mask = a.booleans<4>();
-	auto is_causal = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_efficient_attention_backward::call(grad_out_, query, key, value, attn_bias, out_, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask, is_causal, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _scaled_dot_product_flash_attention(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention::call(query, key, value, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_flash_attention_quantized(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto q_descale = a.opt_tensor();
-	auto k_descale = a.opt_tensor();
-	auto v_descale = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_quantized::call(query, key, value, q_descale, k_descale, v_descale, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_flash_attention_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	const auto& out_ = a.needed("out");
-	const auto& logsumexp = a.needed("logsumexp");
-	const auto& cum_seq_q = a.needed("cum_seq_q");
-	const auto& cum_seq_k = a.needed("cum_seq_k");
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	const auto& philox_seed = a.needed("philox_seed");
-	const auto& philox_offset = a.needed("philox_offset");
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_backward::call(grad_out, query, key, value, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _scaled_dot_product_flash_attention_for_cpu(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto attn_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu::call(query, key, value, dropout_p, is_causal, attn_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _scaled_dot_product_flash_attention_for_cpu_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	const auto& out_ = a.needed("out");
-	const auto& logsumexp = a.needed("logsumexp");
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto attn_mask = a.opt_tensor();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu_backward::call(grad_out, query, key, value, out_, logsumexp, dropout_p, is_causal, attn_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _scaled_dot_product_fused_attention_overrideable(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto attn_bias = a.opt_tensor();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	auto return_debug_mask = a.boolean();
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable::call(query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
-	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
-	r.tensor(std::move(std::get<6>(out)));
-	r.tensor(std::move(std::get<7>(out)));
-	r.tensor(std::move(std::get<8>(out)));
-}
-
-void _scaled_dot_product_fused_attention_overrideable_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	const auto& attn_bias = a.needed("attn_bias");
-	auto grad_input_mask = a.booleans<4>();
-	const auto& out_ = a.needed("out");
-	const auto& logsumexp = a.needed("logsumexp");
-	const auto& cum_seq_q = a.needed("cum_seq_q");
-	const auto& cum_seq_k = a.needed("cum_seq_k");
-	auto max_q = a.integer();
-	auto max_k = a.integer();
-	auto dropout_p = a.number();
-	auto is_causal = a.boolean();
-	const auto& philox_seed = a.needed("philox_seed");
-	const auto& philox_offset = a.needed("philox_offset");
-	auto scale = a.opt_number();
-	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable_backward::call(grad_out, query, key, value, attn_bias, grad_input_mask, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void _scaled_grouped_mm(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	const auto& scale_a = a.needed("scale_a");
-	const auto& scale_b = a.needed("scale_b");
-	auto offs = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto scale_result = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_grouped_mm::call(self, mat2, scale_a, scale_b, offs, bias, scale_result, out_dtype, use_fast_accum));
-}
-
-void _scaled_grouped_mm_v2(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	auto scale_a = a.tensors();
-	auto recipe_a = a.ints();
-	auto swizzle_a = a.ints();
-	auto scale_b = a.tensors();
-	auto recipe_b = a.ints();
-	auto swizzle_b = a.ints();
-	auto offs = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto contraction_dim = a.ints();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_grouped_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, offs, bias, out_dtype, contraction_dim, use_fast_accum));
-}
-
-void _scaled_mm(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	const auto& scale_a = a.needed("scale_a");
-	const auto& scale_b = a.needed("scale_b");
-	auto bias = a.opt_tensor();
-	auto scale_result = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_mm::call(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum));
-}
-
-void _scaled_mm_v2(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	auto scale_a = a.tensors();
-	auto recipe_a = a.ints();
-	auto swizzle_a = a.ints();
-	auto scale_b = a.tensors();
-	auto recipe_b = a.ints();
-	auto swizzle_b = a.ints();
-	auto bias = a.opt_tensor();
-	auto out_dtype = a.opt_dtype();
-	auto contraction_dim = a.ints();
-	auto use_fast_accum = a.boolean();
-	r.tensor(at::_ops::_scaled_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum));
-}
-
-void _segment_reduce_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& output = a.needed("output");
-	const auto& data = a.needed("data");
-	auto reduce = a.string();
-	auto lengths = a.opt_tensor();
-	auto offsets = a.opt_tensor();
-	auto axis = a.integer();
-	auto initial = a.opt_scalar();
-	r.tensor(at::_ops::_segment_reduce_backward::call(grad, output, data, reduce, lengths, offsets, axis, initial));
-}
-
 void _shape_as_tensor(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::_shape_as_tensor::call(self));
-}
-
-void _sobol_engine_draw(Args& a, Results& r) {
-	const auto& quasi = a.needed("quasi");
-	auto n = a.integer();
-	const auto& sobolstate = a.needed("sobolstate");
-	auto dimension = a.integer();
-	auto num_generated = a.integer();
-	auto dtype = a.opt_dtype();
-	auto out = at::_ops::_sobol_engine_draw::call(quasi, n, sobolstate, dimension, num_generated, dtype);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sobol_engine_ff_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto n = a.integer();
-	const auto& sobolstate = a.needed("sobolstate");
-	auto dimension = a.integer();
-	auto num_generated = a.integer();
-	at::_ops::_sobol_engine_ff_::call(self, n, sobolstate, dimension, num_generated);
-}
-
-void _sobol_engine_initialize_state_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto dimension = a.integer();
-	at::_ops::_sobol_engine_initialize_state_::call(self, dimension);
-}
-
-void _sobol_engine_scramble_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& ltm = a.needed("ltm");
-	auto dimension = a.integer();
-	at::_ops::_sobol_engine_scramble_::call(self, ltm, dimension);
 }
 
 void _softmax(Args& a, Results& r) {
@@ -3476,279 +1412,584 @@ void _softmax(Args& a, Results& r) {
 	r.tensor(at::_ops::_softmax::call(self, dim, half_to_float));
 }
 
-void _softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& output = a.needed("output");
+void _stack(Args& a, Results& r) {
+	auto tensors = a.tensors();
 	auto dim = a.integer();
-	auto input_dtype = a.dtype();
-	r.tensor(at::_ops::_softmax_backward_data::call(grad_output, output, dim, input_dtype));
+	r.tensor(at::_ops::_stack::call(tensors, dim));
 }
 
-void _sparse_addmm(Args& a, Results& r) {
+void _to_copy(Args& a, Results& r) {
 	const auto& self = a.needed("self");
-	const auto& mat1 = a.needed("mat1");
-	const auto& mat2 = a.needed("mat2");
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::_sparse_addmm::call(self, mat1, mat2, beta, alpha));
-}
-
-void _sparse_broadcast_to(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.ints();
-	r.tensor(at::_ops::_sparse_broadcast_to::call(self, size));
-}
-
-void _sparse_broadcast_to_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.ints();
-	r.tensor(at::_ops::_sparse_broadcast_to_copy::call(self, size));
-}
-
-void _sparse_bsc_tensor_unsafe(Args& a, Results& r) {
-	const auto& ccol_indices = a.needed("ccol_indices");
-	const auto& row_indices = a.needed("row_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
 	auto dtype = a.opt_dtype();
 	auto layout = a.opt_layout();
 	auto device = a.opt_device();
 	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_bsc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
+	auto non_blocking = a.boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
 }
 
-void _sparse_bsr_tensor_unsafe(Args& a, Results& r) {
-	const auto& crow_indices = a.needed("crow_indices");
-	const auto& col_indices = a.needed("col_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_bsr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+void _to_cpu(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::_to_cpu::call(tensors));
 }
 
-void _sparse_compressed_tensor_unsafe(Args& a, Results& r) {
-	const auto& compressed_indices = a.needed("compressed_indices");
-	const auto& plain_indices = a.needed("plain_indices");
-	const auto& values = a.needed("values");
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_compressed_tensor_unsafe::call(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_compressed_tensor_with_dims(Args& a, Results& r) {
-	auto nnz = a.integer();
-	auto dense_dim = a.integer();
-	auto size = a.ints();
-	auto blocksize = a.ints();
-	auto index_dtype = a.dtype();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::_sparse_compressed_tensor_with_dims::call(nnz, dense_dim, size, blocksize, index_dtype, dtype, layout, device, pin_memory));
-}
-
-void _sparse_coo_tensor_unsafe(Args& a, Results& r) {
-	const auto& indices = a.needed("indices");
-	const auto& values = a.needed("values");
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto is_coalesced = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_coo_tensor_unsafe::call(indices, values, size, dtype, layout, device, pin_memory, is_coalesced));
-}
-
-void _sparse_coo_tensor_with_dims(Args& a, Results& r) {
-	auto sparse_dim = a.integer();
-	auto dense_dim = a.integer();
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::_sparse_coo_tensor_with_dims::call(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_coo_tensor_with_dims_and_tensors(Args& a, Results& r) {
-	auto sparse_dim = a.integer();
-	auto dense_dim = a.integer();
-	auto size = a.symints();
-	const auto& indices = a.needed("indices");
-	const auto& values = a.needed("values");
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto is_coalesced = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_coo_tensor_with_dims_and_tensors::call(sparse_dim, dense_dim, size, indices, values, dtype, layout, device, pin_memory, is_coalesced));
-}
-
-void _sparse_csc_tensor_unsafe(Args& a, Results& r) {
-	const auto& ccol_indices = a.needed("ccol_indices");
-	const auto& row_indices = a.needed("row_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_csc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_csr_prod_dim_dtype(Args& a, Results& r) {
+void _to_dense(Args& a, Results& r) {
 	const auto& self = a.needed("self");
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
 	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_csr_prod_dim_dtype::call(self, dim, keepdim, dtype));
+	auto masked_grad = a.opt_boolean();
+	r.tensor(at::_ops::_to_dense::call(self, dtype, masked_grad));
 }
 
-void _sparse_csr_sum_dim_dtype(Args& a, Results& r) {
+void _unique(Args& a, Results& r) {
 	const auto& self = a.needed("self");
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_csr_sum_dim_dtype::call(self, dim, keepdim, dtype));
-}
-
-void _sparse_csr_tensor_unsafe(Args& a, Results& r) {
-	const auto& crow_indices = a.needed("crow_indices");
-	const auto& col_indices = a.needed("col_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::_sparse_csr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
-}
-
-void _sparse_log_softmax(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	auto half_to_float = a.boolean();
-	r.tensor(at::_ops::_sparse_log_softmax::call(self, dim, half_to_float));
-}
-
-void _sparse_log_softmax_int(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_log_softmax_int::call(self, dim, dtype));
-}
-
-void _sparse_log_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& output = a.needed("output");
-	auto dim = a.integer();
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_sparse_log_softmax_backward_data::call(grad_output, output, dim, self));
-}
-
-void _sparse_mask_projection(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mask = a.needed("mask");
-	auto accumulate_matches = a.boolean();
-	r.tensor(at::_ops::_sparse_mask_projection::call(self, mask, accumulate_matches));
-}
-
-void _sparse_mm(Args& a, Results& r) {
-	const auto& sparse = a.needed("sparse");
-	const auto& dense = a.needed("dense");
-	r.tensor(at::_ops::_sparse_mm::call(sparse, dense));
-}
-
-void _sparse_mm_reduce(Args& a, Results& r) {
-	const auto& sparse = a.needed("sparse");
-	const auto& dense = a.needed("dense");
-	auto reduce = a.string();
-	r.tensor(at::_ops::_sparse_mm_reduce::call(sparse, dense, reduce));
-}
-
-void _sparse_mm_reduce_impl(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& other = a.needed("other");
-	auto reduce = a.string();
-	auto out = at::_ops::_sparse_mm_reduce_impl::call(self, other, reduce);
+	auto sorted = a.boolean();
+	auto return_inverse = a.boolean();
+	auto out = at::_ops::_unique::call(self, sorted, return_inverse);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void _sparse_mm_reduce_impl_backward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& grad_out = a.needed("grad_out");
-	const auto& weight = a.needed("weight");
-	auto reduce = a.string();
-	const auto& arg_out = a.needed("arg_out");
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::_sparse_mm_reduce_impl_backward::call(self, grad_out, weight, reduce, arg_out, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_semi_structured_addmm(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& mat1 = a.needed("mat1");
-	const auto& mat1_meta = a.needed("mat1_meta");
-	const auto& mat2 = a.needed("mat2");
-	auto alpha = a.scalar();
-	auto beta = a.scalar();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
-}
-
-void _sparse_semi_structured_apply(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& thread_masks = a.needed("thread_masks");
-	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& thread_masks = a.needed("thread_masks");
-	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
-}
-
-void _sparse_semi_structured_linear(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& meta = a.needed("meta");
-	auto bias = a.opt_tensor();
-	auto activation = a.opt_string();
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
-}
-
-void _sparse_semi_structured_mm(Args& a, Results& r) {
-	const auto& mat1 = a.needed("mat1");
-	const auto& mat1_meta = a.needed("mat1_meta");
-	const auto& mat2 = a.needed("mat2");
-	auto out_dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
-}
-
-void _sparse_semi_structured_tile(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto algorithm = a.string();
-	auto use_cutlass = a.boolean();
-	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
+void _unique2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto sorted = a.boolean();
+	auto return_inverse = a.boolean();
+	auto return_counts = a.boolean();
+	auto out = at::_ops::_unique2::call(self, sorted, return_inverse, return_counts);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _values(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_values::call(self));
+}
+
+void _version(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.integer(at::_ops::_version::call(self));
+}
+
+void abs(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::abs::call(self));
+}
+
+void abs_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::abs_::call(self);
+}
+
+void absolute(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::absolute::call(self));
+}
+
+void absolute_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::absolute_::call(self);
+}
+
+void acos(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::acos::call(self));
+}
+
+void acos_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::acos_::call(self);
+}
+
+void acosh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::acosh::call(self));
+}
+
+void acosh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::acosh_::call(self);
+}
+
+void add_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::add_Scalar::call(self, other, alpha));
+}
+
+void add_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::add_Tensor::call(self, other, alpha));
+}
+
+void add__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::add__Scalar::call(self, other, alpha);
+}
+
+void add__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	auto alpha = a.scalar();
+	at::_ops::add__Tensor::call(self, other, alpha);
+}
+
+void addbmm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::addbmm::call(self, batch1, batch2, beta, alpha));
+}
+
+void addbmm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::addbmm_::call(self, batch1, batch2, beta, alpha);
+}
+
+void addcdiv(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& tensor1 = a.tensor();
+	const auto& tensor2 = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::addcdiv::call(self, tensor1, tensor2, value));
+}
+
+void addcdiv_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& tensor1 = a.tensor();
+	const auto& tensor2 = a.tensor();
+	auto value = a.scalar();
+	at::_ops::addcdiv_::call(self, tensor1, tensor2, value);
+}
+
+void addcmul(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& tensor1 = a.tensor();
+	const auto& tensor2 = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::addcmul::call(self, tensor1, tensor2, value));
+}
+
+void addcmul_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& tensor1 = a.tensor();
+	const auto& tensor2 = a.tensor();
+	auto value = a.scalar();
+	at::_ops::addcmul_::call(self, tensor1, tensor2, value);
+}
+
+void addmm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat1 = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::addmm::call(self, mat1, mat2, beta, alpha));
+}
+
+void addmm_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat1 = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto out_dtype = a.dtype();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::addmm_dtype::call(self, mat1, mat2, out_dtype, beta, alpha));
+}
+
+void addmm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& mat1 = a.tensor();
+	const auto& mat2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::addmm_::call(self, mat1, mat2, beta, alpha);
+}
+
+void addmv(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& mat = a.tensor();
+	const auto& vec = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::addmv::call(self, mat, vec, beta, alpha));
+}
+
+void addmv_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& mat = a.tensor();
+	const auto& vec = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::addmv_::call(self, mat, vec, beta, alpha);
+}
+
+void addr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& vec1 = a.tensor();
+	const auto& vec2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::addr::call(self, vec1, vec2, beta, alpha));
+}
+
+void addr_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& vec1 = a.tensor();
+	const auto& vec2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::addr_::call(self, vec1, vec2, beta, alpha);
+}
+
+void adjoint(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::adjoint::call(self));
+}
+
+void affine_grid_generator(Args& a, Results& r) {
+	const auto& theta = a.tensor();
+	auto size = a.symints();
+	auto align_corners = a.boolean();
+	r.tensor(at::_ops::affine_grid_generator::call(theta, size, align_corners));
+}
+
+void alias(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::alias::call(self));
+}
+
+void alias_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::alias_copy::call(self));
+}
+
+void align_as(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21300
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::align_as::call(self, other));
+#else
+	missing(a, r);
+#endif
+}
+
+void all(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::all::call(self));
+}
+
+void all_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::all_dim::call(self, dim, keepdim));
+}
+
+void all_dims(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::all_dims::call(self, dim, keepdim));
+}
+
+void allclose(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	auto rtol = a.number();
+	auto atol = a.number();
+	auto equal_nan = a.boolean();
+	r.boolean(at::_ops::allclose::call(self, other, rtol, atol, equal_nan));
+}
+
+void alpha_dropout(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto p = a.number();
+	auto train = a.boolean();
+	r.tensor(at::_ops::alpha_dropout::call(input, p, train));
+}
+
+void alpha_dropout_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto train = a.boolean();
+	at::_ops::alpha_dropout_::call(self, p, train);
+}
+
+void amax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::amax::call(self, dim, keepdim));
+}
+
+void amin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::amin::call(self, dim, keepdim));
+}
+
+void aminmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_integer();
+	auto keepdim = a.boolean();
+	auto out = at::_ops::aminmax::call(self, dim, keepdim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void angle(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::angle::call(self));
+}
+
+void any(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::any::call(self));
+}
+
+void any_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::any_dim::call(self, dim, keepdim));
+}
+
+void any_dims(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::any_dims::call(self, dim, keepdim));
+}
+
+void arange(Args& a, Results& r) {
+	auto end = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::arange::call(end, dtype, layout, device, pin_memory));
+}
+
+void arange_start(Args& a, Results& r) {
+	auto start = a.scalar();
+	auto end = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::arange_start::call(start, end, dtype, layout, device, pin_memory));
+}
+
+void arccos(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::arccos::call(self));
+}
+
+void arccos_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::arccos_::call(self);
+}
+
+void arccosh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::arccosh::call(self));
+}
+
+void arccosh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::arccosh_::call(self);
+}
+
+void arcsin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::arcsin::call(self));
+}
+
+void arcsin_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::arcsin_::call(self);
+}
+
+void arcsinh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::arcsinh::call(self));
+}
+
+void arcsinh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::arcsinh_::call(self);
+}
+
+void arctan(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::arctan::call(self));
+}
+
+void arctan2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::arctan2::call(self, other));
+}
+
+void arctan2_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::arctan2_::call(self, other);
+}
+
+void arctan_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::arctan_::call(self);
+}
+
+void arctanh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::arctanh::call(self));
+}
+
+void arctanh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::arctanh_::call(self);
+}
+
+void argmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_integer();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::argmax::call(self, dim, keepdim));
+}
+
+void argmin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.opt_integer();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::argmin::call(self, dim, keepdim));
+}
+
+void argsort(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto descending = a.boolean();
+	r.tensor(at::_ops::argsort::call(self, dim, descending));
+}
+
+void argsort_stable(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto stable = a.boolean();
+	auto dim = a.integer();
+	auto descending = a.boolean();
+	r.tensor(at::_ops::argsort_stable::call(self, stable, dim, descending));
+}
+
+void argwhere(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::argwhere::call(self));
+}
+
+void asin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::asin::call(self));
+}
+
+void asin_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::asin_::call(self);
+}
+
+void asinh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::asinh::call(self));
+}
+
+void asinh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::asinh_::call(self);
+}
+
+void atan(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::atan::call(self));
+}
+
+void atan2(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::atan2::call(self, other));
+}
+
+void atan2_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::atan2_::call(self, other);
+}
+
+void atan_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::atan_::call(self);
+}
+
+void atanh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::atanh::call(self));
+}
+
+void atanh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::atanh_::call(self);
+}
+
+void atleast_1d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::atleast_1d::call(self));
+}
+
+void atleast_1d_Sequence(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::atleast_1d_Sequence::call(tensors));
+}
+
+void atleast_2d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::atleast_2d::call(self));
+}
+
+void atleast_2d_Sequence(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::atleast_2d_Sequence::call(tensors));
+}
+
+void atleast_3d(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::atleast_3d::call(self));
+}
+
+void atleast_3d_Sequence(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensors(at::_ops::atleast_3d_Sequence::call(tensors));
+}
+
+void baddbmm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::baddbmm::call(self, batch1, batch2, beta, alpha));
 }
 
 }  // namespace tg::op

@@ -3,141 +3,11 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/_sparse_softmax_ops.h>
-#include <ATen/ops/_sparse_softmax_backward_data_ops.h>
-#include <ATen/ops/_sparse_sparse_matmul_ops.h>
-#include <ATen/ops/_sparse_sum_ops.h>
-#include <ATen/ops/_sparse_sum_backward_ops.h>
-#include <ATen/ops/_spdiags_ops.h>
-#include <ATen/ops/_spsolve_ops.h>
-#include <ATen/ops/_stack_ops.h>
-#include <ATen/ops/_standard_gamma_ops.h>
-#include <ATen/ops/_standard_gamma_grad_ops.h>
-#include <ATen/ops/_thnn_differentiable_gru_cell_backward_ops.h>
-#include <ATen/ops/_thnn_differentiable_lstm_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
-#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_backward_ops.h>
-#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
-#include <ATen/ops/_to_copy_ops.h>
-#include <ATen/ops/_to_cpu_ops.h>
-#include <ATen/ops/_to_dense_ops.h>
-#include <ATen/ops/_to_sparse_ops.h>
-#include <ATen/ops/_to_sparse_bsc_ops.h>
-#include <ATen/ops/_to_sparse_bsr_ops.h>
-#include <ATen/ops/_to_sparse_csc_ops.h>
-#include <ATen/ops/_to_sparse_csr_ops.h>
-#include <ATen/ops/_to_sparse_semi_structured_ops.h>
-#include <ATen/ops/_transform_bias_rescale_qkv_ops.h>
-#include <ATen/ops/_transformer_encoder_layer_fwd_ops.h>
-#include <ATen/ops/_trilinear_ops.h>
-#include <ATen/ops/_triton_multi_head_attention_ops.h>
-#include <ATen/ops/_triton_scaled_dot_attention_ops.h>
-#include <ATen/ops/_unique_ops.h>
-#include <ATen/ops/_unique2_ops.h>
-#include <ATen/ops/_unpack_dual_ops.h>
-#include <ATen/ops/_unsafe_index_ops.h>
-#include <ATen/ops/_unsafe_index_put_ops.h>
-#include <ATen/ops/_unsafe_masked_index_ops.h>
-#include <ATen/ops/_unsafe_masked_index_put_accumulate_ops.h>
-#include <ATen/ops/_unsafe_view_ops.h>
-#include <ATen/ops/_upsample_bicubic2d_aa_ops.h>
-#include <ATen/ops/_upsample_bilinear2d_aa_ops.h>
-#include <ATen/ops/_upsample_nearest_exact1d_ops.h>
-#include <ATen/ops/_upsample_nearest_exact2d_ops.h>
-#include <ATen/ops/_upsample_nearest_exact3d_ops.h>
-#include <ATen/ops/_use_cudnn_ctc_loss_ops.h>
-#include <ATen/ops/_use_cudnn_rnn_flatten_weight_ops.h>
-#include <ATen/ops/_use_miopen_ctc_loss_ops.h>
-#include <ATen/ops/_validate_compressed_sparse_indices_ops.h>
-#include <ATen/ops/_validate_sparse_bsc_tensor_args_ops.h>
-#include <ATen/ops/_validate_sparse_bsr_tensor_args_ops.h>
-#include <ATen/ops/_validate_sparse_compressed_tensor_args_ops.h>
-#include <ATen/ops/_validate_sparse_coo_tensor_args_ops.h>
-#include <ATen/ops/_validate_sparse_csc_tensor_args_ops.h>
-#include <ATen/ops/_validate_sparse_csr_tensor_args_ops.h>
-#include <ATen/ops/_values_ops.h>
-#include <ATen/ops/_values_copy_ops.h>
-#include <ATen/ops/_version_ops.h>
-#include <ATen/ops/_weight_int4pack_mm_ops.h>
-#include <ATen/ops/_weight_int4pack_mm_for_cpu_ops.h>
-#include <ATen/ops/_weight_int4pack_mm_with_scales_and_zeros_ops.h>
-#include <ATen/ops/_weight_int8pack_mm_ops.h>
-#include <ATen/ops/_weight_norm_ops.h>
-#include <ATen/ops/_weight_norm_differentiable_backward_ops.h>
-#include <ATen/ops/_weight_norm_interface_ops.h>
-#include <ATen/ops/_weight_norm_interface_backward_ops.h>
-#include <ATen/ops/_wrapped_linear_prepack_ops.h>
-#include <ATen/ops/_wrapped_quantized_linear_prepacked_ops.h>
-#include <ATen/ops/abs_ops.h>
-#include <ATen/ops/absolute_ops.h>
-#include <ATen/ops/acos_ops.h>
-#include <ATen/ops/acosh_ops.h>
-#include <ATen/ops/adaptive_max_pool2d_backward_ops.h>
-#include <ATen/ops/adaptive_max_pool3d_backward_ops.h>
-#include <ATen/ops/add_ops.h>
-#include <ATen/ops/addbmm_ops.h>
-#include <ATen/ops/addcdiv_ops.h>
-#include <ATen/ops/addcmul_ops.h>
-#include <ATen/ops/addmm_ops.h>
-#include <ATen/ops/addmv_ops.h>
-#include <ATen/ops/addr_ops.h>
-#include <ATen/ops/adjoint_ops.h>
-#include <ATen/ops/affine_grid_generator_ops.h>
-#include <ATen/ops/affine_grid_generator_backward_ops.h>
-#include <ATen/ops/alias_ops.h>
-#include <ATen/ops/alias_copy_ops.h>
-#if __has_include(<ATen/ops/align_as_ops.h>)
-#include <ATen/ops/align_as_ops.h>
-#endif
-#include <ATen/ops/all_ops.h>
-#include <ATen/ops/allclose_ops.h>
-#include <ATen/ops/alpha_dropout_ops.h>
-#include <ATen/ops/amax_ops.h>
-#include <ATen/ops/amin_ops.h>
-#include <ATen/ops/aminmax_ops.h>
-#include <ATen/ops/angle_ops.h>
-#include <ATen/ops/any_ops.h>
-#include <ATen/ops/arange_ops.h>
-#include <ATen/ops/arccos_ops.h>
-#include <ATen/ops/arccosh_ops.h>
-#include <ATen/ops/arcsin_ops.h>
-#include <ATen/ops/arcsinh_ops.h>
-#include <ATen/ops/arctan_ops.h>
-#include <ATen/ops/arctan2_ops.h>
-#include <ATen/ops/arctanh_ops.h>
-#include <ATen/ops/argmax_ops.h>
-#include <ATen/ops/argmin_ops.h>
-#include <ATen/ops/argsort_ops.h>
-#include <ATen/ops/argwhere_ops.h>
-#include <ATen/ops/as_strided_ops.h>
-#include <ATen/ops/as_strided_copy_ops.h>
-#include <ATen/ops/as_strided_scatter_ops.h>
-#include <ATen/ops/asin_ops.h>
-#include <ATen/ops/asinh_ops.h>
-#include <ATen/ops/atan_ops.h>
-#include <ATen/ops/atan2_ops.h>
-#include <ATen/ops/atanh_ops.h>
-#include <ATen/ops/atleast_1d_ops.h>
-#include <ATen/ops/atleast_2d_ops.h>
-#include <ATen/ops/atleast_3d_ops.h>
 #include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/bartlett_window_ops.h>
 #include <ATen/ops/batch_norm_ops.h>
-#include <ATen/ops/batch_norm_backward_ops.h>
-#include <ATen/ops/batch_norm_backward_elemt_ops.h>
-#include <ATen/ops/batch_norm_backward_reduce_ops.h>
-#include <ATen/ops/batch_norm_elemt_ops.h>
-#include <ATen/ops/batch_norm_gather_stats_ops.h>
-#include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
-#include <ATen/ops/batch_norm_stats_ops.h>
-#include <ATen/ops/batch_norm_update_stats_ops.h>
 #include <ATen/ops/bernoulli_ops.h>
 #include <ATen/ops/bilinear_ops.h>
-#include <ATen/ops/binary_cross_entropy_ops.h>
-#include <ATen/ops/binary_cross_entropy_backward_ops.h>
-#include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
 #include <ATen/ops/bincount_ops.h>
 #include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_left_shift_ops.h>
@@ -156,7 +26,6 @@
 #include <ATen/ops/cat_ops.h>
 #include <ATen/ops/cauchy_ops.h>
 #include <ATen/ops/ccol_indices_ops.h>
-#include <ATen/ops/ccol_indices_copy_ops.h>
 #include <ATen/ops/cdist_ops.h>
 #include <ATen/ops/ceil_ops.h>
 #include <ATen/ops/celu_ops.h>
@@ -168,8 +37,6 @@
 #endif
 #include <ATen/ops/cholesky_inverse_ops.h>
 #include <ATen/ops/cholesky_solve_ops.h>
-#include <ATen/ops/choose_qparams_optimized_ops.h>
-#include <ATen/ops/chunk_ops.h>
 #include <ATen/ops/clamp_ops.h>
 #include <ATen/ops/clamp_max_ops.h>
 #include <ATen/ops/clamp_min_ops.h>
@@ -177,7 +44,6 @@
 #include <ATen/ops/clone_ops.h>
 #include <ATen/ops/coalesce_ops.h>
 #include <ATen/ops/col_indices_ops.h>
-#include <ATen/ops/col_indices_copy_ops.h>
 #include <ATen/ops/column_stack_ops.h>
 #include <ATen/ops/combinations_ops.h>
 #include <ATen/ops/complex_ops.h>
@@ -190,33 +56,19 @@
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_tbc_ops.h>
-#include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/copy_ops.h>
-#include <ATen/ops/copy_sparse_to_sparse_ops.h>
 #include <ATen/ops/copysign_ops.h>
 #include <ATen/ops/corrcoef_ops.h>
 #include <ATen/ops/cos_ops.h>
 #include <ATen/ops/cosh_ops.h>
-#include <ATen/ops/cosine_embedding_loss_ops.h>
 #include <ATen/ops/cosine_similarity_ops.h>
 #include <ATen/ops/count_nonzero_ops.h>
 #include <ATen/ops/cov_ops.h>
 #include <ATen/ops/cross_ops.h>
-#include <ATen/ops/cross_entropy_loss_ops.h>
 #include <ATen/ops/crow_indices_ops.h>
-#include <ATen/ops/crow_indices_copy_ops.h>
-#include <ATen/ops/cudnn_affine_grid_generator_ops.h>
-#include <ATen/ops/cudnn_affine_grid_generator_backward_ops.h>
-#include <ATen/ops/cudnn_batch_norm_ops.h>
-#include <ATen/ops/cudnn_batch_norm_backward_ops.h>
-#include <ATen/ops/cudnn_grid_sampler_ops.h>
-#include <ATen/ops/cudnn_grid_sampler_backward_ops.h>
-#include <ATen/ops/cudnn_is_acceptable_ops.h>
 #include <ATen/ops/cummax_ops.h>
-#include <ATen/ops/cummaxmin_backward_ops.h>
 #include <ATen/ops/cummin_ops.h>
 #include <ATen/ops/cumprod_ops.h>
-#include <ATen/ops/cumprod_backward_ops.h>
 #include <ATen/ops/cumsum_ops.h>
 #include <ATen/ops/cumulative_trapezoid_ops.h>
 #include <ATen/ops/data_ops.h>
@@ -230,7 +82,6 @@
 #include <ATen/ops/diag_embed_ops.h>
 #include <ATen/ops/diagflat_ops.h>
 #include <ATen/ops/diagonal_ops.h>
-#include <ATen/ops/diagonal_backward_ops.h>
 #include <ATen/ops/diagonal_copy_ops.h>
 #include <ATen/ops/diagonal_scatter_ops.h>
 #include <ATen/ops/diff_ops.h>
@@ -246,15 +97,11 @@
 #include <ATen/ops/elu_ops.h>
 #include <ATen/ops/elu_backward_ops.h>
 #include <ATen/ops/embedding_ops.h>
-#include <ATen/ops/embedding_backward_ops.h>
-#include <ATen/ops/embedding_dense_backward_ops.h>
 #include <ATen/ops/embedding_renorm_ops.h>
-#include <ATen/ops/embedding_sparse_backward_ops.h>
 #include <ATen/ops/empty_ops.h>
 #include <ATen/ops/empty_like_ops.h>
 #include <ATen/ops/empty_permuted_ops.h>
 #include <ATen/ops/empty_quantized_ops.h>
-#include <ATen/ops/empty_strided_ops.h>
 #include <ATen/ops/eq_ops.h>
 #include <ATen/ops/equal_ops.h>
 #include <ATen/ops/erf_ops.h>
@@ -270,17 +117,8 @@
 #include <ATen/ops/eye_ops.h>
 #include <ATen/ops/fake_quantize_per_channel_affine_ops.h>
 #include <ATen/ops/fake_quantize_per_channel_affine_cachemask_ops.h>
-#include <ATen/ops/fake_quantize_per_channel_affine_cachemask_backward_ops.h>
 #include <ATen/ops/fake_quantize_per_tensor_affine_ops.h>
 #include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_ops.h>
-#include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_backward_ops.h>
-#include <ATen/ops/fbgemm_linear_fp16_weight_ops.h>
-#include <ATen/ops/fbgemm_linear_fp16_weight_fp32_activation_ops.h>
-#include <ATen/ops/fbgemm_linear_int8_weight_ops.h>
-#include <ATen/ops/fbgemm_linear_int8_weight_fp32_activation_ops.h>
-#include <ATen/ops/fbgemm_linear_quantize_weight_ops.h>
-#include <ATen/ops/fbgemm_pack_gemm_matrix_fp16_ops.h>
-#include <ATen/ops/fbgemm_pack_quantized_matrix_ops.h>
 #include <ATen/ops/feature_alpha_dropout_ops.h>
 #include <ATen/ops/feature_dropout_ops.h>
 #include <ATen/ops/fft_fft_ops.h>
@@ -303,1230 +141,51 @@
 #include <ATen/ops/fft_irfftn_ops.h>
 #include <ATen/ops/fft_rfft_ops.h>
 #include <ATen/ops/fft_rfft2_ops.h>
+#include <ATen/ops/fft_rfftfreq_ops.h>
+#include <ATen/ops/fft_rfftn_ops.h>
+#include <ATen/ops/fill_ops.h>
+#include <ATen/ops/fill_diagonal_ops.h>
+#include <ATen/ops/fix_ops.h>
+#include <ATen/ops/flatten_ops.h>
+#include <ATen/ops/flatten_dense_tensors_ops.h>
+#include <ATen/ops/flip_ops.h>
+#include <ATen/ops/fliplr_ops.h>
+#include <ATen/ops/flipud_ops.h>
+#include <ATen/ops/float_power_ops.h>
+#include <ATen/ops/floor_ops.h>
+#include <ATen/ops/floor_divide_ops.h>
+#include <ATen/ops/fmax_ops.h>
+#include <ATen/ops/fmin_ops.h>
+#include <ATen/ops/fmod_ops.h>
+#include <ATen/ops/frac_ops.h>
+#include <ATen/ops/frexp_ops.h>
+#include <ATen/ops/frobenius_norm_ops.h>
+#include <ATen/ops/gather_ops.h>
+#include <ATen/ops/gcd_ops.h>
+#include <ATen/ops/ge_ops.h>
+#include <ATen/ops/gelu_ops.h>
+#include <ATen/ops/gelu_backward_ops.h>
+#include <ATen/ops/geometric_ops.h>
+#include <ATen/ops/geqrf_ops.h>
+#include <ATen/ops/ger_ops.h>
+#include <ATen/ops/glu_ops.h>
+#include <ATen/ops/glu_jvp_ops.h>
+#include <ATen/ops/gradient_ops.h>
+#include <ATen/ops/greater_ops.h>
+#include <ATen/ops/greater_equal_ops.h>
+#include <ATen/ops/group_norm_ops.h>
+#include <ATen/ops/gru_cell_ops.h>
+#include <ATen/ops/gt_ops.h>
+#include <ATen/ops/hamming_window_ops.h>
+#include <ATen/ops/hann_window_ops.h>
+#include <ATen/ops/hardshrink_ops.h>
+#include <ATen/ops/hardshrink_backward_ops.h>
+#include <ATen/ops/hardsigmoid_ops.h>
+#include <ATen/ops/hardsigmoid_backward_ops.h>
+#include <ATen/ops/hardswish_ops.h>
+#include <ATen/ops/hardswish_backward_ops.h>
 
 namespace tg::op {
-
-void _sparse_softmax(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	auto half_to_float = a.boolean();
-	r.tensor(at::_ops::_sparse_softmax::call(self, dim, half_to_float));
-}
-
-void _sparse_softmax_int(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::_sparse_softmax_int::call(self, dim, dtype));
-}
-
-void _sparse_softmax_backward_data(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& output = a.needed("output");
-	auto dim = a.integer();
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_sparse_softmax_backward_data::call(grad_output, output, dim, self));
-}
-
-void _sparse_sparse_matmul(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& other = a.needed("other");
-	r.tensor(at::_ops::_sparse_sparse_matmul::call(self, other));
-}
-
-void _sparse_sum(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_sparse_sum::call(self));
-}
-
-void _sparse_sum_dim(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.ints();
-	r.tensor(at::_ops::_sparse_sum_dim::call(self, dim));
-}
-
-void _sparse_sum_dim_dtype(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.ints();
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::_sparse_sum_dim_dtype::call(self, dim, dtype));
-}
-
-void _sparse_sum_dtype(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::_sparse_sum_dtype::call(self, dtype));
-}
-
-void _sparse_sum_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	auto dim = a.ints();
-	r.tensor(at::_ops::_sparse_sum_backward::call(grad, self, dim));
-}
-
-void _spdiags(Args& a, Results& r) {
-	const auto& diagonals = a.needed("diagonals");
-	const auto& offsets = a.needed("offsets");
-	auto shape = a.ints();
-	auto layout = a.opt_layout();
-	r.tensor(at::_ops::_spdiags::call(diagonals, offsets, shape, layout));
-}
-
-void _spsolve(Args& a, Results& r) {
-	const auto& A = a.needed("A");
-	const auto& B = a.needed("B");
-	auto left = a.boolean();
-	r.tensor(at::_ops::_spsolve::call(A, B, left));
-}
-
-void _stack(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::_stack::call(tensors, dim));
-}
-
-void _standard_gamma(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::_standard_gamma::call(self, generator));
-}
-
-void _standard_gamma_grad(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& output = a.needed("output");
-	r.tensor(at::_ops::_standard_gamma_grad::call(self, output));
-}
-
-void _thnn_differentiable_gru_cell_backward(Args& a, Results& r) {
-	const auto& grad_hy = a.needed("grad_hy");
-	const auto& input_gates = a.needed("input_gates");
-	const auto& hidden_gates = a.needed("hidden_gates");
-	const auto& hx = a.needed("hx");
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_differentiable_gru_cell_backward::call(grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_differentiable_lstm_cell_backward(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& input_gates = a.needed("input_gates");
-	const auto& hidden_gates = a.needed("hidden_gates");
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	const auto& cx = a.needed("cx");
-	const auto& cy = a.needed("cy");
-	auto out = at::_ops::_thnn_differentiable_lstm_cell_backward::call(grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_gru_cell(Args& a, Results& r) {
-	const auto& input_gates = a.needed("input_gates");
-	const auto& hidden_gates = a.needed("hidden_gates");
-	const auto& hx = a.needed("hx");
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_fused_gru_cell::call(input_gates, hidden_gates, hx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _thnn_fused_gru_cell_backward(Args& a, Results& r) {
-	const auto& grad_hy = a.needed("grad_hy");
-	const auto& workspace = a.needed("workspace");
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_gru_cell_backward::call(grad_hy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_lstm_cell(Args& a, Results& r) {
-	const auto& input_gates = a.needed("input_gates");
-	const auto& hidden_gates = a.needed("hidden_gates");
-	const auto& cx = a.needed("cx");
-	auto input_bias = a.opt_tensor();
-	auto hidden_bias = a.opt_tensor();
-	auto out = at::_ops::_thnn_fused_lstm_cell::call(input_gates, hidden_gates, cx, input_bias, hidden_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _thnn_fused_lstm_cell_backward(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& cx = a.needed("cx");
-	const auto& cy = a.needed("cy");
-	const auto& workspace = a.needed("workspace");
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_lstm_cell_backward::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void _thnn_fused_lstm_cell_backward_impl(Args& a, Results& r) {
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	const auto& cx = a.needed("cx");
-	const auto& cy = a.needed("cy");
-	const auto& workspace = a.needed("workspace");
-	auto has_bias = a.boolean();
-	auto out = at::_ops::_thnn_fused_lstm_cell_backward_impl::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _to_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto non_blocking = a.boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::_to_copy::call(self, dtype, layout, device, pin_memory, non_blocking, memory_format));
-}
-
-void _to_cpu(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::_to_cpu::call(tensors));
-}
-
-void _to_dense(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dtype = a.opt_dtype();
-	auto masked_grad = a.opt_boolean();
-	r.tensor(at::_ops::_to_dense::call(self, dtype, masked_grad));
-}
-
-void _to_sparse(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto layout = a.opt_layout();
-	auto blocksize = a.opt_ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse::call(self, layout, blocksize, dense_dim));
-}
-
-void _to_sparse_sparse_dim(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto sparse_dim = a.integer();
-	r.tensor(at::_ops::_to_sparse_sparse_dim::call(self, sparse_dim));
-}
-
-void _to_sparse_bsc(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto blocksize = a.ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_bsc::call(self, blocksize, dense_dim));
-}
-
-void _to_sparse_bsr(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto blocksize = a.ints();
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_bsr::call(self, blocksize, dense_dim));
-}
-
-void _to_sparse_csc(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_csc::call(self, dense_dim));
-}
-
-void _to_sparse_csr(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dense_dim = a.opt_integer();
-	r.tensor(at::_ops::_to_sparse_csr::call(self, dense_dim));
-}
-
-void _to_sparse_semi_structured(Args& a, Results& r) {
-	const auto& dense = a.needed("dense");
-	auto out = at::_ops::_to_sparse_semi_structured::call(dense);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _transform_bias_rescale_qkv(Args& a, Results& r) {
-	const auto& qkv = a.needed("qkv");
-	const auto& qkv_bias = a.needed("qkv_bias");
-	auto num_heads = a.integer();
-	auto out = at::_ops::_transform_bias_rescale_qkv::call(qkv, qkv_bias, num_heads);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _transformer_encoder_layer_fwd(Args& a, Results& r) {
-	const auto& src = a.needed("src");
-	auto embed_dim = a.integer();
-	auto num_heads = a.integer();
-	const auto& qkv_weight = a.needed("qkv_weight");
-	const auto& qkv_bias = a.needed("qkv_bias");
-	const auto& proj_weight = a.needed("proj_weight");
-	const auto& proj_bias = a.needed("proj_bias");
-	auto use_gelu = a.boolean();
-	auto norm_first = a.boolean();
-	auto eps = a.number();
-	const auto& norm_weight_1 = a.needed("norm_weight_1");
-	const auto& norm_bias_1 = a.needed("norm_bias_1");
-	const auto& norm_weight_2 = a.needed("norm_weight_2");
-	const auto& norm_bias_2 = a.needed("norm_bias_2");
-	const auto& ffn_weight_1 = a.needed("ffn_weight_1");
-	const auto& ffn_bias_1 = a.needed("ffn_bias_1");
-	const auto& ffn_weight_2 = a.needed("ffn_weight_2");
-	const auto& ffn_bias_2 = a.needed("ffn_bias_2");
-	auto mask = a.opt_tensor();
-	auto mask_type = a.opt_integer();
-	r.tensor(at::_ops::_transformer_encoder_layer_fwd::call(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask, mask_type));
-}
-
-void _trilinear(Args& a, Results& r) {
-	const auto& i1 = a.needed("i1");
-	const auto& i2 = a.needed("i2");
-	const auto& i3 = a.needed("i3");
-	auto expand1 = a.ints();
-	auto expand2 = a.ints();
-	auto expand3 = a.ints();
-	auto sumdim = a.ints();
-	auto unroll_dim = a.integer();
-	r.tensor(at::_ops::_trilinear::call(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim));
-}
-
-void _triton_multi_head_attention(Args& a, Results& r) {
-	const auto& query = a.needed("query");
-	const auto& key = a.needed("key");
-	const auto& value = a.needed("value");
-	auto embed_dim = a.integer();
-	auto num_head = a.integer();
-	const auto& qkv_weight = a.needed("qkv_weight");
-	const auto& qkv_bias = a.needed("qkv_bias");
-	const auto& proj_weight = a.needed("proj_weight");
-	const auto& proj_bias = a.needed("proj_bias");
-	auto mask = a.opt_tensor();
-	r.tensor(at::_ops::_triton_multi_head_attention::call(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask));
-}
-
-void _triton_scaled_dot_attention(Args& a, Results& r) {
-	const auto& q = a.needed("q");
-	const auto& k = a.needed("k");
-	const auto& v = a.needed("v");
-	auto dropout_p = a.number();
-	r.tensor(at::_ops::_triton_scaled_dot_attention::call(q, k, v, dropout_p));
-}
-
-void _unique(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto sorted = a.boolean();
-	auto return_inverse = a.boolean();
-	auto out = at::_ops::_unique::call(self, sorted, return_inverse);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _unique2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sorted = a.boolean();
-	auto return_inverse = a.boolean();
-	auto return_counts = a.boolean();
-	auto out = at::_ops::_unique2::call(self, sorted, return_inverse, return_counts);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void _unpack_dual(Args& a, Results& r) {
-	const auto& dual = a.needed("dual");
-	auto level = a.integer();
-	auto out = at::_ops::_unpack_dual::call(dual, level);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _unsafe_index_Tensor(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto indices = a.opt_tensors();
-	r.tensor(at::_ops::_unsafe_index_Tensor::call(self, indices));
-}
-
-void _unsafe_index_put(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto indices = a.opt_tensors();
-	const auto& values = a.needed("values");
-	auto accumulate = a.boolean();
-	r.tensor(at::_ops::_unsafe_index_put::call(self, indices, values, accumulate));
-}
-
-void _unsafe_masked_index(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mask = a.needed("mask");
-	auto indices = a.opt_tensors();
-	auto fill = a.scalar();
-	r.tensor(at::_ops::_unsafe_masked_index::call(self, mask, indices, fill));
-}
-
-void _unsafe_masked_index_put_accumulate(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mask = a.needed("mask");
-	auto indices = a.opt_tensors();
-	const auto& values = a.needed("values");
-	r.tensor(at::_ops::_unsafe_masked_index_put_accumulate::call(self, mask, indices, values));
-}
-
-void _unsafe_view(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	r.tensor(at::_ops::_unsafe_view::call(self, size));
-}
-
-void _upsample_bicubic2d_aa_vec(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto output_size = a.opt_symints();
-	auto align_corners = a.boolean();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::_upsample_bicubic2d_aa_vec::call(input, output_size, align_corners, scale_factors));
-}
-
-void _upsample_bilinear2d_aa_vec(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto output_size = a.opt_symints();
-	auto align_corners = a.boolean();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::_upsample_bilinear2d_aa_vec::call(input, output_size, align_corners, scale_factors));
-}
-
-void _upsample_nearest_exact1d_vec(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto output_size = a.opt_symints();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::_upsample_nearest_exact1d_vec::call(input, output_size, scale_factors));
-}
-
-void _upsample_nearest_exact2d_vec(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto output_size = a.opt_symints();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::_upsample_nearest_exact2d_vec::call(input, output_size, scale_factors));
-}
-
-void _upsample_nearest_exact3d_vec(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto output_size = a.opt_symints();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::_upsample_nearest_exact3d_vec::call(input, output_size, scale_factors));
-}
-
-void _use_cudnn_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	auto blank = a.integer();
-	r.boolean(at::_ops::_use_cudnn_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank));
-}
-
-void _use_cudnn_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	const auto& input_lengths = a.needed("input_lengths");
-	const auto& target_lengths = a.needed("target_lengths");
-	auto blank = a.integer();
-	r.boolean(at::_ops::_use_cudnn_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank));
-}
-
-void _use_cudnn_rnn_flatten_weight(Args& a, Results& r) {
-	r.boolean(at::_ops::_use_cudnn_rnn_flatten_weight::call());
-}
-
-void _use_miopen_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	auto blank = a.integer();
-	r.boolean(at::_ops::_use_miopen_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank));
-}
-
-void _use_miopen_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	const auto& input_lengths = a.needed("input_lengths");
-	const auto& target_lengths = a.needed("target_lengths");
-	auto blank = a.integer();
-	r.boolean(at::_ops::_use_miopen_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank));
-}
-
-void _validate_compressed_sparse_indices(Args& a, Results& r) {
-	auto is_crow = a.boolean();
-	const auto& compressed_idx = a.needed("compressed_idx");
-	const auto& plain_idx = a.needed("plain_idx");
-	auto cdim = a.integer();
-	auto dim = a.integer();
-	auto nnz = a.integer();
-	at::_ops::_validate_compressed_sparse_indices::call(is_crow, compressed_idx, plain_idx, cdim, dim, nnz);
-}
-
-void _validate_sparse_bsc_tensor_args(Args& a, Results& r) {
-	const auto& ccol_indices = a.needed("ccol_indices");
-	const auto& row_indices = a.needed("row_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto check_pinning = a.opt_boolean();
-	at::_ops::_validate_sparse_bsc_tensor_args::call(ccol_indices, row_indices, values, size, check_pinning);
-}
-
-void _validate_sparse_bsr_tensor_args(Args& a, Results& r) {
-	const auto& crow_indices = a.needed("crow_indices");
-	const auto& col_indices = a.needed("col_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto check_pinning = a.opt_boolean();
-	at::_ops::_validate_sparse_bsr_tensor_args::call(crow_indices, col_indices, values, size, check_pinning);
-}
-
-void _validate_sparse_compressed_tensor_args(Args& a, Results& r) {
-	const auto& compressed_indices = a.needed("compressed_indices");
-	const auto& plain_indices = a.needed("plain_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto layout = a.layout();
-	auto check_pinning = a.opt_boolean();
-	at::_ops::_validate_sparse_compressed_tensor_args::call(compressed_indices, plain_indices, values, size, layout, check_pinning);
-}
-
-void _validate_sparse_coo_tensor_args(Args& a, Results& r) {
-	const auto& indices = a.needed("indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto is_coalesced = a.opt_boolean();
-	auto check_pinning = a.opt_boolean();
-	at::_ops::_validate_sparse_coo_tensor_args::call(indices, values, size, is_coalesced, check_pinning);
-}
-
-void _validate_sparse_csc_tensor_args(Args& a, Results& r) {
-	const auto& ccol_indices = a.needed("ccol_indices");
-	const auto& row_indices = a.needed("row_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto check_pinning = a.opt_boolean();
-	at::_ops::_validate_sparse_csc_tensor_args::call(ccol_indices, row_indices, values, size, check_pinning);
-}
-
-void _validate_sparse_csr_tensor_args(Args& a, Results& r) {
-	const auto& crow_indices = a.needed("crow_indices");
-	const auto& col_indices = a.needed("col_indices");
-	const auto& values = a.needed("values");
-	auto size = a.ints();
-	auto check_pinning = a.opt_boolean();
-	at::_ops::_validate_sparse_csr_tensor_args::call(crow_indices, col_indices, values, size, check_pinning);
-}
-
-void _values(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_values::call(self));
-}
-
-void _values_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::_values_copy::call(self));
-}
-
-void _version(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.integer(at::_ops::_version::call(self));
-}
-
-void _weight_int4pack_mm(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	auto qGroupSize = a.integer();
-	const auto& qScaleAndZeros = a.needed("qScaleAndZeros");
-	r.tensor(at::_ops::_weight_int4pack_mm::call(self, mat2, qGroupSize, qScaleAndZeros));
-}
-
-void _weight_int4pack_mm_for_cpu(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	auto qGroupSize = a.integer();
-	const auto& qScaleAndZeros = a.needed("qScaleAndZeros");
-	r.tensor(at::_ops::_weight_int4pack_mm_for_cpu::call(self, mat2, qGroupSize, qScaleAndZeros));
-}
-
-void _weight_int4pack_mm_with_scales_and_zeros(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	auto qGroupSize = a.integer();
-	const auto& qScale = a.needed("qScale");
-	const auto& qZeros = a.needed("qZeros");
-	r.tensor(at::_ops::_weight_int4pack_mm_with_scales_and_zeros::call(self, mat2, qGroupSize, qScale, qZeros));
-}
-
-void _weight_int8pack_mm(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat2 = a.needed("mat2");
-	const auto& scales = a.needed("scales");
-	r.tensor(at::_ops::_weight_int8pack_mm::call(self, mat2, scales));
-}
-
-void _weight_norm(Args& a, Results& r) {
-	const auto& v = a.needed("v");
-	const auto& g = a.needed("g");
-	auto dim = a.integer();
-	r.tensor(at::_ops::_weight_norm::call(v, g, dim));
-}
-
-void _weight_norm_differentiable_backward(Args& a, Results& r) {
-	const auto& grad_w = a.needed("grad_w");
-	const auto& saved_v = a.needed("saved_v");
-	const auto& saved_g = a.needed("saved_g");
-	const auto& saved_norms = a.needed("saved_norms");
-	auto dim = a.integer();
-	auto out = at::_ops::_weight_norm_differentiable_backward::call(grad_w, saved_v, saved_g, saved_norms, dim);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _weight_norm_interface(Args& a, Results& r) {
-	const auto& v = a.needed("v");
-	const auto& g = a.needed("g");
-	auto dim = a.integer();
-	auto out = at::_ops::_weight_norm_interface::call(v, g, dim);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _weight_norm_interface_backward(Args& a, Results& r) {
-	const auto& grad_w = a.needed("grad_w");
-	const auto& saved_v = a.needed("saved_v");
-	const auto& saved_g = a.needed("saved_g");
-	const auto& saved_norms = a.needed("saved_norms");
-	auto dim = a.integer();
-	auto out = at::_ops::_weight_norm_interface_backward::call(grad_w, saved_v, saved_g, saved_norms, dim);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void _wrapped_linear_prepack(Args& a, Results& r) {
-	const auto& weight = a.needed("weight");
-	const auto& weight_scale = a.needed("weight_scale");
-	const auto& weight_zero_point = a.needed("weight_zero_point");
-	const auto& bias = a.needed("bias");
-	r.tensor(at::_ops::_wrapped_linear_prepack::call(weight, weight_scale, weight_zero_point, bias));
-}
-
-void _wrapped_quantized_linear_prepacked(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& input_scale = a.needed("input_scale");
-	const auto& input_zero_point = a.needed("input_zero_point");
-	const auto& packed_weight = a.needed("packed_weight");
-	const auto& output_scale = a.needed("output_scale");
-	const auto& output_zero_point = a.needed("output_zero_point");
-	auto out_channel = a.integer();
-	r.tensor(at::_ops::_wrapped_quantized_linear_prepacked::call(input, input_scale, input_zero_point, packed_weight, output_scale, output_zero_point, out_channel));
-}
-
-void abs(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::abs::call(self));
-}
-
-void abs_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::abs_::call(self);
-}
-
-void absolute(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::absolute::call(self));
-}
-
-void absolute_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::absolute_::call(self);
-}
-
-void acos(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::acos::call(self));
-}
-
-void acos_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::acos_::call(self);
-}
-
-void acosh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::acosh::call(self));
-}
-
-void acosh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::acosh_::call(self);
-}
-
-void adaptive_max_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& indices = a.needed("indices");
-	r.tensor(at::_ops::adaptive_max_pool2d_backward::call(grad_output, self, indices));
-}
-
-void adaptive_max_pool3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& indices = a.needed("indices");
-	r.tensor(at::_ops::adaptive_max_pool3d_backward::call(grad_output, self, indices));
-}
-
-void add_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::add_Scalar::call(self, other, alpha));
-}
-
-void add_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::add_Tensor::call(self, other, alpha));
-}
-
-void add__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::add__Scalar::call(self, other, alpha);
-}
-
-void add__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	auto alpha = a.scalar();
-	at::_ops::add__Tensor::call(self, other, alpha);
-}
-
-void addbmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addbmm::call(self, batch1, batch2, beta, alpha));
-}
-
-void addbmm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::addbmm_::call(self, batch1, batch2, beta, alpha);
-}
-
-void addcdiv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& tensor1 = a.tensor();
-	const auto& tensor2 = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::addcdiv::call(self, tensor1, tensor2, value));
-}
-
-void addcdiv_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& tensor1 = a.tensor();
-	const auto& tensor2 = a.tensor();
-	auto value = a.scalar();
-	at::_ops::addcdiv_::call(self, tensor1, tensor2, value);
-}
-
-void addcmul(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& tensor1 = a.tensor();
-	const auto& tensor2 = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::addcmul::call(self, tensor1, tensor2, value));
-}
-
-void addcmul_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& tensor1 = a.tensor();
-	const auto& tensor2 = a.tensor();
-	auto value = a.scalar();
-	at::_ops::addcmul_::call(self, tensor1, tensor2, value);
-}
-
-void addmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addmm::call(self, mat1, mat2, beta, alpha));
-}
-
-void addmm_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto out_dtype = a.dtype();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addmm_dtype::call(self, mat1, mat2, out_dtype, beta, alpha));
-}
-
-void addmm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mat1 = a.tensor();
-	const auto& mat2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::addmm_::call(self, mat1, mat2, beta, alpha);
-}
-
-void addmv(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& mat = a.tensor();
-	const auto& vec = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addmv::call(self, mat, vec, beta, alpha));
-}
-
-void addmv_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& mat = a.tensor();
-	const auto& vec = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::addmv_::call(self, mat, vec, beta, alpha);
-}
-
-void addr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& vec1 = a.tensor();
-	const auto& vec2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::addr::call(self, vec1, vec2, beta, alpha));
-}
-
-void addr_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& vec1 = a.tensor();
-	const auto& vec2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::addr_::call(self, vec1, vec2, beta, alpha);
-}
-
-void adjoint(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::adjoint::call(self));
-}
-
-void affine_grid_generator(Args& a, Results& r) {
-	const auto& theta = a.tensor();
-	auto size = a.symints();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::affine_grid_generator::call(theta, size, align_corners));
-}
-
-void affine_grid_generator_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	auto size = a.symints();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::affine_grid_generator_backward::call(grad, size, align_corners));
-}
-
-void alias(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::alias::call(self));
-}
-
-void alias_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::alias_copy::call(self));
-}
-
-void align_as(Args& a, Results& r) {
-#if TG_TORCH_VERSION < 21300
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::align_as::call(self, other));
-#else
-	missing(a, r);
-#endif
-}
-
-void all(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::all::call(self));
-}
-
-void all_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::all_dim::call(self, dim, keepdim));
-}
-
-void all_dims(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::all_dims::call(self, dim, keepdim));
-}
-
-void allclose(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	auto rtol = a.number();
-	auto atol = a.number();
-	auto equal_nan = a.boolean();
-	r.boolean(at::_ops::allclose::call(self, other, rtol, atol, equal_nan));
-}
-
-void alpha_dropout(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto p = a.number();
-	auto train = a.boolean();
-	r.tensor(at::_ops::alpha_dropout::call(input, p, train));
-}
-
-void alpha_dropout_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto train = a.boolean();
-	at::_ops::alpha_dropout_::call(self, p, train);
-}
-
-void amax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::amax::call(self, dim, keepdim));
-}
-
-void amin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::amin::call(self, dim, keepdim));
-}
-
-void aminmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.opt_integer();
-	auto keepdim = a.boolean();
-	auto out = at::_ops::aminmax::call(self, dim, keepdim);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void angle(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::angle::call(self));
-}
-
-void any(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::any::call(self));
-}
-
-void any_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::any_dim::call(self, dim, keepdim));
-}
-
-void any_dims(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.opt_ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::any_dims::call(self, dim, keepdim));
-}
-
-void arange(Args& a, Results& r) {
-	auto end = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::arange::call(end, dtype, layout, device, pin_memory));
-}
-
-void arange_start(Args& a, Results& r) {
-	auto start = a.scalar();
-	auto end = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::arange_start::call(start, end, dtype, layout, device, pin_memory));
-}
-
-void arange_start_step(Args& a, Results& r) {
-	auto start = a.scalar();
-	auto end = a.scalar();
-	auto step = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::arange_start_step::call(start, end, step, dtype, layout, device, pin_memory));
-}
-
-void arccos(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::arccos::call(self));
-}
-
-void arccos_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::arccos_::call(self);
-}
-
-void arccosh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::arccosh::call(self));
-}
-
-void arccosh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::arccosh_::call(self);
-}
-
-void arcsin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::arcsin::call(self));
-}
-
-void arcsin_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::arcsin_::call(self);
-}
-
-void arcsinh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::arcsinh::call(self));
-}
-
-void arcsinh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::arcsinh_::call(self);
-}
-
-void arctan(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::arctan::call(self));
-}
-
-void arctan2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::arctan2::call(self, other));
-}
-
-void arctan2_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::arctan2_::call(self, other);
-}
-
-void arctan_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::arctan_::call(self);
-}
-
-void arctanh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::arctanh::call(self));
-}
-
-void arctanh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::arctanh_::call(self);
-}
-
-void argmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.opt_integer();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::argmax::call(self, dim, keepdim));
-}
-
-void argmin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.opt_integer();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::argmin::call(self, dim, keepdim));
-}
-
-void argsort(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto descending = a.boolean();
-	r.tensor(at::_ops::argsort::call(self, dim, descending));
-}
-
-void argsort_stable(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto stable = a.boolean();
-	auto dim = a.integer();
-	auto descending = a.boolean();
-	r.tensor(at::_ops::argsort_stable::call(self, stable, dim, descending));
-}
-
-void argwhere(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::argwhere::call(self));
-}
-
-void as_strided(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto stride = a.symints();
-	auto storage_offset = a.opt_symint();
-	r.tensor(at::_ops::as_strided::call(self, size, stride, storage_offset));
-}
-
-void as_strided_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto size = a.symints();
-	auto stride = a.symints();
-	auto storage_offset = a.opt_symint();
-	at::_ops::as_strided_::call(self, size, stride, storage_offset);
-}
-
-void as_strided_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto size = a.symints();
-	auto stride = a.symints();
-	auto storage_offset = a.opt_symint();
-	r.tensor(at::_ops::as_strided_copy::call(self, size, stride, storage_offset));
-}
-
-void as_strided_scatter(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& src = a.tensor();
-	auto size = a.symints();
-	auto stride = a.symints();
-	auto storage_offset = a.opt_symint();
-	r.tensor(at::_ops::as_strided_scatter::call(self, src, size, stride, storage_offset));
-}
-
-void asin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::asin::call(self));
-}
-
-void asin_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::asin_::call(self);
-}
-
-void asinh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::asinh::call(self));
-}
-
-void asinh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::asinh_::call(self);
-}
-
-void atan(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::atan::call(self));
-}
-
-void atan2(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::atan2::call(self, other));
-}
-
-void atan2_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::atan2_::call(self, other);
-}
-
-void atan_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::atan_::call(self);
-}
-
-void atanh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::atanh::call(self));
-}
-
-void atanh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::atanh_::call(self);
-}
-
-void atleast_1d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::atleast_1d::call(self));
-}
-
-void atleast_1d_Sequence(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::atleast_1d_Sequence::call(tensors));
-}
-
-void atleast_2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::atleast_2d::call(self));
-}
-
-void atleast_2d_Sequence(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::atleast_2d_Sequence::call(tensors));
-}
-
-void atleast_3d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::atleast_3d::call(self));
-}
-
-void atleast_3d_Sequence(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensors(at::_ops::atleast_3d_Sequence::call(tensors));
-}
-
-void baddbmm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::baddbmm::call(self, batch1, batch2, beta, alpha));
-}
 
 void baddbmm_dtype(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -1581,108 +240,6 @@ void batch_norm(Args& a, Results& r) {
 	r.tensor(at::_ops::batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled));
 }
 
-void batch_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto save_mean = a.opt_tensor();
-	auto save_var = a.opt_tensor();
-	auto update = a.boolean();
-	auto eps = a.number();
-	auto output_mask = a.booleans<3>();
-	const auto& reserve = a.needed("reserve");
-	auto out = at::_ops::batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void batch_norm_backward_elemt(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& input = a.needed("input");
-	const auto& mean = a.needed("mean");
-	const auto& invstd = a.needed("invstd");
-	auto weight = a.opt_tensor();
-	const auto& sum_dy = a.needed("sum_dy");
-	const auto& sum_dy_xmu = a.needed("sum_dy_xmu");
-	const auto& count = a.needed("count");
-	r.tensor(at::_ops::batch_norm_backward_elemt::call(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count));
-}
-
-void batch_norm_backward_reduce(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& input = a.needed("input");
-	const auto& mean = a.needed("mean");
-	const auto& invstd = a.needed("invstd");
-	auto weight = a.opt_tensor();
-	auto input_g = a.boolean();
-	auto weight_g = a.boolean();
-	auto bias_g = a.boolean();
-	auto out = at::_ops::batch_norm_backward_reduce::call(grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void batch_norm_elemt(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	const auto& mean = a.needed("mean");
-	const auto& invstd = a.needed("invstd");
-	auto eps = a.number();
-	r.tensor(at::_ops::batch_norm_elemt::call(input, weight, bias, mean, invstd, eps));
-}
-
-void batch_norm_gather_stats(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& mean = a.needed("mean");
-	const auto& invstd = a.needed("invstd");
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto count = a.integer();
-	auto out = at::_ops::batch_norm_gather_stats::call(input, mean, invstd, running_mean, running_var, momentum, eps, count);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void batch_norm_gather_stats_with_counts(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& mean = a.needed("mean");
-	const auto& invstd = a.needed("invstd");
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto momentum = a.number();
-	auto eps = a.number();
-	const auto& counts = a.needed("counts");
-	auto out = at::_ops::batch_norm_gather_stats_with_counts::call(input, mean, invstd, running_mean, running_var, momentum, eps, counts);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void batch_norm_stats(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto eps = a.number();
-	auto out = at::_ops::batch_norm_stats::call(input, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void batch_norm_update_stats(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto momentum = a.number();
-	auto out = at::_ops::batch_norm_update_stats::call(input, running_mean, running_var, momentum);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
 void bernoulli(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto generator = a.opt_generator();
@@ -1716,32 +273,6 @@ void bilinear(Args& a, Results& r) {
 	const auto& weight = a.tensor();
 	auto bias = a.opt_tensor();
 	r.tensor(at::_ops::bilinear::call(input1, input2, weight, bias));
-}
-
-void binary_cross_entropy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::binary_cross_entropy::call(self, target, weight, reduction));
-}
-
-void binary_cross_entropy_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::binary_cross_entropy_backward::call(grad_output, self, target, weight, reduction));
-}
-
-void binary_cross_entropy_with_logits(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto pos_weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::binary_cross_entropy_with_logits::call(self, target, weight, pos_weight, reduction));
 }
 
 void bincount(Args& a, Results& r) {
@@ -2007,11 +538,6 @@ void ccol_indices(Args& a, Results& r) {
 	r.tensor(at::_ops::ccol_indices::call(self));
 }
 
-void ccol_indices_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::ccol_indices_copy::call(self));
-}
-
 void cdist(Args& a, Results& r) {
 	const auto& x1 = a.tensor();
 	const auto& x2 = a.tensor();
@@ -2080,24 +606,6 @@ void cholesky_solve(Args& a, Results& r) {
 	const auto& input2 = a.tensor();
 	auto upper = a.boolean();
 	r.tensor(at::_ops::cholesky_solve::call(self, input2, upper));
-}
-
-void choose_qparams_optimized(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto numel = a.integer();
-	auto n_bins = a.integer();
-	auto ratio = a.number();
-	auto bit_width = a.integer();
-	auto out = at::_ops::choose_qparams_optimized::call(input, numel, n_bins, ratio, bit_width);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void chunk(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto chunks = a.integer();
-	auto dim = a.integer();
-	r.tensors(at::_ops::chunk::call(self, chunks, dim));
 }
 
 void clamp(Args& a, Results& r) {
@@ -2220,11 +728,6 @@ void col_indices(Args& a, Results& r) {
 	r.tensor(at::_ops::col_indices::call(self));
 }
 
-void col_indices_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::col_indices_copy::call(self));
-}
-
 void column_stack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::column_stack::call(tensors));
@@ -2317,18 +820,6 @@ void conv_tbc(Args& a, Results& r) {
 	r.tensor(at::_ops::conv_tbc::call(self, weight, bias, pad));
 }
 
-void conv_tbc_backward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& bias = a.needed("bias");
-	auto pad = a.integer();
-	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
 void copy(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	const auto& src = a.needed("src");
@@ -2341,13 +832,6 @@ void copy_(Args& a, Results& r) {
 	const auto& src = a.tensor();
 	auto non_blocking = a.boolean();
 	at::_ops::copy_::call(self, src, non_blocking);
-}
-
-void copy_sparse_to_sparse_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& src = a.needed("src");
-	auto non_blocking = a.boolean();
-	at::_ops::copy_sparse_to_sparse_::call(self, src, non_blocking);
 }
 
 void copysign_Scalar(Args& a, Results& r) {
@@ -2399,15 +883,6 @@ void cosh_(Args& a, Results& r) {
 	at::_ops::cosh_::call(self);
 }
 
-void cosine_embedding_loss(Args& a, Results& r) {
-	const auto& input1 = a.tensor();
-	const auto& input2 = a.tensor();
-	const auto& target = a.tensor();
-	auto margin = a.number();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::cosine_embedding_loss::call(input1, input2, target, margin, reduction));
-}
-
 void cosine_similarity(Args& a, Results& r) {
 	const auto& x1 = a.tensor();
 	const auto& x2 = a.tensor();
@@ -2443,94 +918,9 @@ void cross(Args& a, Results& r) {
 	r.tensor(at::_ops::cross::call(self, other, dim));
 }
 
-void cross_entropy_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	auto label_smoothing = a.number();
-	r.tensor(at::_ops::cross_entropy_loss::call(self, target, weight, reduction, ignore_index, label_smoothing));
-}
-
 void crow_indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::crow_indices::call(self));
-}
-
-void crow_indices_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::crow_indices_copy::call(self));
-}
-
-void cudnn_affine_grid_generator(Args& a, Results& r) {
-	const auto& theta = a.needed("theta");
-	auto N = a.integer();
-	auto C = a.integer();
-	auto H = a.integer();
-	auto W = a.integer();
-	r.tensor(at::_ops::cudnn_affine_grid_generator::call(theta, N, C, H, W));
-}
-
-void cudnn_affine_grid_generator_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	auto N = a.integer();
-	auto C = a.integer();
-	auto H = a.integer();
-	auto W = a.integer();
-	r.tensor(at::_ops::cudnn_affine_grid_generator_backward::call(grad, N, C, H, W));
-}
-
-void cudnn_batch_norm(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto training = a.boolean();
-	auto exponential_average_factor = a.number();
-	auto epsilon = a.number();
-	auto out = at::_ops::cudnn_batch_norm::call(input, weight, bias, running_mean, running_var, training, exponential_average_factor, epsilon);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void cudnn_batch_norm_backward(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& grad_output = a.needed("grad_output");
-	const auto& weight = a.needed("weight");
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto save_mean = a.opt_tensor();
-	auto save_var = a.opt_tensor();
-	auto epsilon = a.number();
-	const auto& reserveSpace = a.needed("reserveSpace");
-	auto out = at::_ops::cudnn_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon, reserveSpace);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void cudnn_grid_sampler(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& grid = a.needed("grid");
-	r.tensor(at::_ops::cudnn_grid_sampler::call(self, grid));
-}
-
-void cudnn_grid_sampler_backward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& grid = a.needed("grid");
-	const auto& grad_output = a.needed("grad_output");
-	auto out = at::_ops::cudnn_grid_sampler_backward::call(self, grid, grad_output);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void cudnn_is_acceptable(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.boolean(at::_ops::cudnn_is_acceptable::call(self));
 }
 
 void cummax(Args& a, Results& r) {
@@ -2539,14 +929,6 @@ void cummax(Args& a, Results& r) {
 	auto out = at::_ops::cummax::call(self, dim);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-}
-
-void cummaxmin_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& input = a.needed("input");
-	const auto& indices = a.needed("indices");
-	auto dim = a.integer();
-	r.tensor(at::_ops::cummaxmin_backward::call(grad, input, indices, dim));
 }
 
 void cummin(Args& a, Results& r) {
@@ -2569,14 +951,6 @@ void cumprod_(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto dtype = a.opt_dtype();
 	at::_ops::cumprod_::call(self, dim, dtype);
-}
-
-void cumprod_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& input = a.needed("input");
-	auto dim = a.integer();
-	const auto& output = a.needed("output");
-	r.tensor(at::_ops::cumprod_backward::call(grad, input, dim, output));
 }
 
 void cumsum(Args& a, Results& r) {
@@ -2683,15 +1057,6 @@ void diagonal(Args& a, Results& r) {
 	auto dim1 = a.integer();
 	auto dim2 = a.integer();
 	r.tensor(at::_ops::diagonal::call(self, offset, dim1, dim2));
-}
-
-void diagonal_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	auto input_sizes = a.symints();
-	auto offset = a.integer();
-	auto dim1 = a.integer();
-	auto dim2 = a.integer();
-	r.tensor(at::_ops::diagonal_backward::call(grad_output, input_sizes, offset, dim1, dim2));
 }
 
 void diagonal_copy(Args& a, Results& r) {
@@ -2811,12 +1176,6 @@ void dsplit_array(Args& a, Results& r) {
 	r.tensors(at::_ops::dsplit_array::call(self, indices));
 }
 
-void dsplit_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sections = a.integer();
-	r.tensors(at::_ops::dsplit_int::call(self, sections));
-}
-
 void dstack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::dstack::call(tensors));
@@ -2864,40 +1223,12 @@ void embedding(Args& a, Results& r) {
 	r.tensor(at::_ops::embedding::call(weight, indices, padding_idx, scale_grad_by_freq, sparse));
 }
 
-void embedding_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& indices = a.needed("indices");
-	auto num_weights = a.integer();
-	auto padding_idx = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	auto sparse = a.boolean();
-	r.tensor(at::_ops::embedding_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse));
-}
-
-void embedding_dense_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& indices = a.needed("indices");
-	auto num_weights = a.integer();
-	auto padding_idx = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	r.tensor(at::_ops::embedding_dense_backward::call(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq));
-}
-
 void embedding_renorm_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& indices = a.tensor();
 	auto max_norm = a.number();
 	auto norm_type = a.number();
 	at::_ops::embedding_renorm_::call(self, indices, max_norm, norm_type);
-}
-
-void embedding_sparse_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& indices = a.needed("indices");
-	auto num_weights = a.integer();
-	auto padding_idx = a.integer();
-	auto scale_grad_by_freq = a.boolean();
-	r.tensor(at::_ops::embedding_sparse_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq));
 }
 
 void empty_memory_format(Args& a, Results& r) {
@@ -2941,17 +1272,6 @@ void empty_quantized(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	auto memory_format = a.opt_format();
 	r.tensor(at::_ops::empty_quantized::call(size, qtensor, dtype, layout, device, pin_memory, memory_format));
-}
-
-void empty_strided(Args& a, Results& r) {
-	auto size = a.symints();
-	auto stride = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::empty_strided::call(size, stride, dtype, layout, device, pin_memory));
 }
 
 void eq_Scalar(Args& a, Results& r) {
@@ -3114,12 +1434,6 @@ void fake_quantize_per_channel_affine_cachemask(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void fake_quantize_per_channel_affine_cachemask_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& mask = a.needed("mask");
-	r.tensor(at::_ops::fake_quantize_per_channel_affine_cachemask_backward::call(grad, mask));
-}
-
 void fake_quantize_per_tensor_affine(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto scale = a.number();
@@ -3127,15 +1441,6 @@ void fake_quantize_per_tensor_affine(Args& a, Results& r) {
 	auto quant_min = a.integer();
 	auto quant_max = a.integer();
 	r.tensor(at::_ops::fake_quantize_per_tensor_affine::call(self, scale, zero_point, quant_min, quant_max));
-}
-
-void fake_quantize_per_tensor_affine_tensor_qparams(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	r.tensor(at::_ops::fake_quantize_per_tensor_affine_tensor_qparams::call(self, scale, zero_point, quant_min, quant_max));
 }
 
 void fake_quantize_per_tensor_affine_cachemask(Args& a, Results& r) {
@@ -3147,74 +1452,6 @@ void fake_quantize_per_tensor_affine_cachemask(Args& a, Results& r) {
 	auto out = at::_ops::fake_quantize_per_tensor_affine_cachemask::call(self, scale, zero_point, quant_min, quant_max);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-}
-
-void fake_quantize_per_tensor_affine_cachemask_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& mask = a.needed("mask");
-	r.tensor(at::_ops::fake_quantize_per_tensor_affine_cachemask_backward::call(grad, mask));
-}
-
-void fbgemm_linear_fp16_weight(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& packed_weight = a.needed("packed_weight");
-	const auto& bias = a.needed("bias");
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight::call(input, packed_weight, bias));
-}
-
-void fbgemm_linear_fp16_weight_fp32_activation(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& packed_weight = a.needed("packed_weight");
-	auto bias = a.opt_tensor();
-	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation::call(input, packed_weight, bias));
-}
-
-void fbgemm_linear_int8_weight(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& packed = a.needed("packed");
-	const auto& col_offsets = a.needed("col_offsets");
-	auto weight_scale = a.scalar();
-	auto weight_zero_point = a.scalar();
-	const auto& bias = a.needed("bias");
-	r.tensor(at::_ops::fbgemm_linear_int8_weight::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
-}
-
-void fbgemm_linear_int8_weight_fp32_activation(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	const auto& packed = a.needed("packed");
-	const auto& col_offsets = a.needed("col_offsets");
-	auto weight_scale = a.scalar();
-	auto weight_zero_point = a.scalar();
-	const auto& bias = a.needed("bias");
-	r.tensor(at::_ops::fbgemm_linear_int8_weight_fp32_activation::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
-}
-
-void fbgemm_linear_quantize_weight(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto out = at::_ops::fbgemm_linear_quantize_weight::call(input);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.number(std::get<2>(out));
-	r.integer(std::get<3>(out));
-}
-
-void fbgemm_pack_gemm_matrix_fp16(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	r.tensor(at::_ops::fbgemm_pack_gemm_matrix_fp16::call(input));
-}
-
-void fbgemm_pack_quantized_matrix(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	r.tensor(at::_ops::fbgemm_pack_quantized_matrix::call(input));
-}
-
-void fbgemm_pack_quantized_matrix_KN(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto K = a.integer();
-	auto N = a.integer();
-	r.tensor(at::_ops::fbgemm_pack_quantized_matrix_KN::call(input, K, N));
 }
 
 void feature_alpha_dropout(Args& a, Results& r) {
@@ -3402,6 +1639,574 @@ void fft_rfft2(Args& a, Results& r) {
 	auto dim = a.ints();
 	auto norm = a.opt_string();
 	r.tensor(at::_ops::fft_rfft2::call(self, s, dim, norm));
+}
+
+void fft_rfftfreq(Args& a, Results& r) {
+	auto n = a.integer();
+	auto d = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::fft_rfftfreq::call(n, d, dtype, layout, device, pin_memory));
+}
+
+void fft_rfftn(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto s = a.opt_symints();
+	auto dim = a.opt_ints();
+	auto norm = a.opt_string();
+	r.tensor(at::_ops::fft_rfftn::call(self, s, dim, norm));
+}
+
+void fill_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto value = a.scalar();
+	r.tensor(at::_ops::fill_Scalar::call(self, value));
+}
+
+void fill_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& value = a.tensor();
+	r.tensor(at::_ops::fill_Tensor::call(self, value));
+}
+
+void fill__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto value = a.scalar();
+	at::_ops::fill__Scalar::call(self, value);
+}
+
+void fill__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& value = a.tensor();
+	at::_ops::fill__Tensor::call(self, value);
+}
+
+void fill_diagonal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto fill_value = a.scalar();
+	auto wrap = a.boolean();
+	at::_ops::fill_diagonal_::call(self, fill_value, wrap);
+}
+
+void fix(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::fix::call(self));
+}
+
+void fix_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::fix_::call(self);
+}
+
+void flatten_using_ints(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto start_dim = a.integer();
+	auto end_dim = a.integer();
+	r.tensor(at::_ops::flatten_using_ints::call(self, start_dim, end_dim));
+}
+
+void flatten_dense_tensors(Args& a, Results& r) {
+	auto tensors = a.tensors();
+	r.tensor(at::_ops::flatten_dense_tensors::call(tensors));
+}
+
+void flip(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dims = a.ints();
+	r.tensor(at::_ops::flip::call(self, dims));
+}
+
+void fliplr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::fliplr::call(self));
+}
+
+void flipud(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::flipud::call(self));
+}
+
+void float_power_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::float_power_Scalar::call(self, exponent));
+}
+
+void float_power_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto exponent = a.scalar();
+	r.tensor(at::_ops::float_power_Tensor_Scalar::call(self, exponent));
+}
+
+void float_power_Tensor_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::float_power_Tensor_Tensor::call(self, exponent));
+}
+
+void float_power__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto exponent = a.scalar();
+	at::_ops::float_power__Scalar::call(self, exponent);
+}
+
+void float_power__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& exponent = a.tensor();
+	at::_ops::float_power__Tensor::call(self, exponent);
+}
+
+void floor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::floor::call(self));
+}
+
+void floor_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::floor_::call(self);
+}
+
+void floor_divide(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::floor_divide::call(self, other));
+}
+
+void floor_divide_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
+}
+
+void floor_divide__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::floor_divide__Scalar::call(self, other);
+}
+
+void floor_divide__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::floor_divide__Tensor::call(self, other);
+}
+
+void fmax(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmax::call(self, other));
+}
+
+void fmin(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmin::call(self, other));
+}
+
+void fmod_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::fmod_Scalar::call(self, other));
+}
+
+void fmod_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::fmod_Tensor::call(self, other));
+}
+
+void fmod__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::fmod__Scalar::call(self, other);
+}
+
+void fmod__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::fmod__Tensor::call(self, other);
+}
+
+void frac(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::frac::call(self));
+}
+
+void frac_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::frac_::call(self);
+}
+
+void frexp_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto out = at::_ops::frexp_Tensor::call(self);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void frobenius_norm_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::frobenius_norm_dim::call(self, dim, keepdim));
+}
+
+void gather(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	const auto& index = a.tensor();
+	auto sparse_grad = a.boolean();
+	r.tensor(at::_ops::gather::call(self, dim, index, sparse_grad));
+}
+
+void gcd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::gcd::call(self, other));
+}
+
+void gcd_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::gcd_::call(self, other);
+}
+
+void ge_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::ge_Scalar::call(self, other));
+}
+
+void ge_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::ge_Tensor::call(self, other));
+}
+
+void ge__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::ge__Scalar::call(self, other);
+}
+
+void ge__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::ge__Tensor::call(self, other);
+}
+
+void gelu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto approximate = a.string();
+	r.tensor(at::_ops::gelu::call(self, approximate));
+}
+
+void gelu_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto approximate = a.string();
+	at::_ops::gelu_::call(self, approximate);
+}
+
+void gelu_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	auto approximate = a.string();
+	r.tensor(at::_ops::gelu_backward::call(grad_output, self, approximate));
+}
+
+void geometric_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::geometric_::call(self, p, generator);
+}
+
+void geqrf(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto out = at::_ops::geqrf::call(self);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void ger(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& vec2 = a.tensor();
+	r.tensor(at::_ops::ger::call(self, vec2));
+}
+
+void glu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu::call(self, dim));
+}
+
+void glu_jvp(Args& a, Results& r) {
+	const auto& glu = a.needed("glu");
+	const auto& x = a.needed("x");
+	const auto& dx = a.needed("dx");
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu_jvp::call(glu, x, dx, dim));
+}
+
+void gradient_array(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_array::call(self, dim, edge_order));
+}
+
+void gradient_scalararray(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.scalar();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalararray::call(self, spacing, dim, edge_order));
+}
+
+void gradient_scalarint(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.opt_scalar();
+	auto dim = a.opt_integer();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalarint::call(self, spacing, dim, edge_order));
+}
+
+void gradient_scalarrayarray(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.scalars();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalarrayarray::call(self, spacing, dim, edge_order));
+}
+
+void gradient_scalarrayint(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.scalars();
+	auto dim = a.opt_integer();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_scalarrayint::call(self, spacing, dim, edge_order));
+}
+
+void gradient_tensorarray(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.tensors();
+	auto dim = a.ints();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_tensorarray::call(self, spacing, dim, edge_order));
+}
+
+void gradient_tensorarrayint(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto spacing = a.tensors();
+	auto dim = a.opt_integer();
+	auto edge_order = a.integer();
+	r.tensors(at::_ops::gradient_tensorarrayint::call(self, spacing, dim, edge_order));
+}
+
+void greater_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::greater_Scalar::call(self, other));
+}
+
+void greater_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::greater_Tensor::call(self, other));
+}
+
+void greater__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::greater__Scalar::call(self, other);
+}
+
+void greater__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::greater__Tensor::call(self, other);
+}
+
+void greater_equal_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::greater_equal_Scalar::call(self, other));
+}
+
+void greater_equal_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::greater_equal_Tensor::call(self, other));
+}
+
+void greater_equal__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::greater_equal__Scalar::call(self, other);
+}
+
+void greater_equal__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::greater_equal__Tensor::call(self, other);
+}
+
+void group_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto num_groups = a.integer();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto eps = a.number();
+	auto cudnn_enabled = a.boolean();
+	r.tensor(at::_ops::group_norm::call(input, num_groups, weight, bias, eps, cudnn_enabled));
+}
+
+void gru_cell(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	const auto& hx = a.tensor();
+	const auto& w_ih = a.tensor();
+	const auto& w_hh = a.tensor();
+	auto b_ih = a.opt_tensor();
+	auto b_hh = a.opt_tensor();
+	r.tensor(at::_ops::gru_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh));
+}
+
+void gt_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::gt_Scalar::call(self, other));
+}
+
+void gt_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::gt_Tensor::call(self, other));
+}
+
+void gt__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::gt__Scalar::call(self, other);
+}
+
+void gt__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::gt__Tensor::call(self, other);
+}
+
+void hamming_window(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::hamming_window::call(window_length, dtype, layout, device, pin_memory));
+}
+
+void hamming_window_periodic(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::hamming_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+}
+
+void hamming_window_periodic_alpha(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto alpha = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::hamming_window_periodic_alpha::call(window_length, periodic, alpha, dtype, layout, device, pin_memory));
+}
+
+void hamming_window_periodic_alpha_beta(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto alpha = a.number();
+	auto beta = a.number();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::hamming_window_periodic_alpha_beta::call(window_length, periodic, alpha, beta, dtype, layout, device, pin_memory));
+}
+
+void hann_window(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::hann_window::call(window_length, dtype, layout, device, pin_memory));
+}
+
+void hann_window_periodic(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::hann_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+}
+
+void hardshrink(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto lambd = a.scalar();
+	r.tensor(at::_ops::hardshrink::call(self, lambd));
+}
+
+void hardshrink_backward(Args& a, Results& r) {
+	const auto& grad_out = a.needed("grad_out");
+	const auto& self = a.needed("self");
+	auto lambd = a.scalar();
+	r.tensor(at::_ops::hardshrink_backward::call(grad_out, self, lambd));
+}
+
+void hardsigmoid(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::hardsigmoid::call(self));
+}
+
+void hardsigmoid_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::hardsigmoid_::call(self);
+}
+
+void hardsigmoid_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::hardsigmoid_backward::call(grad_output, self));
+}
+
+void hardswish(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::hardswish::call(self));
+}
+
+void hardswish_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	at::_ops::hardswish_::call(self);
+}
+
+void hardswish_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::hardswish_backward::call(grad_output, self));
 }
 
 }  // namespace tg::op

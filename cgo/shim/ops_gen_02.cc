@@ -3,90 +3,24 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/fft_rfftfreq_ops.h>
-#include <ATen/ops/fft_rfftn_ops.h>
-#include <ATen/ops/fill_ops.h>
-#include <ATen/ops/fill_diagonal_ops.h>
-#include <ATen/ops/fix_ops.h>
-#include <ATen/ops/flatten_ops.h>
-#include <ATen/ops/flatten_dense_tensors_ops.h>
-#include <ATen/ops/flip_ops.h>
-#include <ATen/ops/fliplr_ops.h>
-#include <ATen/ops/flipud_ops.h>
-#include <ATen/ops/float_power_ops.h>
-#include <ATen/ops/floor_ops.h>
-#include <ATen/ops/floor_divide_ops.h>
-#include <ATen/ops/fmax_ops.h>
-#include <ATen/ops/fmin_ops.h>
-#include <ATen/ops/fmod_ops.h>
-#include <ATen/ops/frac_ops.h>
-#include <ATen/ops/frexp_ops.h>
-#include <ATen/ops/frobenius_norm_ops.h>
-#include <ATen/ops/from_file_ops.h>
-#include <ATen/ops/full_ops.h>
-#include <ATen/ops/full_like_ops.h>
-#include <ATen/ops/fused_moving_avg_obs_fake_quant_ops.h>
-#include <ATen/ops/gather_ops.h>
-#include <ATen/ops/gather_backward_ops.h>
-#include <ATen/ops/gcd_ops.h>
-#include <ATen/ops/ge_ops.h>
-#include <ATen/ops/gelu_ops.h>
-#include <ATen/ops/gelu_backward_ops.h>
-#include <ATen/ops/geometric_ops.h>
-#include <ATen/ops/geqrf_ops.h>
-#include <ATen/ops/ger_ops.h>
-#include <ATen/ops/glu_ops.h>
-#include <ATen/ops/glu_backward_ops.h>
-#include <ATen/ops/glu_backward_jvp_ops.h>
-#include <ATen/ops/glu_jvp_ops.h>
-#include <ATen/ops/gradient_ops.h>
-#include <ATen/ops/greater_ops.h>
-#include <ATen/ops/greater_equal_ops.h>
-#include <ATen/ops/grid_sampler_ops.h>
-#include <ATen/ops/grid_sampler_2d_ops.h>
-#include <ATen/ops/grid_sampler_2d_backward_ops.h>
-#include <ATen/ops/grid_sampler_3d_ops.h>
-#include <ATen/ops/grid_sampler_3d_backward_ops.h>
-#include <ATen/ops/group_norm_ops.h>
-#include <ATen/ops/gru_cell_ops.h>
-#include <ATen/ops/gt_ops.h>
-#include <ATen/ops/hamming_window_ops.h>
-#include <ATen/ops/hann_window_ops.h>
-#include <ATen/ops/hardshrink_ops.h>
-#include <ATen/ops/hardshrink_backward_ops.h>
-#include <ATen/ops/hardsigmoid_ops.h>
-#include <ATen/ops/hardsigmoid_backward_ops.h>
-#include <ATen/ops/hardswish_ops.h>
-#include <ATen/ops/hardswish_backward_ops.h>
 #include <ATen/ops/hardtanh_ops.h>
 #include <ATen/ops/hardtanh_backward_ops.h>
 #include <ATen/ops/hash_tensor_ops.h>
 #include <ATen/ops/heaviside_ops.h>
-#include <ATen/ops/hinge_embedding_loss_ops.h>
 #include <ATen/ops/histc_ops.h>
 #include <ATen/ops/histogram_ops.h>
 #include <ATen/ops/histogramdd_ops.h>
 #include <ATen/ops/hsplit_ops.h>
-#include <ATen/ops/hspmm_ops.h>
 #include <ATen/ops/hstack_ops.h>
-#include <ATen/ops/huber_loss_ops.h>
-#include <ATen/ops/huber_loss_backward_ops.h>
 #include <ATen/ops/hypot_ops.h>
 #include <ATen/ops/i0_ops.h>
 #include <ATen/ops/igamma_ops.h>
 #include <ATen/ops/igammac_ops.h>
 #include <ATen/ops/imag_ops.h>
 #include <ATen/ops/index_ops.h>
-#include <ATen/ops/index_add_ops.h>
-#include <ATen/ops/index_copy_ops.h>
-#include <ATen/ops/index_fill_ops.h>
 #include <ATen/ops/index_put_ops.h>
-#include <ATen/ops/index_reduce_ops.h>
 #include <ATen/ops/index_select_ops.h>
-#include <ATen/ops/index_select_backward_ops.h>
 #include <ATen/ops/indices_ops.h>
-#include <ATen/ops/indices_copy_ops.h>
-#include <ATen/ops/infinitely_differentiable_gelu_backward_ops.h>
 #include <ATen/ops/inner_ops.h>
 #include <ATen/ops/instance_norm_ops.h>
 #include <ATen/ops/int_repr_ops.h>
@@ -116,12 +50,9 @@
 #include <ATen/ops/istft_ops.h>
 #include <ATen/ops/item_ops.h>
 #include <ATen/ops/kaiser_window_ops.h>
-#include <ATen/ops/kl_div_ops.h>
 #include <ATen/ops/kron_ops.h>
 #include <ATen/ops/kthvalue_ops.h>
-#include <ATen/ops/l1_loss_ops.h>
 #include <ATen/ops/layer_norm_ops.h>
-#include <ATen/ops/lcm_ops.h>
 #include <ATen/ops/ldexp_ops.h>
 #include <ATen/ops/le_ops.h>
 #include <ATen/ops/leaky_relu_ops.h>
@@ -169,7 +100,6 @@
 #include <ATen/ops/linalg_vecdot_ops.h>
 #include <ATen/ops/linalg_vector_norm_ops.h>
 #include <ATen/ops/linear_ops.h>
-#include <ATen/ops/linear_backward_ops.h>
 #include <ATen/ops/linspace_ops.h>
 #include <ATen/ops/log_ops.h>
 #include <ATen/ops/log10_ops.h>
@@ -177,7 +107,6 @@
 #include <ATen/ops/log2_ops.h>
 #include <ATen/ops/log_normal_ops.h>
 #include <ATen/ops/log_sigmoid_ops.h>
-#include <ATen/ops/log_sigmoid_backward_ops.h>
 #include <ATen/ops/log_sigmoid_forward_ops.h>
 #include <ATen/ops/log_softmax_ops.h>
 #include <ATen/ops/logaddexp_ops.h>
@@ -195,20 +124,14 @@
 #include <ATen/ops/lstm_cell_ops.h>
 #include <ATen/ops/lt_ops.h>
 #include <ATen/ops/lu_solve_ops.h>
-#include <ATen/ops/lu_unpack_ops.h>
 #include <ATen/ops/mH_ops.h>
 #include <ATen/ops/mT_ops.h>
-#include <ATen/ops/margin_ranking_loss_ops.h>
 #include <ATen/ops/masked_fill_ops.h>
 #include <ATen/ops/masked_scatter_ops.h>
-#include <ATen/ops/masked_scatter_backward_ops.h>
 #include <ATen/ops/masked_select_ops.h>
-#include <ATen/ops/masked_select_backward_ops.h>
 #include <ATen/ops/matmul_ops.h>
-#include <ATen/ops/matmul_backward_ops.h>
 #include <ATen/ops/matrix_H_ops.h>
 #include <ATen/ops/matrix_exp_ops.h>
-#include <ATen/ops/matrix_exp_backward_ops.h>
 #include <ATen/ops/max_ops.h>
 #include <ATen/ops/maximum_ops.h>
 #include <ATen/ops/mean_ops.h>
@@ -216,33 +139,14 @@
 #include <ATen/ops/meshgrid_ops.h>
 #include <ATen/ops/min_ops.h>
 #include <ATen/ops/minimum_ops.h>
-#include <ATen/ops/miopen_batch_norm_ops.h>
-#include <ATen/ops/miopen_batch_norm_backward_ops.h>
-#include <ATen/ops/miopen_ctc_loss_ops.h>
-#include <ATen/ops/miopen_rnn_ops.h>
-#include <ATen/ops/miopen_rnn_backward_ops.h>
 #include <ATen/ops/mish_ops.h>
 #include <ATen/ops/mish_backward_ops.h>
-#include <ATen/ops/mkldnn_adaptive_avg_pool2d_backward_ops.h>
-#include <ATen/ops/mkldnn_linear_ops.h>
-#include <ATen/ops/mkldnn_linear_backward_ops.h>
-#include <ATen/ops/mkldnn_linear_backward_input_ops.h>
-#include <ATen/ops/mkldnn_linear_backward_weights_ops.h>
-#include <ATen/ops/mkldnn_rnn_layer_ops.h>
-#include <ATen/ops/mkldnn_rnn_layer_backward_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/mode_ops.h>
 #include <ATen/ops/moveaxis_ops.h>
 #include <ATen/ops/movedim_ops.h>
-#include <ATen/ops/mse_loss_ops.h>
-#include <ATen/ops/mse_loss_backward_ops.h>
 #include <ATen/ops/msort_ops.h>
 #include <ATen/ops/mul_ops.h>
-#include <ATen/ops/multi_margin_loss_ops.h>
-#include <ATen/ops/multi_margin_loss_backward_ops.h>
-#include <ATen/ops/multilabel_margin_loss_ops.h>
-#include <ATen/ops/multilabel_margin_loss_backward_ops.h>
-#include <ATen/ops/multilabel_margin_loss_forward_ops.h>
 #include <ATen/ops/multinomial_ops.h>
 #include <ATen/ops/multiply_ops.h>
 #include <ATen/ops/mv_ops.h>
@@ -254,738 +158,51 @@
 #include <ATen/ops/nansum_ops.h>
 #include <ATen/ops/narrow_ops.h>
 #include <ATen/ops/narrow_copy_ops.h>
-#include <ATen/ops/native_batch_norm_backward_ops.h>
-#include <ATen/ops/native_channel_shuffle_ops.h>
 #include <ATen/ops/native_dropout_ops.h>
-#include <ATen/ops/native_dropout_backward_ops.h>
 #include <ATen/ops/native_group_norm_ops.h>
-#include <ATen/ops/native_group_norm_backward_ops.h>
 #include <ATen/ops/native_layer_norm_ops.h>
-#include <ATen/ops/native_layer_norm_backward_ops.h>
 #include <ATen/ops/native_norm_ops.h>
 #include <ATen/ops/ne_ops.h>
 #include <ATen/ops/neg_ops.h>
 #include <ATen/ops/negative_ops.h>
 #include <ATen/ops/nested_to_padded_tensor_ops.h>
 #include <ATen/ops/new_empty_ops.h>
-#include <ATen/ops/new_empty_strided_ops.h>
-#include <ATen/ops/new_full_ops.h>
-#include <ATen/ops/new_ones_ops.h>
 #include <ATen/ops/new_zeros_ops.h>
 #include <ATen/ops/nextafter_ops.h>
-#include <ATen/ops/nll_loss_ops.h>
-#include <ATen/ops/nll_loss2d_ops.h>
-#include <ATen/ops/nll_loss2d_backward_ops.h>
-#include <ATen/ops/nll_loss2d_forward_ops.h>
-#include <ATen/ops/nll_loss_backward_ops.h>
-#include <ATen/ops/nll_loss_forward_ops.h>
-#include <ATen/ops/nll_loss_nd_ops.h>
 #include <ATen/ops/nonzero_ops.h>
 #include <ATen/ops/nonzero_numpy_ops.h>
 #include <ATen/ops/nonzero_static_ops.h>
 #include <ATen/ops/norm_ops.h>
 #include <ATen/ops/norm_except_dim_ops.h>
 #include <ATen/ops/normal_ops.h>
+#include <ATen/ops/not_equal_ops.h>
+#include <ATen/ops/nuclear_norm_ops.h>
+#include <ATen/ops/numpy_T_ops.h>
+#include <ATen/ops/one_hot_ops.h>
+#include <ATen/ops/orgqr_ops.h>
+#include <ATen/ops/ormqr_ops.h>
+#include <ATen/ops/outer_ops.h>
+#include <ATen/ops/output_nr_ops.h>
+#include <ATen/ops/pad_sequence_ops.h>
+#include <ATen/ops/pairwise_distance_ops.h>
+#include <ATen/ops/pdist_ops.h>
+#include <ATen/ops/permute_ops.h>
+#include <ATen/ops/permute_copy_ops.h>
+#include <ATen/ops/pin_memory_ops.h>
+#include <ATen/ops/pinverse_ops.h>
+#include <ATen/ops/pixel_shuffle_ops.h>
+#include <ATen/ops/pixel_unshuffle_ops.h>
+#include <ATen/ops/poisson_ops.h>
+#include <ATen/ops/polar_ops.h>
+#include <ATen/ops/polygamma_ops.h>
+#include <ATen/ops/positive_ops.h>
+#include <ATen/ops/pow_ops.h>
+#include <ATen/ops/prelu_ops.h>
+#include <ATen/ops/prod_ops.h>
+#include <ATen/ops/promote_types_ops.h>
+#include <ATen/ops/put_ops.h>
 
 namespace tg::op {
-
-void fft_rfftfreq(Args& a, Results& r) {
-	auto n = a.integer();
-	auto d = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::fft_rfftfreq::call(n, d, dtype, layout, device, pin_memory));
-}
-
-void fft_rfftn(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto s = a.opt_symints();
-	auto dim = a.opt_ints();
-	auto norm = a.opt_string();
-	r.tensor(at::_ops::fft_rfftn::call(self, s, dim, norm));
-}
-
-void fill_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::fill_Scalar::call(self, value));
-}
-
-void fill_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& value = a.tensor();
-	r.tensor(at::_ops::fill_Tensor::call(self, value));
-}
-
-void fill__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto value = a.scalar();
-	at::_ops::fill__Scalar::call(self, value);
-}
-
-void fill__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& value = a.tensor();
-	at::_ops::fill__Tensor::call(self, value);
-}
-
-void fill_diagonal_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto fill_value = a.scalar();
-	auto wrap = a.boolean();
-	at::_ops::fill_diagonal_::call(self, fill_value, wrap);
-}
-
-void fix(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::fix::call(self));
-}
-
-void fix_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::fix_::call(self);
-}
-
-void flatten_using_ints(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto start_dim = a.integer();
-	auto end_dim = a.integer();
-	r.tensor(at::_ops::flatten_using_ints::call(self, start_dim, end_dim));
-}
-
-void flatten_dense_tensors(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	r.tensor(at::_ops::flatten_dense_tensors::call(tensors));
-}
-
-void flip(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dims = a.ints();
-	r.tensor(at::_ops::flip::call(self, dims));
-}
-
-void fliplr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::fliplr::call(self));
-}
-
-void flipud(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::flipud::call(self));
-}
-
-void float_power_Scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::float_power_Scalar::call(self, exponent));
-}
-
-void float_power_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto exponent = a.scalar();
-	r.tensor(at::_ops::float_power_Tensor_Scalar::call(self, exponent));
-}
-
-void float_power_Tensor_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::float_power_Tensor_Tensor::call(self, exponent));
-}
-
-void float_power__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto exponent = a.scalar();
-	at::_ops::float_power__Scalar::call(self, exponent);
-}
-
-void float_power__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& exponent = a.tensor();
-	at::_ops::float_power__Tensor::call(self, exponent);
-}
-
-void floor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::floor::call(self));
-}
-
-void floor_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::floor_::call(self);
-}
-
-void floor_divide(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::floor_divide::call(self, other));
-}
-
-void floor_divide_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::floor_divide_Scalar::call(self, other));
-}
-
-void floor_divide__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::floor_divide__Scalar::call(self, other);
-}
-
-void floor_divide__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::floor_divide__Tensor::call(self, other);
-}
-
-void fmax(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmax::call(self, other));
-}
-
-void fmin(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmin::call(self, other));
-}
-
-void fmod_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::fmod_Scalar::call(self, other));
-}
-
-void fmod_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::fmod_Tensor::call(self, other));
-}
-
-void fmod__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::fmod__Scalar::call(self, other);
-}
-
-void fmod__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::fmod__Tensor::call(self, other);
-}
-
-void frac(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::frac::call(self));
-}
-
-void frac_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::frac_::call(self);
-}
-
-void frexp_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto out = at::_ops::frexp_Tensor::call(self);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void frobenius_norm_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::frobenius_norm_dim::call(self, dim, keepdim));
-}
-
-void from_file(Args& a, Results& r) {
-	auto filename = a.string();
-	auto shared = a.opt_boolean();
-	auto size = a.opt_integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::from_file::call(filename, shared, size, dtype, layout, device, pin_memory));
-}
-
-void full(Args& a, Results& r) {
-	auto size = a.symints();
-	auto fill_value = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::full::call(size, fill_value, dtype, layout, device, pin_memory));
-}
-
-void full_like(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto fill_value = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::full_like::call(self, fill_value, dtype, layout, device, pin_memory, memory_format));
-}
-
-void fused_moving_avg_obs_fake_quant(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& observer_on = a.needed("observer_on");
-	const auto& fake_quant_on = a.needed("fake_quant_on");
-	auto& running_min = const_cast<at::Tensor&>(a.needed("running_min"));
-	auto& running_max = const_cast<at::Tensor&>(a.needed("running_max"));
-	auto& scale = const_cast<at::Tensor&>(a.needed("scale"));
-	auto& zero_point = const_cast<at::Tensor&>(a.needed("zero_point"));
-	auto averaging_const = a.number();
-	auto quant_min = a.integer();
-	auto quant_max = a.integer();
-	auto ch_axis = a.integer();
-	auto per_row_fake_quant = a.boolean();
-	auto symmetric_quant = a.boolean();
-	r.tensor(at::_ops::fused_moving_avg_obs_fake_quant::call(self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant));
-}
-
-void gather(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto sparse_grad = a.boolean();
-	r.tensor(at::_ops::gather::call(self, dim, index, sparse_grad));
-}
-
-void gather_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	auto sparse_grad = a.boolean();
-	r.tensor(at::_ops::gather_backward::call(grad, self, dim, index, sparse_grad));
-}
-
-void gcd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::gcd::call(self, other));
-}
-
-void gcd_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::gcd_::call(self, other);
-}
-
-void ge_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::ge_Scalar::call(self, other));
-}
-
-void ge_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::ge_Tensor::call(self, other));
-}
-
-void ge__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::ge__Scalar::call(self, other);
-}
-
-void ge__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::ge__Tensor::call(self, other);
-}
-
-void gelu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto approximate = a.string();
-	r.tensor(at::_ops::gelu::call(self, approximate));
-}
-
-void gelu_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto approximate = a.string();
-	at::_ops::gelu_::call(self, approximate);
-}
-
-void gelu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	auto approximate = a.string();
-	r.tensor(at::_ops::gelu_backward::call(grad_output, self, approximate));
-}
-
-void geometric_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto generator = a.opt_generator();
-	at::_ops::geometric_::call(self, p, generator);
-}
-
-void geqrf(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto out = at::_ops::geqrf::call(self);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void ger(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& vec2 = a.tensor();
-	r.tensor(at::_ops::ger::call(self, vec2));
-}
-
-void glu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu::call(self, dim));
-}
-
-void glu_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu_backward::call(grad_output, self, dim));
-}
-
-void glu_backward_jvp(Args& a, Results& r) {
-	const auto& grad_x = a.needed("grad_x");
-	const auto& grad_glu = a.needed("grad_glu");
-	const auto& x = a.needed("x");
-	const auto& dgrad_glu = a.needed("dgrad_glu");
-	const auto& dx = a.needed("dx");
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu_backward_jvp::call(grad_x, grad_glu, x, dgrad_glu, dx, dim));
-}
-
-void glu_jvp(Args& a, Results& r) {
-	const auto& glu = a.needed("glu");
-	const auto& x = a.needed("x");
-	const auto& dx = a.needed("dx");
-	auto dim = a.integer();
-	r.tensor(at::_ops::glu_jvp::call(glu, x, dx, dim));
-}
-
-void gradient_array(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_array::call(self, dim, edge_order));
-}
-
-void gradient_scalararray(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.scalar();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalararray::call(self, spacing, dim, edge_order));
-}
-
-void gradient_scalarint(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.opt_scalar();
-	auto dim = a.opt_integer();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalarint::call(self, spacing, dim, edge_order));
-}
-
-void gradient_scalarrayarray(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.scalars();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalarrayarray::call(self, spacing, dim, edge_order));
-}
-
-void gradient_scalarrayint(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.scalars();
-	auto dim = a.opt_integer();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_scalarrayint::call(self, spacing, dim, edge_order));
-}
-
-void gradient_tensorarray(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.tensors();
-	auto dim = a.ints();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_tensorarray::call(self, spacing, dim, edge_order));
-}
-
-void gradient_tensorarrayint(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto spacing = a.tensors();
-	auto dim = a.opt_integer();
-	auto edge_order = a.integer();
-	r.tensors(at::_ops::gradient_tensorarrayint::call(self, spacing, dim, edge_order));
-}
-
-void greater_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::greater_Scalar::call(self, other));
-}
-
-void greater_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::greater_Tensor::call(self, other));
-}
-
-void greater__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::greater__Scalar::call(self, other);
-}
-
-void greater__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::greater__Tensor::call(self, other);
-}
-
-void greater_equal_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::greater_equal_Scalar::call(self, other));
-}
-
-void greater_equal_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::greater_equal_Tensor::call(self, other));
-}
-
-void greater_equal__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::greater_equal__Scalar::call(self, other);
-}
-
-void greater_equal__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::greater_equal__Tensor::call(self, other);
-}
-
-void grid_sampler(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::grid_sampler::call(input, grid, interpolation_mode, padding_mode, align_corners));
-}
-
-void grid_sampler_2d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::grid_sampler_2d::call(input, grid, interpolation_mode, padding_mode, align_corners));
-}
-
-void grid_sampler_2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& input = a.needed("input");
-	const auto& grid = a.needed("grid");
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::grid_sampler_2d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void grid_sampler_3d(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& grid = a.tensor();
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	r.tensor(at::_ops::grid_sampler_3d::call(input, grid, interpolation_mode, padding_mode, align_corners));
-}
-
-void grid_sampler_3d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& input = a.needed("input");
-	const auto& grid = a.needed("grid");
-	auto interpolation_mode = a.integer();
-	auto padding_mode = a.integer();
-	auto align_corners = a.boolean();
-	auto output_mask = a.booleans<2>();
-	auto out = at::_ops::grid_sampler_3d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void group_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto num_groups = a.integer();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto eps = a.number();
-	auto cudnn_enabled = a.boolean();
-	r.tensor(at::_ops::group_norm::call(input, num_groups, weight, bias, eps, cudnn_enabled));
-}
-
-void gru_cell(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& hx = a.tensor();
-	const auto& w_ih = a.tensor();
-	const auto& w_hh = a.tensor();
-	auto b_ih = a.opt_tensor();
-	auto b_hh = a.opt_tensor();
-	r.tensor(at::_ops::gru_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh));
-}
-
-void gt_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::gt_Scalar::call(self, other));
-}
-
-void gt_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::gt_Tensor::call(self, other));
-}
-
-void gt__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::gt__Scalar::call(self, other);
-}
-
-void gt__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::gt__Tensor::call(self, other);
-}
-
-void hamming_window(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::hamming_window::call(window_length, dtype, layout, device, pin_memory));
-}
-
-void hamming_window_periodic(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::hamming_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
-}
-
-void hamming_window_periodic_alpha(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto alpha = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::hamming_window_periodic_alpha::call(window_length, periodic, alpha, dtype, layout, device, pin_memory));
-}
-
-void hamming_window_periodic_alpha_beta(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto alpha = a.number();
-	auto beta = a.number();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::hamming_window_periodic_alpha_beta::call(window_length, periodic, alpha, beta, dtype, layout, device, pin_memory));
-}
-
-void hann_window(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::hann_window::call(window_length, dtype, layout, device, pin_memory));
-}
-
-void hann_window_periodic(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::hann_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
-}
-
-void hardshrink(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto lambd = a.scalar();
-	r.tensor(at::_ops::hardshrink::call(self, lambd));
-}
-
-void hardshrink_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& self = a.needed("self");
-	auto lambd = a.scalar();
-	r.tensor(at::_ops::hardshrink_backward::call(grad_out, self, lambd));
-}
-
-void hardsigmoid(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::hardsigmoid::call(self));
-}
-
-void hardsigmoid_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::hardsigmoid_::call(self);
-}
-
-void hardsigmoid_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::hardsigmoid_backward::call(grad_output, self));
-}
-
-void hardswish(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::hardswish::call(self));
-}
-
-void hardswish_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	at::_ops::hardswish_::call(self);
-}
-
-void hardswish_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::hardswish_backward::call(grad_output, self));
-}
 
 void hardtanh(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -1027,14 +244,6 @@ void heaviside_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& values = a.tensor();
 	at::_ops::heaviside_::call(self, values);
-}
-
-void hinge_embedding_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto margin = a.number();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::hinge_embedding_loss::call(self, target, margin, reduction));
 }
 
 void histc(Args& a, Results& r) {
@@ -1105,38 +314,9 @@ void hsplit_array(Args& a, Results& r) {
 	r.tensors(at::_ops::hsplit_array::call(self, indices));
 }
 
-void hsplit_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sections = a.integer();
-	r.tensors(at::_ops::hsplit_int::call(self, sections));
-}
-
-void hspmm(Args& a, Results& r) {
-	const auto& mat1 = a.needed("mat1");
-	const auto& mat2 = a.needed("mat2");
-	r.tensor(at::_ops::hspmm::call(mat1, mat2));
-}
-
 void hstack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::hstack::call(tensors));
-}
-
-void huber_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	auto delta = a.number();
-	r.tensor(at::_ops::huber_loss::call(self, target, reduction, delta));
-}
-
-void huber_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto reduction = a.integer();
-	auto delta = a.number();
-	r.tensor(at::_ops::huber_loss_backward::call(grad_output, self, target, reduction, delta));
 }
 
 void hypot(Args& a, Results& r) {
@@ -1196,72 +376,6 @@ void index_Tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::index_Tensor::call(self, indices));
 }
 
-void index_add(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::index_add::call(self, dim, index, source, alpha));
-}
-
-void index_add_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto alpha = a.scalar();
-	at::_ops::index_add_::call(self, dim, index, source, alpha);
-}
-
-void index_copy(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	r.tensor(at::_ops::index_copy::call(self, dim, index, source));
-}
-
-void index_copy_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	at::_ops::index_copy_::call(self, dim, index, source);
-}
-
-void index_fill_int_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::index_fill_int_Scalar::call(self, dim, index, value));
-}
-
-void index_fill_int_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& value = a.tensor();
-	r.tensor(at::_ops::index_fill_int_Tensor::call(self, dim, index, value));
-}
-
-void index_fill__int_Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	at::_ops::index_fill__int_Scalar::call(self, dim, index, value);
-}
-
-void index_fill__int_Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& value = a.tensor();
-	at::_ops::index_fill__int_Tensor::call(self, dim, index, value);
-}
-
 void index_put(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto indices = a.opt_tensors();
@@ -1278,26 +392,6 @@ void index_put_(Args& a, Results& r) {
 	at::_ops::index_put_::call(self, indices, values, accumulate);
 }
 
-void index_reduce(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto reduce = a.string();
-	auto include_self = a.boolean();
-	r.tensor(at::_ops::index_reduce::call(self, dim, index, source, reduce, include_self));
-}
-
-void index_reduce_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto reduce = a.string();
-	auto include_self = a.boolean();
-	at::_ops::index_reduce_::call(self, dim, index, source, reduce, include_self);
-}
-
 void index_select(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.integer();
@@ -1305,28 +399,9 @@ void index_select(Args& a, Results& r) {
 	r.tensor(at::_ops::index_select::call(self, dim, index));
 }
 
-void index_select_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	auto self_sizes = a.symints();
-	auto dim = a.integer();
-	const auto& index = a.needed("index");
-	r.tensor(at::_ops::index_select_backward::call(grad, self_sizes, dim, index));
-}
-
 void indices(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::indices::call(self));
-}
-
-void indices_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::indices_copy::call(self));
-}
-
-void infinitely_differentiable_gelu_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::infinitely_differentiable_gelu_backward::call(grad, self));
 }
 
 void inner(Args& a, Results& r) {
@@ -1545,14 +620,6 @@ void kaiser_window_periodic(Args& a, Results& r) {
 	r.tensor(at::_ops::kaiser_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
 }
 
-void kl_div(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	auto log_target = a.boolean();
-	r.tensor(at::_ops::kl_div::call(self, target, reduction, log_target));
-}
-
 void kron(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
@@ -1569,13 +636,6 @@ void kthvalue(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
-void l1_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::l1_loss::call(self, target, reduction));
-}
-
 void layer_norm(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto normalized_shape = a.symints();
@@ -1584,18 +644,6 @@ void layer_norm(Args& a, Results& r) {
 	auto eps = a.number();
 	auto cudnn_enable = a.boolean();
 	r.tensor(at::_ops::layer_norm::call(input, normalized_shape, weight, bias, eps, cudnn_enable));
-}
-
-void lcm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::lcm::call(self, other));
-}
-
-void lcm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::lcm_::call(self, other);
 }
 
 void ldexp_Tensor(Args& a, Results& r) {
@@ -2054,17 +1102,6 @@ void linear(Args& a, Results& r) {
 	r.tensor(at::_ops::linear::call(input, weight, bias));
 }
 
-void linear_backward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& grad_output = a.needed("grad_output");
-	const auto& weight = a.needed("weight");
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::linear_backward::call(self, grad_output, weight, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
 void linspace(Args& a, Results& r) {
 	auto start = a.scalar();
 	auto end = a.scalar();
@@ -2161,13 +1198,6 @@ void log_normal_(Args& a, Results& r) {
 void log_sigmoid(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::log_sigmoid::call(self));
-}
-
-void log_sigmoid_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& buffer = a.needed("buffer");
-	r.tensor(at::_ops::log_sigmoid_backward::call(grad_output, self, buffer));
 }
 
 void log_sigmoid_forward(Args& a, Results& r) {
@@ -2371,17 +1401,6 @@ void lu_solve(Args& a, Results& r) {
 	r.tensor(at::_ops::lu_solve::call(self, LU_data, LU_pivots));
 }
 
-void lu_unpack(Args& a, Results& r) {
-	const auto& LU_data = a.tensor();
-	const auto& LU_pivots = a.tensor();
-	auto unpack_data = a.boolean();
-	auto unpack_pivots = a.boolean();
-	auto out = at::_ops::lu_unpack::call(LU_data, LU_pivots, unpack_data, unpack_pivots);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
 void mH(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::mH::call(self));
@@ -2390,15 +1409,6 @@ void mH(Args& a, Results& r) {
 void mT(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::mT::call(self));
-}
-
-void margin_ranking_loss(Args& a, Results& r) {
-	const auto& input1 = a.tensor();
-	const auto& input2 = a.tensor();
-	const auto& target = a.tensor();
-	auto margin = a.number();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::margin_ranking_loss::call(input1, input2, target, margin, reduction));
 }
 
 void masked_fill_Scalar(Args& a, Results& r) {
@@ -2443,40 +1453,16 @@ void masked_scatter_(Args& a, Results& r) {
 	at::_ops::masked_scatter_::call(self, mask, source);
 }
 
-void masked_scatter_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& mask = a.needed("mask");
-	auto sizes = a.symints();
-	r.tensor(at::_ops::masked_scatter_backward::call(grad_output, mask, sizes));
-}
-
 void masked_select(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& mask = a.tensor();
 	r.tensor(at::_ops::masked_select::call(self, mask));
 }
 
-void masked_select_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& input = a.needed("input");
-	const auto& mask = a.needed("mask");
-	r.tensor(at::_ops::masked_select_backward::call(grad, input, mask));
-}
-
 void matmul(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
 	r.tensor(at::_ops::matmul::call(self, other));
-}
-
-void matmul_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& self = a.needed("self");
-	const auto& other = a.needed("other");
-	auto mask = a.booleans<2>();
-	auto out = at::_ops::matmul_backward::call(grad, self, other, mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
 }
 
 void matrix_H(Args& a, Results& r) {
@@ -2487,12 +1473,6 @@ void matrix_H(Args& a, Results& r) {
 void matrix_exp(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::matrix_exp::call(self));
-}
-
-void matrix_exp_backward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& grad = a.needed("grad");
-	r.tensor(at::_ops::matrix_exp_backward::call(self, grad));
 }
 
 void max(Args& a, Results& r) {
@@ -2586,114 +1566,6 @@ void minimum(Args& a, Results& r) {
 	r.tensor(at::_ops::minimum::call(self, other));
 }
 
-void miopen_batch_norm(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto training = a.boolean();
-	auto exponential_average_factor = a.number();
-	auto epsilon = a.number();
-	auto out = at::_ops::miopen_batch_norm::call(input, weight, bias, running_mean, running_var, training, exponential_average_factor, epsilon);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void miopen_batch_norm_backward(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& grad_output = a.needed("grad_output");
-	const auto& weight = a.needed("weight");
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto save_mean = a.opt_tensor();
-	auto save_var = a.opt_tensor();
-	auto epsilon = a.number();
-	auto out = at::_ops::miopen_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void miopen_ctc_loss(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	auto input_lengths = a.ints();
-	auto target_lengths = a.ints();
-	auto blank = a.integer();
-	auto deterministic = a.boolean();
-	auto zero_infinity = a.boolean();
-	auto out = at::_ops::miopen_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void miopen_ctc_loss_Tensor(Args& a, Results& r) {
-	const auto& log_probs = a.needed("log_probs");
-	const auto& targets = a.needed("targets");
-	const auto& input_lengths = a.needed("input_lengths");
-	const auto& target_lengths = a.needed("target_lengths");
-	auto blank = a.integer();
-	auto deterministic = a.boolean();
-	auto zero_infinity = a.boolean();
-	auto out = at::_ops::miopen_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void miopen_rnn(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.tensors();
-	auto weight_stride0 = a.integer();
-	const auto& hx = a.needed("hx");
-	auto cx = a.opt_tensor();
-	auto mode = a.integer();
-	auto hidden_size = a.integer();
-	auto num_layers = a.integer();
-	auto batch_first = a.boolean();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_sizes = a.ints();
-	auto dropout_state = a.opt_tensor();
-	auto out = at::_ops::miopen_rnn::call(input, weight, weight_stride0, hx, cx, mode, hidden_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-}
-
-void miopen_rnn_backward(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.tensors();
-	auto weight_stride0 = a.integer();
-	const auto& weight_buf = a.needed("weight_buf");
-	const auto& hx = a.needed("hx");
-	auto cx = a.opt_tensor();
-	const auto& output = a.needed("output");
-	auto grad_output = a.opt_tensor();
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	auto mode = a.integer();
-	auto hidden_size = a.integer();
-	auto num_layers = a.integer();
-	auto batch_first = a.boolean();
-	auto dropout = a.number();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_sizes = a.ints();
-	auto dropout_state = a.opt_tensor();
-	const auto& reserve = a.needed("reserve");
-	auto output_mask = a.booleans<4>();
-	auto out = at::_ops::miopen_rnn_backward::call(input, weight, weight_stride0, weight_buf, hx, cx, output, grad_output, grad_hy, grad_cy, mode, hidden_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state, reserve, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensors(std::move(std::get<3>(out)));
-}
-
 void mish(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::mish::call(self));
@@ -2708,105 +1580,6 @@ void mish_backward(Args& a, Results& r) {
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::mish_backward::call(grad_output, self));
-}
-
-void mkldnn_adaptive_avg_pool2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d_backward::call(grad_output, self));
-}
-
-void mkldnn_linear(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& weight = a.needed("weight");
-	auto bias = a.opt_tensor();
-	r.tensor(at::_ops::mkldnn_linear::call(self, weight, bias));
-}
-
-void mkldnn_linear_backward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& grad_output = a.needed("grad_output");
-	const auto& weight = a.needed("weight");
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::mkldnn_linear_backward::call(self, grad_output, weight, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void mkldnn_linear_backward_input(Args& a, Results& r) {
-	auto input_size = a.ints();
-	const auto& grad_output = a.needed("grad_output");
-	const auto& weight = a.needed("weight");
-	r.tensor(at::_ops::mkldnn_linear_backward_input::call(input_size, grad_output, weight));
-}
-
-void mkldnn_linear_backward_weights(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& input = a.needed("input");
-	const auto& weight = a.needed("weight");
-	auto bias_defined = a.boolean();
-	auto out = at::_ops::mkldnn_linear_backward_weights::call(grad_output, input, weight, bias_defined);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void mkldnn_rnn_layer(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight0 = a.needed("weight0");
-	const auto& weight1 = a.needed("weight1");
-	const auto& weight2 = a.needed("weight2");
-	const auto& weight3 = a.needed("weight3");
-	const auto& hx_ = a.needed("hx_");
-	const auto& cx_ = a.needed("cx_");
-	auto reverse = a.boolean();
-	auto batch_sizes = a.ints();
-	auto mode = a.integer();
-	auto hidden_size = a.integer();
-	auto num_layers = a.integer();
-	auto has_biases = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_first = a.boolean();
-	auto train = a.boolean();
-	auto out = at::_ops::mkldnn_rnn_layer::call(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers, has_biases, bidirectional, batch_first, train);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-}
-
-void mkldnn_rnn_layer_backward(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& weight1 = a.needed("weight1");
-	const auto& weight2 = a.needed("weight2");
-	const auto& weight3 = a.needed("weight3");
-	const auto& weight4 = a.needed("weight4");
-	const auto& hx_ = a.needed("hx_");
-	const auto& cx_tmp = a.needed("cx_tmp");
-	const auto& output = a.needed("output");
-	const auto& hy_ = a.needed("hy_");
-	const auto& cy_ = a.needed("cy_");
-	auto grad_output = a.opt_tensor();
-	auto grad_hy = a.opt_tensor();
-	auto grad_cy = a.opt_tensor();
-	auto reverse = a.boolean();
-	auto mode = a.integer();
-	auto hidden_size = a.integer();
-	auto num_layers = a.integer();
-	auto has_biases = a.boolean();
-	auto train = a.boolean();
-	auto bidirectional = a.boolean();
-	auto batch_sizes = a.ints();
-	auto batch_first = a.boolean();
-	const auto& workspace = a.needed("workspace");
-	auto out = at::_ops::mkldnn_rnn_layer_backward::call(input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-	r.tensor(std::move(std::get<3>(out)));
-	r.tensor(std::move(std::get<4>(out)));
-	r.tensor(std::move(std::get<5>(out)));
-	r.tensor(std::move(std::get<6>(out)));
 }
 
 void mm(Args& a, Results& r) {
@@ -2859,21 +1632,6 @@ void movedim_intlist(Args& a, Results& r) {
 	r.tensor(at::_ops::movedim_intlist::call(self, source, destination));
 }
 
-void mse_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::mse_loss::call(self, target, reduction));
-}
-
-void mse_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto reduction = a.integer();
-	r.tensor(at::_ops::mse_loss_backward::call(grad_output, self, target, reduction));
-}
-
 void msort(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::msort::call(self));
@@ -2901,52 +1659,6 @@ void mul__Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();
 	at::_ops::mul__Tensor::call(self, other);
-}
-
-void multi_margin_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto p = a.scalar();
-	auto margin = a.scalar();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::multi_margin_loss::call(self, target, p, margin, weight, reduction));
-}
-
-void multi_margin_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto p = a.scalar();
-	auto margin = a.scalar();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::multi_margin_loss_backward::call(grad_output, self, target, p, margin, weight, reduction));
-}
-
-void multilabel_margin_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::multilabel_margin_loss::call(self, target, reduction));
-}
-
-void multilabel_margin_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto reduction = a.integer();
-	const auto& is_target = a.needed("is_target");
-	r.tensor(at::_ops::multilabel_margin_loss_backward::call(grad_output, self, target, reduction, is_target));
-}
-
-void multilabel_margin_loss_forward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto reduction = a.integer();
-	auto out = at::_ops::multilabel_margin_loss_forward::call(self, target, reduction);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
 }
 
 void multinomial(Args& a, Results& r) {
@@ -3087,29 +1799,6 @@ void narrow_copy(Args& a, Results& r) {
 	r.tensor(at::_ops::narrow_copy::call(self, dim, start, length));
 }
 
-void native_batch_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto save_mean = a.opt_tensor();
-	auto save_invstd = a.opt_tensor();
-	auto train = a.boolean();
-	auto eps = a.number();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::native_batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void native_channel_shuffle(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto groups = a.integer();
-	r.tensor(at::_ops::native_channel_shuffle::call(self, groups));
-}
-
 void native_dropout(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto p = a.number();
@@ -3117,13 +1806,6 @@ void native_dropout(Args& a, Results& r) {
 	auto out = at::_ops::native_dropout::call(input, p, train);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
-}
-
-void native_dropout_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& mask = a.needed("mask");
-	auto scale = a.number();
-	r.tensor(at::_ops::native_dropout_backward::call(grad_output, mask, scale));
 }
 
 void native_group_norm(Args& a, Results& r) {
@@ -3141,23 +1823,6 @@ void native_group_norm(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void native_group_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& input = a.needed("input");
-	const auto& mean = a.needed("mean");
-	const auto& rstd = a.needed("rstd");
-	auto weight = a.opt_tensor();
-	auto N = a.integer();
-	auto C = a.integer();
-	auto HxW = a.integer();
-	auto group = a.integer();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::native_group_norm_backward::call(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
 void native_layer_norm(Args& a, Results& r) {
 	const auto& input = a.tensor();
 	auto normalized_shape = a.symints();
@@ -3165,21 +1830,6 @@ void native_layer_norm(Args& a, Results& r) {
 	auto bias = a.opt_tensor();
 	auto eps = a.number();
 	auto out = at::_ops::native_layer_norm::call(input, normalized_shape, weight, bias, eps);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-	r.tensor(std::move(std::get<2>(out)));
-}
-
-void native_layer_norm_backward(Args& a, Results& r) {
-	const auto& grad_out = a.needed("grad_out");
-	const auto& input = a.needed("input");
-	auto normalized_shape = a.symints();
-	const auto& mean = a.needed("mean");
-	const auto& rstd = a.needed("rstd");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto output_mask = a.booleans<3>();
-	auto out = at::_ops::native_layer_norm_backward::call(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
@@ -3261,38 +1911,6 @@ void new_empty(Args& a, Results& r) {
 	r.tensor(at::_ops::new_empty::call(self, size, dtype, layout, device, pin_memory));
 }
 
-void new_empty_strided(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto stride = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::new_empty_strided::call(self, size, stride, dtype, layout, device, pin_memory));
-}
-
-void new_full(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto fill_value = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::new_full::call(self, size, fill_value, dtype, layout, device, pin_memory));
-}
-
-void new_ones(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
-}
-
 void new_zeros(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto size = a.symints();
@@ -3313,77 +1931,6 @@ void nextafter_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& other = a.tensor();
 	at::_ops::nextafter_::call(self, other);
-}
-
-void nll_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
-}
-
-void nll_loss2d(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	r.tensor(at::_ops::nll_loss2d::call(self, target, weight, reduction, ignore_index));
-}
-
-void nll_loss2d_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	const auto& total_weight = a.needed("total_weight");
-	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
-}
-
-void nll_loss2d_forward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	auto out = at::_ops::nll_loss2d_forward::call(self, target, weight, reduction, ignore_index);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void nll_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	const auto& total_weight = a.needed("total_weight");
-	r.tensor(at::_ops::nll_loss_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
-}
-
-void nll_loss_forward(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	auto out = at::_ops::nll_loss_forward::call(self, target, weight, reduction, ignore_index);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void nll_loss_nd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto weight = a.opt_tensor();
-	auto reduction = a.integer();
-	auto ignore_index = a.integer();
-	r.tensor(at::_ops::nll_loss_nd::call(self, target, weight, reduction, ignore_index));
 }
 
 void nonzero(Args& a, Results& r) {
@@ -3459,6 +2006,256 @@ void normal_float_Tensor(Args& a, Results& r) {
 	const auto& std = a.tensor();
 	auto generator = a.opt_generator();
 	r.tensor(at::_ops::normal_float_Tensor::call(mean, std, generator));
+}
+
+void normal_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto mean = a.number();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::normal_::call(self, mean, std, generator);
+}
+
+void normal_functional(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto mean = a.number();
+	auto std = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::normal_functional::call(self, mean, std, generator));
+}
+
+void not_equal_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::not_equal_Scalar::call(self, other));
+}
+
+void not_equal_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::not_equal_Tensor::call(self, other));
+}
+
+void not_equal__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::not_equal__Scalar::call(self, other);
+}
+
+void not_equal__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::not_equal__Tensor::call(self, other);
+}
+
+void nuclear_norm(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::nuclear_norm::call(self, keepdim));
+}
+
+void nuclear_norm_dim(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::nuclear_norm_dim::call(self, dim, keepdim));
+}
+
+void numpy_T(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::numpy_T::call(self));
+}
+
+void one_hot(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto num_classes = a.integer();
+	r.tensor(at::_ops::one_hot::call(self, num_classes));
+}
+
+void orgqr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input2 = a.tensor();
+	r.tensor(at::_ops::orgqr::call(self, input2));
+}
+
+void ormqr(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& input2 = a.tensor();
+	const auto& input3 = a.tensor();
+	auto left = a.boolean();
+	auto transpose = a.boolean();
+	r.tensor(at::_ops::ormqr::call(self, input2, input3, left, transpose));
+}
+
+void outer(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& vec2 = a.tensor();
+	r.tensor(at::_ops::outer::call(self, vec2));
+}
+
+void output_nr(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::output_nr::call(self));
+}
+
+void pad_sequence(Args& a, Results& r) {
+	auto sequences = a.tensors();
+	auto batch_first = a.boolean();
+	auto padding_value = a.number();
+	auto padding_side = a.string();
+	r.tensor(at::_ops::pad_sequence::call(sequences, batch_first, padding_value, padding_side));
+}
+
+void pairwise_distance(Args& a, Results& r) {
+	const auto& x1 = a.tensor();
+	const auto& x2 = a.tensor();
+	auto p = a.number();
+	auto eps = a.number();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::pairwise_distance::call(x1, x2, p, eps, keepdim));
+}
+
+void pdist(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.number();
+	r.tensor(at::_ops::pdist::call(self, p));
+}
+
+void permute(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dims = a.ints();
+	r.tensor(at::_ops::permute::call(self, dims));
+}
+
+void permute_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dims = a.ints();
+	r.tensor(at::_ops::permute_copy::call(self, dims));
+}
+
+void pin_memory(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto device = a.opt_device();
+	r.tensor(at::_ops::pin_memory::call(self, device));
+}
+
+void pinverse(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto rcond = a.number();
+	r.tensor(at::_ops::pinverse::call(self, rcond));
+}
+
+void pixel_shuffle(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto upscale_factor = a.integer();
+	r.tensor(at::_ops::pixel_shuffle::call(self, upscale_factor));
+}
+
+void pixel_unshuffle(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto downscale_factor = a.integer();
+	r.tensor(at::_ops::pixel_unshuffle::call(self, downscale_factor));
+}
+
+void poisson(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::poisson::call(self, generator));
+}
+
+void polar(Args& a, Results& r) {
+	const auto& abs = a.tensor();
+	const auto& angle = a.tensor();
+	r.tensor(at::_ops::polar::call(abs, angle));
+}
+
+void polygamma(Args& a, Results& r) {
+	auto n = a.integer();
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::polygamma::call(n, self));
+}
+
+void polygamma_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto n = a.integer();
+	at::_ops::polygamma_::call(self, n);
+}
+
+void positive(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	r.tensor(at::_ops::positive::call(self));
+}
+
+void pow_Scalar(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::pow_Scalar::call(self, exponent));
+}
+
+void pow_Tensor_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto exponent = a.scalar();
+	r.tensor(at::_ops::pow_Tensor_Scalar::call(self, exponent));
+}
+
+void pow_Tensor_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& exponent = a.tensor();
+	r.tensor(at::_ops::pow_Tensor_Tensor::call(self, exponent));
+}
+
+void pow__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto exponent = a.scalar();
+	at::_ops::pow__Scalar::call(self, exponent);
+}
+
+void pow__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& exponent = a.tensor();
+	at::_ops::pow__Tensor::call(self, exponent);
+}
+
+void prelu(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& weight = a.tensor();
+	r.tensor(at::_ops::prelu::call(self, weight));
+}
+
+void prod(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::prod::call(self, dtype));
+}
+
+void prod_dim_int(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.integer();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::prod_dim_int::call(self, dim, keepdim, dtype));
+}
+
+void promote_types(Args& a, Results& r) {
+	auto type1 = a.dtype();
+	auto type2 = a.dtype();
+	r.integer(static_cast<int64_t>(at::_ops::promote_types::call(type1, type2)));
+}
+
+void put(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto accumulate = a.boolean();
+	r.tensor(at::_ops::put::call(self, index, source, accumulate));
+}
+
+void put_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& index = a.tensor();
+	const auto& source = a.tensor();
+	auto accumulate = a.boolean();
+	at::_ops::put_::call(self, index, source, accumulate);
 }
 
 }  // namespace tg::op

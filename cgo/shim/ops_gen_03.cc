@@ -3,36 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/normal_ops.h>
-#include <ATen/ops/not_equal_ops.h>
-#include <ATen/ops/nuclear_norm_ops.h>
-#include <ATen/ops/numpy_T_ops.h>
-#include <ATen/ops/one_hot_ops.h>
-#include <ATen/ops/ones_ops.h>
-#include <ATen/ops/ones_like_ops.h>
-#include <ATen/ops/orgqr_ops.h>
-#include <ATen/ops/ormqr_ops.h>
-#include <ATen/ops/outer_ops.h>
-#include <ATen/ops/output_nr_ops.h>
-#include <ATen/ops/pad_sequence_ops.h>
-#include <ATen/ops/pairwise_distance_ops.h>
-#include <ATen/ops/pdist_ops.h>
-#include <ATen/ops/permute_ops.h>
-#include <ATen/ops/permute_copy_ops.h>
-#include <ATen/ops/pin_memory_ops.h>
-#include <ATen/ops/pinverse_ops.h>
-#include <ATen/ops/pixel_shuffle_ops.h>
-#include <ATen/ops/pixel_unshuffle_ops.h>
-#include <ATen/ops/poisson_ops.h>
-#include <ATen/ops/poisson_nll_loss_ops.h>
-#include <ATen/ops/polar_ops.h>
-#include <ATen/ops/polygamma_ops.h>
-#include <ATen/ops/positive_ops.h>
-#include <ATen/ops/pow_ops.h>
-#include <ATen/ops/prelu_ops.h>
-#include <ATen/ops/prod_ops.h>
-#include <ATen/ops/promote_types_ops.h>
-#include <ATen/ops/put_ops.h>
 #include <ATen/ops/q_per_channel_axis_ops.h>
 #include <ATen/ops/q_per_channel_scales_ops.h>
 #include <ATen/ops/q_per_channel_zero_points_ops.h>
@@ -45,20 +15,8 @@
 #include <ATen/ops/quantize_per_channel_ops.h>
 #include <ATen/ops/quantize_per_tensor_ops.h>
 #include <ATen/ops/quantize_per_tensor_dynamic_ops.h>
-#include <ATen/ops/quantized_batch_norm_ops.h>
-#include <ATen/ops/quantized_gru_cell_ops.h>
-#include <ATen/ops/quantized_lstm_cell_ops.h>
-#include <ATen/ops/quantized_rnn_relu_cell_ops.h>
-#include <ATen/ops/quantized_rnn_tanh_cell_ops.h>
 #include <ATen/ops/rad2deg_ops.h>
-#include <ATen/ops/rand_ops.h>
-#include <ATen/ops/rand_like_ops.h>
-#include <ATen/ops/randint_ops.h>
-#include <ATen/ops/randint_like_ops.h>
-#include <ATen/ops/randn_ops.h>
-#include <ATen/ops/randn_like_ops.h>
 #include <ATen/ops/random_ops.h>
-#include <ATen/ops/randperm_ops.h>
 #include <ATen/ops/range_ops.h>
 #include <ATen/ops/ravel_ops.h>
 #include <ATen/ops/real_ops.h>
@@ -72,9 +30,6 @@
 #include <ATen/ops/requires_grad_ops.h>
 #include <ATen/ops/reshape_ops.h>
 #include <ATen/ops/reshape_as_ops.h>
-#include <ATen/ops/resize_ops.h>
-#include <ATen/ops/resize_as_ops.h>
-#include <ATen/ops/resize_as_sparse_ops.h>
 #include <ATen/ops/resolve_conj_ops.h>
 #include <ATen/ops/resolve_neg_ops.h>
 #include <ATen/ops/result_type_ops.h>
@@ -87,20 +42,13 @@
 #include <ATen/ops/rot90_ops.h>
 #include <ATen/ops/round_ops.h>
 #include <ATen/ops/row_indices_ops.h>
-#include <ATen/ops/row_indices_copy_ops.h>
 #include <ATen/ops/row_stack_ops.h>
 #include <ATen/ops/rrelu_ops.h>
-#include <ATen/ops/rrelu_with_noise_ops.h>
-#include <ATen/ops/rrelu_with_noise_backward_ops.h>
 #include <ATen/ops/rsqrt_ops.h>
 #include <ATen/ops/rsub_ops.h>
 #include <ATen/ops/scalar_tensor_ops.h>
-#include <ATen/ops/scatter_ops.h>
-#include <ATen/ops/scatter_add_ops.h>
-#include <ATen/ops/scatter_reduce_ops.h>
 #include <ATen/ops/searchsorted_ops.h>
 #include <ATen/ops/select_ops.h>
-#include <ATen/ops/select_backward_ops.h>
 #include <ATen/ops/select_copy_ops.h>
 #include <ATen/ops/select_scatter_ops.h>
 #include <ATen/ops/selu_ops.h>
@@ -118,16 +66,10 @@
 #include <ATen/ops/sinh_ops.h>
 #include <ATen/ops/size_ops.h>
 #include <ATen/ops/slice_ops.h>
-#include <ATen/ops/slice_backward_ops.h>
 #include <ATen/ops/slice_copy_ops.h>
-#include <ATen/ops/slice_inverse_ops.h>
 #include <ATen/ops/slice_scatter_ops.h>
 #include <ATen/ops/slogdet_ops.h>
 #include <ATen/ops/smm_ops.h>
-#include <ATen/ops/smooth_l1_loss_ops.h>
-#include <ATen/ops/smooth_l1_loss_backward_ops.h>
-#include <ATen/ops/soft_margin_loss_ops.h>
-#include <ATen/ops/soft_margin_loss_backward_ops.h>
 #include <ATen/ops/softmax_ops.h>
 #include <ATen/ops/softplus_ops.h>
 #include <ATen/ops/softplus_backward_ops.h>
@@ -137,8 +79,6 @@
 #include <ATen/ops/sparse_coo_tensor_ops.h>
 #include <ATen/ops/sparse_dim_ops.h>
 #include <ATen/ops/sparse_mask_ops.h>
-#include <ATen/ops/sparse_resize_ops.h>
-#include <ATen/ops/sparse_resize_and_clear_ops.h>
 #include <ATen/ops/sparse_sampled_addmm_ops.h>
 #include <ATen/ops/special_airy_ai_ops.h>
 #include <ATen/ops/special_bessel_j0_ops.h>
@@ -185,14 +125,12 @@
 #include <ATen/ops/special_xlogy_ops.h>
 #include <ATen/ops/special_zeta_ops.h>
 #include <ATen/ops/split_ops.h>
-#include <ATen/ops/split_copy_ops.h>
 #include <ATen/ops/split_with_sizes_ops.h>
 #include <ATen/ops/split_with_sizes_copy_ops.h>
 #include <ATen/ops/sqrt_ops.h>
 #include <ATen/ops/square_ops.h>
 #include <ATen/ops/squeeze_ops.h>
 #include <ATen/ops/squeeze_copy_ops.h>
-#include <ATen/ops/sspaddmm_ops.h>
 #include <ATen/ops/stack_ops.h>
 #include <ATen/ops/std_ops.h>
 #include <ATen/ops/std_mean_ops.h>
@@ -219,9 +157,7 @@
 #include <ATen/ops/tile_ops.h>
 #include <ATen/ops/to_ops.h>
 #include <ATen/ops/to_dense_ops.h>
-#include <ATen/ops/to_dense_backward_ops.h>
 #include <ATen/ops/to_mkldnn_ops.h>
-#include <ATen/ops/to_mkldnn_backward_ops.h>
 #include <ATen/ops/to_padded_tensor_ops.h>
 #include <ATen/ops/to_sparse_ops.h>
 #include <ATen/ops/to_sparse_bsc_ops.h>
@@ -230,7 +166,6 @@
 #include <ATen/ops/to_sparse_csr_ops.h>
 #include <ATen/ops/topk_ops.h>
 #include <ATen/ops/trace_ops.h>
-#include <ATen/ops/trace_backward_ops.h>
 #include <ATen/ops/transpose_ops.h>
 #include <ATen/ops/transpose_copy_ops.h>
 #include <ATen/ops/trapezoid_ops.h>
@@ -238,38 +173,23 @@
 #include <ATen/ops/triangular_solve_ops.h>
 #include <ATen/ops/tril_ops.h>
 #include <ATen/ops/tril_indices_ops.h>
-#include <ATen/ops/triplet_margin_loss_ops.h>
 #include <ATen/ops/triu_ops.h>
 #include <ATen/ops/triu_indices_ops.h>
 #include <ATen/ops/true_divide_ops.h>
 #include <ATen/ops/trunc_ops.h>
 #include <ATen/ops/type_as_ops.h>
-#include <ATen/ops/unbind_ops.h>
-#include <ATen/ops/unbind_copy_ops.h>
 #include <ATen/ops/unflatten_ops.h>
 #include <ATen/ops/unflatten_dense_tensors_ops.h>
 #include <ATen/ops/unfold_ops.h>
-#include <ATen/ops/unfold_backward_ops.h>
 #include <ATen/ops/unfold_copy_ops.h>
 #include <ATen/ops/uniform_ops.h>
 #include <ATen/ops/unique_consecutive_ops.h>
 #include <ATen/ops/unique_dim_ops.h>
 #include <ATen/ops/unique_dim_consecutive_ops.h>
-#include <ATen/ops/unsafe_chunk_ops.h>
-#include <ATen/ops/unsafe_split_ops.h>
 #include <ATen/ops/unsafe_split_with_sizes_ops.h>
 #include <ATen/ops/unsqueeze_ops.h>
 #include <ATen/ops/unsqueeze_copy_ops.h>
-#include <ATen/ops/upsample_bicubic2d_ops.h>
-#include <ATen/ops/upsample_bilinear2d_ops.h>
-#include <ATen/ops/upsample_linear1d_ops.h>
-#include <ATen/ops/upsample_nearest1d_ops.h>
-#include <ATen/ops/upsample_nearest2d_ops.h>
-#include <ATen/ops/upsample_nearest3d_ops.h>
-#include <ATen/ops/upsample_trilinear3d_ops.h>
-#include <ATen/ops/value_selecting_reduction_backward_ops.h>
 #include <ATen/ops/values_ops.h>
-#include <ATen/ops/values_copy_ops.h>
 #include <ATen/ops/vander_ops.h>
 #include <ATen/ops/var_ops.h>
 #include <ATen/ops/var_mean_ops.h>
@@ -290,299 +210,6 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void normal_float_float(Args& a, Results& r) {
-	auto mean = a.number();
-	auto std = a.number();
-	auto size = a.symints();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::normal_float_float::call(mean, std, size, generator, dtype, layout, device, pin_memory));
-}
-
-void normal_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto mean = a.number();
-	auto std = a.number();
-	auto generator = a.opt_generator();
-	at::_ops::normal_::call(self, mean, std, generator);
-}
-
-void normal_functional(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto mean = a.number();
-	auto std = a.number();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::normal_functional::call(self, mean, std, generator));
-}
-
-void not_equal_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::not_equal_Scalar::call(self, other));
-}
-
-void not_equal_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::not_equal_Tensor::call(self, other));
-}
-
-void not_equal__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::not_equal__Scalar::call(self, other);
-}
-
-void not_equal__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::not_equal__Tensor::call(self, other);
-}
-
-void nuclear_norm(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::nuclear_norm::call(self, keepdim));
-}
-
-void nuclear_norm_dim(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::nuclear_norm_dim::call(self, dim, keepdim));
-}
-
-void numpy_T(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::numpy_T::call(self));
-}
-
-void one_hot(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto num_classes = a.integer();
-	r.tensor(at::_ops::one_hot::call(self, num_classes));
-}
-
-void ones(Args& a, Results& r) {
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::ones::call(size, dtype, layout, device, pin_memory));
-}
-
-void ones_like(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::ones_like::call(self, dtype, layout, device, pin_memory, memory_format));
-}
-
-void orgqr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& input2 = a.tensor();
-	r.tensor(at::_ops::orgqr::call(self, input2));
-}
-
-void ormqr(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& input2 = a.tensor();
-	const auto& input3 = a.tensor();
-	auto left = a.boolean();
-	auto transpose = a.boolean();
-	r.tensor(at::_ops::ormqr::call(self, input2, input3, left, transpose));
-}
-
-void outer(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& vec2 = a.tensor();
-	r.tensor(at::_ops::outer::call(self, vec2));
-}
-
-void output_nr(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.integer(at::_ops::output_nr::call(self));
-}
-
-void pad_sequence(Args& a, Results& r) {
-	auto sequences = a.tensors();
-	auto batch_first = a.boolean();
-	auto padding_value = a.number();
-	auto padding_side = a.string();
-	r.tensor(at::_ops::pad_sequence::call(sequences, batch_first, padding_value, padding_side));
-}
-
-void pairwise_distance(Args& a, Results& r) {
-	const auto& x1 = a.tensor();
-	const auto& x2 = a.tensor();
-	auto p = a.number();
-	auto eps = a.number();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::pairwise_distance::call(x1, x2, p, eps, keepdim));
-}
-
-void pdist(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto p = a.number();
-	r.tensor(at::_ops::pdist::call(self, p));
-}
-
-void permute(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dims = a.ints();
-	r.tensor(at::_ops::permute::call(self, dims));
-}
-
-void permute_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dims = a.ints();
-	r.tensor(at::_ops::permute_copy::call(self, dims));
-}
-
-void pin_memory(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto device = a.opt_device();
-	r.tensor(at::_ops::pin_memory::call(self, device));
-}
-
-void pinverse(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto rcond = a.number();
-	r.tensor(at::_ops::pinverse::call(self, rcond));
-}
-
-void pixel_shuffle(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto upscale_factor = a.integer();
-	r.tensor(at::_ops::pixel_shuffle::call(self, upscale_factor));
-}
-
-void pixel_unshuffle(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto downscale_factor = a.integer();
-	r.tensor(at::_ops::pixel_unshuffle::call(self, downscale_factor));
-}
-
-void poisson(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::poisson::call(self, generator));
-}
-
-void poisson_nll_loss(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	const auto& target = a.tensor();
-	auto log_input = a.boolean();
-	auto full = a.boolean();
-	auto eps = a.number();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::poisson_nll_loss::call(input, target, log_input, full, eps, reduction));
-}
-
-void polar(Args& a, Results& r) {
-	const auto& abs = a.tensor();
-	const auto& angle = a.tensor();
-	r.tensor(at::_ops::polar::call(abs, angle));
-}
-
-void polygamma(Args& a, Results& r) {
-	auto n = a.integer();
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::polygamma::call(n, self));
-}
-
-void polygamma_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto n = a.integer();
-	at::_ops::polygamma_::call(self, n);
-}
-
-void positive(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	r.tensor(at::_ops::positive::call(self));
-}
-
-void pow_Scalar(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::pow_Scalar::call(self, exponent));
-}
-
-void pow_Tensor_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto exponent = a.scalar();
-	r.tensor(at::_ops::pow_Tensor_Scalar::call(self, exponent));
-}
-
-void pow_Tensor_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& exponent = a.tensor();
-	r.tensor(at::_ops::pow_Tensor_Tensor::call(self, exponent));
-}
-
-void pow__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto exponent = a.scalar();
-	at::_ops::pow__Scalar::call(self, exponent);
-}
-
-void pow__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& exponent = a.tensor();
-	at::_ops::pow__Tensor::call(self, exponent);
-}
-
-void prelu(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& weight = a.tensor();
-	r.tensor(at::_ops::prelu::call(self, weight));
-}
-
-void prod(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::prod::call(self, dtype));
-}
-
-void prod_dim_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	auto keepdim = a.boolean();
-	auto dtype = a.opt_dtype();
-	r.tensor(at::_ops::prod_dim_int::call(self, dim, keepdim, dtype));
-}
-
-void promote_types(Args& a, Results& r) {
-	auto type1 = a.dtype();
-	auto type2 = a.dtype();
-	r.integer(static_cast<int64_t>(at::_ops::promote_types::call(type1, type2)));
-}
-
-void put(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto accumulate = a.boolean();
-	r.tensor(at::_ops::put::call(self, index, source, accumulate));
-}
-
-void put_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& index = a.tensor();
-	const auto& source = a.tensor();
-	auto accumulate = a.boolean();
-	at::_ops::put_::call(self, index, source, accumulate);
-}
 
 void q_per_channel_axis(Args& a, Results& r) {
 	const auto& self = a.needed("self");
@@ -656,14 +283,6 @@ void quantize_per_tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::quantize_per_tensor::call(self, scale, zero_point, dtype));
 }
 
-void quantize_per_tensor_tensor_qparams(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& scale = a.needed("scale");
-	const auto& zero_point = a.needed("zero_point");
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::quantize_per_tensor_tensor_qparams::call(self, scale, zero_point, dtype));
-}
-
 void quantize_per_tensor_tensors(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	const auto& scales = a.needed("scales");
@@ -679,92 +298,6 @@ void quantize_per_tensor_dynamic(Args& a, Results& r) {
 	r.tensor(at::_ops::quantize_per_tensor_dynamic::call(self, dtype, reduce_range));
 }
 
-void quantized_batch_norm(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	const auto& mean = a.needed("mean");
-	const auto& var = a.needed("var");
-	auto eps = a.number();
-	auto output_scale = a.number();
-	auto output_zero_point = a.integer();
-	r.tensor(at::_ops::quantized_batch_norm::call(input, weight, bias, mean, var, eps, output_scale, output_zero_point));
-}
-
-void quantized_gru_cell(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& hx = a.needed("hx");
-	const auto& w_ih = a.needed("w_ih");
-	const auto& w_hh = a.needed("w_hh");
-	const auto& b_ih = a.needed("b_ih");
-	const auto& b_hh = a.needed("b_hh");
-	const auto& packed_ih = a.needed("packed_ih");
-	const auto& packed_hh = a.needed("packed_hh");
-	const auto& col_offsets_ih = a.needed("col_offsets_ih");
-	const auto& col_offsets_hh = a.needed("col_offsets_hh");
-	auto scale_ih = a.scalar();
-	auto scale_hh = a.scalar();
-	auto zero_point_ih = a.scalar();
-	auto zero_point_hh = a.scalar();
-	r.tensor(at::_ops::quantized_gru_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
-}
-
-void quantized_lstm_cell(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	auto hx = a.tensors();
-	const auto& w_ih = a.needed("w_ih");
-	const auto& w_hh = a.needed("w_hh");
-	const auto& b_ih = a.needed("b_ih");
-	const auto& b_hh = a.needed("b_hh");
-	const auto& packed_ih = a.needed("packed_ih");
-	const auto& packed_hh = a.needed("packed_hh");
-	const auto& col_offsets_ih = a.needed("col_offsets_ih");
-	const auto& col_offsets_hh = a.needed("col_offsets_hh");
-	auto scale_ih = a.scalar();
-	auto scale_hh = a.scalar();
-	auto zero_point_ih = a.scalar();
-	auto zero_point_hh = a.scalar();
-	auto out = at::_ops::quantized_lstm_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void quantized_rnn_relu_cell(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& hx = a.needed("hx");
-	const auto& w_ih = a.needed("w_ih");
-	const auto& w_hh = a.needed("w_hh");
-	const auto& b_ih = a.needed("b_ih");
-	const auto& b_hh = a.needed("b_hh");
-	const auto& packed_ih = a.needed("packed_ih");
-	const auto& packed_hh = a.needed("packed_hh");
-	const auto& col_offsets_ih = a.needed("col_offsets_ih");
-	const auto& col_offsets_hh = a.needed("col_offsets_hh");
-	auto scale_ih = a.scalar();
-	auto scale_hh = a.scalar();
-	auto zero_point_ih = a.scalar();
-	auto zero_point_hh = a.scalar();
-	r.tensor(at::_ops::quantized_rnn_relu_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
-}
-
-void quantized_rnn_tanh_cell(Args& a, Results& r) {
-	const auto& input = a.needed("input");
-	const auto& hx = a.needed("hx");
-	const auto& w_ih = a.needed("w_ih");
-	const auto& w_hh = a.needed("w_hh");
-	const auto& b_ih = a.needed("b_ih");
-	const auto& b_hh = a.needed("b_hh");
-	const auto& packed_ih = a.needed("packed_ih");
-	const auto& packed_hh = a.needed("packed_hh");
-	const auto& col_offsets_ih = a.needed("col_offsets_ih");
-	const auto& col_offsets_hh = a.needed("col_offsets_hh");
-	auto scale_ih = a.scalar();
-	auto scale_hh = a.scalar();
-	auto zero_point_ih = a.scalar();
-	auto zero_point_hh = a.scalar();
-	r.tensor(at::_ops::quantized_rnn_tanh_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
-}
-
 void rad2deg(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::rad2deg::call(self));
@@ -775,221 +308,10 @@ void rad2deg_(Args& a, Results& r) {
 	at::_ops::rad2deg_::call(self);
 }
 
-void rand(Args& a, Results& r) {
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::rand::call(size, dtype, layout, device, pin_memory));
-}
-
-void rand_generator(Args& a, Results& r) {
-	auto size = a.symints();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::rand_generator::call(size, generator, dtype, layout, device, pin_memory));
-}
-
-void rand_like(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::rand_like::call(self, dtype, layout, device, pin_memory, memory_format));
-}
-
-void rand_like_generator(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::rand_like_generator::call(self, generator, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randint(Args& a, Results& r) {
-	auto high = a.integer();
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randint::call(high, size, dtype, layout, device, pin_memory));
-}
-
-void randint_generator(Args& a, Results& r) {
-	auto high = a.integer();
-	auto size = a.symints();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randint_generator::call(high, size, generator, dtype, layout, device, pin_memory));
-}
-
-void randint_low(Args& a, Results& r) {
-	auto low = a.integer();
-	auto high = a.integer();
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randint_low::call(low, high, size, dtype, layout, device, pin_memory));
-}
-
-void randint_low_generator(Args& a, Results& r) {
-	auto low = a.integer();
-	auto high = a.integer();
-	auto size = a.symints();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randint_low_generator::call(low, high, size, generator, dtype, layout, device, pin_memory));
-}
-
-void randint_like(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto high = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randint_like::call(self, high, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randint_like_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& high = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randint_like_Tensor::call(self, high, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randint_like_Tensor_generator(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& high = a.tensor();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randint_like_Tensor_generator::call(self, high, generator, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randint_like_generator(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto high = a.integer();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randint_like_generator::call(self, high, generator, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randint_like_low_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto low = a.integer();
-	auto high = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randint_like_low_dtype::call(self, low, high, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randint_like_low_generator_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto low = a.integer();
-	auto high = a.integer();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randint_like_low_generator_dtype::call(self, low, high, generator, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randn(Args& a, Results& r) {
-	auto size = a.symints();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randn::call(size, dtype, layout, device, pin_memory));
-}
-
-void randn_generator(Args& a, Results& r) {
-	auto size = a.symints();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randn_generator::call(size, generator, dtype, layout, device, pin_memory));
-}
-
-void randn_like(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randn_like::call(self, dtype, layout, device, pin_memory, memory_format));
-}
-
-void randn_like_generator(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	auto memory_format = a.opt_format();
-	r.tensor(at::_ops::randn_like_generator::call(self, generator, dtype, layout, device, pin_memory, memory_format));
-}
-
 void random_(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	auto generator = a.opt_generator();
 	at::_ops::random_::call(self, generator);
-}
-
-void random__from(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto from = a.integer();
-	auto to = a.opt_integer();
-	auto generator = a.opt_generator();
-	at::_ops::random__from::call(self, from, to, generator);
 }
 
 void random__to(Args& a, Results& r) {
@@ -997,27 +319,6 @@ void random__to(Args& a, Results& r) {
 	auto to = a.integer();
 	auto generator = a.opt_generator();
 	at::_ops::random__to::call(self, to, generator);
-}
-
-void randperm(Args& a, Results& r) {
-	auto n = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randperm::call(n, dtype, layout, device, pin_memory));
-}
-
-void randperm_generator(Args& a, Results& r) {
-	auto n = a.integer();
-	auto generator = a.opt_generator();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::randperm_generator::call(n, generator, dtype, layout, device, pin_memory));
 }
 
 void range(Args& a, Results& r) {
@@ -1029,18 +330,6 @@ void range(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	at::AutoDispatchBelowADInplaceOrView guard;
 	r.tensor(at::_ops::range::call(start, end, dtype, layout, device, pin_memory));
-}
-
-void range_step(Args& a, Results& r) {
-	auto start = a.scalar();
-	auto end = a.scalar();
-	auto step = a.scalar();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::range_step::call(start, end, step, dtype, layout, device, pin_memory));
 }
 
 void ravel(Args& a, Results& r) {
@@ -1175,26 +464,6 @@ void reshape_as(Args& a, Results& r) {
 	r.tensor(at::_ops::reshape_as::call(self, other));
 }
 
-void resize_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto size = a.symints();
-	auto memory_format = a.opt_format();
-	at::_ops::resize_::call(self, size, memory_format);
-}
-
-void resize_as_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& the_template = a.tensor();
-	auto memory_format = a.opt_format();
-	at::_ops::resize_as_::call(self, the_template, memory_format);
-}
-
-void resize_as_sparse_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	const auto& the_template = a.needed("the_template");
-	at::_ops::resize_as_sparse_::call(self, the_template);
-}
-
 void resolve_conj(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::resolve_conj::call(self));
@@ -1308,11 +577,6 @@ void row_indices(Args& a, Results& r) {
 	r.tensor(at::_ops::row_indices::call(self));
 }
 
-void row_indices_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::row_indices_copy::call(self));
-}
-
 void row_stack(Args& a, Results& r) {
 	auto tensors = a.tensors();
 	r.tensor(at::_ops::row_stack::call(tensors));
@@ -1334,37 +598,6 @@ void rrelu_(Args& a, Results& r) {
 	auto training = a.boolean();
 	auto generator = a.opt_generator();
 	at::_ops::rrelu_::call(self, lower, upper, training, generator);
-}
-
-void rrelu_with_noise(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto& noise = const_cast<at::Tensor&>(a.needed("noise"));
-	auto lower = a.scalar();
-	auto upper = a.scalar();
-	auto training = a.boolean();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::rrelu_with_noise::call(self, noise, lower, upper, training, generator));
-}
-
-void rrelu_with_noise_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto& noise = const_cast<at::Tensor&>(a.needed("noise"));
-	auto lower = a.scalar();
-	auto upper = a.scalar();
-	auto training = a.boolean();
-	auto generator = a.opt_generator();
-	at::_ops::rrelu_with_noise_::call(self, noise, lower, upper, training, generator);
-}
-
-void rrelu_with_noise_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& noise = a.needed("noise");
-	auto lower = a.scalar();
-	auto upper = a.scalar();
-	auto training = a.boolean();
-	auto self_is_result = a.boolean();
-	r.tensor(at::_ops::rrelu_with_noise_backward::call(grad_output, self, noise, lower, upper, training, self_is_result));
 }
 
 void rsqrt(Args& a, Results& r) {
@@ -1401,110 +634,6 @@ void scalar_tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::scalar_tensor::call(s, dtype, layout, device, pin_memory));
 }
 
-void scatter_reduce(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	auto reduce = a.string();
-	r.tensor(at::_ops::scatter_reduce::call(self, dim, index, src, reduce));
-}
-
-void scatter_src(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	r.tensor(at::_ops::scatter_src::call(self, dim, index, src));
-}
-
-void scatter_value(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	r.tensor(at::_ops::scatter_value::call(self, dim, index, value));
-}
-
-void scatter_value_reduce(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	auto reduce = a.string();
-	r.tensor(at::_ops::scatter_value_reduce::call(self, dim, index, value, reduce));
-}
-
-void scatter__reduce(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	auto reduce = a.string();
-	at::_ops::scatter__reduce::call(self, dim, index, src, reduce);
-}
-
-void scatter__src(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	at::_ops::scatter__src::call(self, dim, index, src);
-}
-
-void scatter__value(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	at::_ops::scatter__value::call(self, dim, index, value);
-}
-
-void scatter__value_reduce(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	auto value = a.scalar();
-	auto reduce = a.string();
-	at::_ops::scatter__value_reduce::call(self, dim, index, value, reduce);
-}
-
-void scatter_add(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	r.tensor(at::_ops::scatter_add::call(self, dim, index, src));
-}
-
-void scatter_add_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	at::_ops::scatter_add_::call(self, dim, index, src);
-}
-
-void scatter_reduce_two(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	auto reduce = a.string();
-	auto include_self = a.boolean();
-	r.tensor(at::_ops::scatter_reduce_two::call(self, dim, index, src, reduce, include_self));
-}
-
-void scatter_reduce__two(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto dim = a.integer();
-	const auto& index = a.tensor();
-	const auto& src = a.tensor();
-	auto reduce = a.string();
-	auto include_self = a.boolean();
-	at::_ops::scatter_reduce__two::call(self, dim, index, src, reduce, include_self);
-}
-
 void searchsorted_Scalar(Args& a, Results& r) {
 	const auto& sorted_sequence = a.tensor();
 	auto self = a.scalar();
@@ -1530,14 +659,6 @@ void select_int(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto index = a.integer();
 	r.tensor(at::_ops::select_int::call(self, dim, index));
-}
-
-void select_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	auto input_sizes = a.symints();
-	auto dim = a.integer();
-	auto index = a.integer();
-	r.tensor(at::_ops::select_backward::call(grad_output, input_sizes, dim, index));
 }
 
 void select_copy_int(Args& a, Results& r) {
@@ -1574,15 +695,6 @@ void set__source_Tensor(Args& a, Results& r) {
 	auto& self = const_cast<at::Tensor&>(a.tensor());
 	const auto& source = a.tensor();
 	at::_ops::set__source_Tensor::call(self, source);
-}
-
-void set__source_Tensor_storage_offset(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& source = a.tensor();
-	auto storage_offset = a.integer();
-	auto size = a.symints();
-	auto stride = a.symints();
-	at::_ops::set__source_Tensor_storage_offset::call(self, source, storage_offset, size, stride);
 }
 
 void set_data(Args& a, Results& r) {
@@ -1693,16 +805,6 @@ void slice_Tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::slice_Tensor::call(self, dim, start, end, step));
 }
 
-void slice_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	auto input_sizes = a.symints();
-	auto dim = a.integer();
-	auto start = a.integer();
-	auto end = a.integer();
-	auto step = a.integer();
-	r.tensor(at::_ops::slice_backward::call(grad_output, input_sizes, dim, start, end, step));
-}
-
 void slice_copy_Tensor(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dim = a.integer();
@@ -1710,16 +812,6 @@ void slice_copy_Tensor(Args& a, Results& r) {
 	auto end = a.opt_symint();
 	auto step = a.integer();
 	r.tensor(at::_ops::slice_copy_Tensor::call(self, dim, start, end, step));
-}
-
-void slice_inverse(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& src = a.needed("src");
-	auto dim = a.integer();
-	auto start = a.opt_symint();
-	auto end = a.opt_symint();
-	auto step = a.integer();
-	r.tensor(at::_ops::slice_inverse::call(self, src, dim, start, end, step));
 }
 
 void slice_scatter(Args& a, Results& r) {
@@ -1743,38 +835,6 @@ void smm(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& mat2 = a.tensor();
 	r.tensor(at::_ops::smm::call(self, mat2));
-}
-
-void smooth_l1_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	auto beta = a.number();
-	r.tensor(at::_ops::smooth_l1_loss::call(self, target, reduction, beta));
-}
-
-void smooth_l1_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto reduction = a.integer();
-	auto beta = a.number();
-	r.tensor(at::_ops::smooth_l1_loss_backward::call(grad_output, self, target, reduction, beta));
-}
-
-void soft_margin_loss(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& target = a.tensor();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::soft_margin_loss::call(self, target, reduction));
-}
-
-void soft_margin_loss_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	const auto& target = a.needed("target");
-	auto reduction = a.integer();
-	r.tensor(at::_ops::soft_margin_loss_backward::call(grad_output, self, target, reduction));
 }
 
 void softmax_int(Args& a, Results& r) {
@@ -1861,22 +921,6 @@ void sparse_mask(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& mask = a.tensor();
 	r.tensor(at::_ops::sparse_mask::call(self, mask));
-}
-
-void sparse_resize_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto size = a.ints();
-	auto sparse_dim = a.integer();
-	auto dense_dim = a.integer();
-	at::_ops::sparse_resize_::call(self, size, sparse_dim, dense_dim);
-}
-
-void sparse_resize_and_clear_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.needed("self"));
-	auto size = a.ints();
-	auto sparse_dim = a.integer();
-	auto dense_dim = a.integer();
-	at::_ops::sparse_resize_and_clear_::call(self, size, sparse_dim, dense_dim);
 }
 
 void sparse_sampled_addmm(Args& a, Results& r) {
@@ -2159,25 +1203,11 @@ void special_zeta_self_scalar(Args& a, Results& r) {
 	r.tensor(at::_ops::special_zeta_self_scalar::call(self, other));
 }
 
-void split_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto split_size = a.integer();
-	auto dim = a.integer();
-	r.tensors(at::_ops::split_Tensor::call(self, split_size, dim));
-}
-
 void split_sizes(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto split_size = a.symints();
 	auto dim = a.integer();
 	r.tensors(at::_ops::split_sizes::call(self, split_size, dim));
-}
-
-void split_copy_Tensor(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto split_size = a.integer();
-	auto dim = a.integer();
-	r.tensors(at::_ops::split_copy_Tensor::call(self, split_size, dim));
 }
 
 void split_with_sizes(Args& a, Results& r) {
@@ -2263,15 +1293,6 @@ void squeeze_copy_dims(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dim = a.ints();
 	r.tensor(at::_ops::squeeze_copy_dims::call(self, dim));
-}
-
-void sspaddmm(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	const auto& mat1 = a.needed("mat1");
-	const auto& mat2 = a.needed("mat2");
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::sspaddmm::call(self, mat1, mat2, beta, alpha));
 }
 
 void stack(Args& a, Results& r) {
@@ -2539,20 +1560,6 @@ void tensor_split_indices(Args& a, Results& r) {
 	r.tensors(at::_ops::tensor_split_indices::call(self, indices, dim));
 }
 
-void tensor_split_sections(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sections = a.integer();
-	auto dim = a.integer();
-	r.tensors(at::_ops::tensor_split_sections::call(self, sections, dim));
-}
-
-void tensor_split_tensor_indices_or_sections(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& tensor_indices_or_sections = a.tensor();
-	auto dim = a.integer();
-	r.tensors(at::_ops::tensor_split_tensor_indices_or_sections::call(self, tensor_indices_or_sections, dim));
-}
-
 void tensordot(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
@@ -2635,23 +1642,10 @@ void to_dense(Args& a, Results& r) {
 	r.tensor(at::_ops::to_dense::call(self, dtype, masked_grad));
 }
 
-void to_dense_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& input = a.needed("input");
-	auto masked_grad = a.opt_boolean();
-	r.tensor(at::_ops::to_dense_backward::call(grad, input, masked_grad));
-}
-
 void to_mkldnn(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto dtype = a.opt_dtype();
 	r.tensor(at::_ops::to_mkldnn::call(self, dtype));
-}
-
-void to_mkldnn_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	const auto& input = a.needed("input");
-	r.tensor(at::_ops::to_mkldnn_backward::call(grad, input));
 }
 
 void to_padded_tensor(Args& a, Results& r) {
@@ -2715,12 +1709,6 @@ void topk(Args& a, Results& r) {
 void trace(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::trace::call(self));
-}
-
-void trace_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	auto sizes = a.symints();
-	r.tensor(at::_ops::trace_backward::call(grad, sizes));
 }
 
 void transpose_int(Args& a, Results& r) {
@@ -2807,18 +1795,6 @@ void tril_indices(Args& a, Results& r) {
 	r.tensor(at::_ops::tril_indices::call(row, col, offset, dtype, layout, device, pin_memory));
 }
 
-void triplet_margin_loss(Args& a, Results& r) {
-	const auto& anchor = a.tensor();
-	const auto& positive = a.tensor();
-	const auto& negative = a.tensor();
-	auto margin = a.number();
-	auto p = a.number();
-	auto eps = a.number();
-	auto swap = a.boolean();
-	auto reduction = a.integer();
-	r.tensor(at::_ops::triplet_margin_loss::call(anchor, positive, negative, margin, p, eps, swap, reduction));
-}
-
 void triu(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto diagonal = a.integer();
@@ -2883,18 +1859,6 @@ void type_as(Args& a, Results& r) {
 	r.tensor(at::_ops::type_as::call(self, other));
 }
 
-void unbind_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.integer();
-	r.tensors(at::_ops::unbind_int::call(self, dim));
-}
-
-void unbind_copy_int(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dim = a.integer();
-	r.tensors(at::_ops::unbind_copy_int::call(self, dim));
-}
-
 void unflatten_int(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto dim = a.integer();
@@ -2914,15 +1878,6 @@ void unfold(Args& a, Results& r) {
 	auto size = a.integer();
 	auto step = a.integer();
 	r.tensor(at::_ops::unfold::call(self, dimension, size, step));
-}
-
-void unfold_backward(Args& a, Results& r) {
-	const auto& grad_in = a.needed("grad_in");
-	auto input_sizes = a.symints();
-	auto dim = a.integer();
-	auto size = a.integer();
-	auto step = a.integer();
-	r.tensor(at::_ops::unfold_backward::call(grad_in, input_sizes, dim, size, step));
 }
 
 void unfold_copy(Args& a, Results& r) {
@@ -2975,20 +1930,6 @@ void unique_dim_consecutive(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 }
 
-void unsafe_chunk(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto chunks = a.integer();
-	auto dim = a.integer();
-	r.tensors(at::_ops::unsafe_chunk::call(self, chunks, dim));
-}
-
-void unsafe_split_Tensor(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto split_size = a.integer();
-	auto dim = a.integer();
-	r.tensors(at::_ops::unsafe_split_Tensor::call(self, split_size, dim));
-}
-
 void unsafe_split_with_sizes(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto split_sizes = a.symints();
@@ -3014,76 +1955,9 @@ void unsqueeze_copy(Args& a, Results& r) {
 	r.tensor(at::_ops::unsqueeze_copy::call(self, dim));
 }
 
-void upsample_bicubic2d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto output_size = a.opt_symints();
-	auto align_corners = a.boolean();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::upsample_bicubic2d_vec::call(input, output_size, align_corners, scale_factors));
-}
-
-void upsample_bilinear2d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto output_size = a.opt_symints();
-	auto align_corners = a.boolean();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::upsample_bilinear2d_vec::call(input, output_size, align_corners, scale_factors));
-}
-
-void upsample_linear1d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto output_size = a.opt_symints();
-	auto align_corners = a.boolean();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::upsample_linear1d_vec::call(input, output_size, align_corners, scale_factors));
-}
-
-void upsample_nearest1d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto output_size = a.opt_symints();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::upsample_nearest1d_vec::call(input, output_size, scale_factors));
-}
-
-void upsample_nearest2d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto output_size = a.opt_symints();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::upsample_nearest2d_vec::call(input, output_size, scale_factors));
-}
-
-void upsample_nearest3d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto output_size = a.opt_symints();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::upsample_nearest3d_vec::call(input, output_size, scale_factors));
-}
-
-void upsample_trilinear3d_vec(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto output_size = a.opt_symints();
-	auto align_corners = a.boolean();
-	auto scale_factors = a.opt_numbers();
-	r.tensor(at::_ops::upsample_trilinear3d_vec::call(input, output_size, align_corners, scale_factors));
-}
-
-void value_selecting_reduction_backward(Args& a, Results& r) {
-	const auto& grad = a.needed("grad");
-	auto dim = a.integer();
-	const auto& indices = a.needed("indices");
-	auto sizes = a.symints();
-	auto keepdim = a.boolean();
-	r.tensor(at::_ops::value_selecting_reduction_backward::call(grad, dim, indices, sizes, keepdim));
-}
-
 void values(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	r.tensor(at::_ops::values::call(self));
-}
-
-void values_copy(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::values_copy::call(self));
 }
 
 void vander(Args& a, Results& r) {
@@ -3203,12 +2077,6 @@ void vsplit_array(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto indices = a.ints();
 	r.tensors(at::_ops::vsplit_array::call(self, indices));
-}
-
-void vsplit_int(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto sections = a.integer();
-	r.tensors(at::_ops::vsplit_int::call(self, sections));
 }
 
 void vstack(Args& a, Results& r) {

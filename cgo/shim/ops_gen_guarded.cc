@@ -5,26 +5,268 @@
 #include "rules/rules.h"
 
 #include <ATen/ops/_adaptive_avg_pool2d_ops.h>
+#include <ATen/ops/_adaptive_avg_pool2d_backward_ops.h>
 #include <ATen/ops/_adaptive_avg_pool3d_ops.h>
+#include <ATen/ops/_adaptive_avg_pool3d_backward_ops.h>
+#include <ATen/ops/_add_batch_dim_ops.h>
+#include <ATen/ops/_assert_tensor_metadata_ops.h>
+#include <ATen/ops/_backward_ops.h>
+#include <ATen/ops/_batch_norm_impl_index_ops.h>
+#include <ATen/ops/_batch_norm_impl_index_backward_ops.h>
+#include <ATen/ops/_batch_norm_no_update_ops.h>
+#include <ATen/ops/_batch_norm_with_update_ops.h>
+#include <ATen/ops/_cdist_backward_ops.h>
+#include <ATen/ops/_cdist_forward_ops.h>
+#include <ATen/ops/_cholesky_solve_helper_ops.h>
+#include <ATen/ops/_choose_qparams_per_tensor_ops.h>
+#include <ATen/ops/_coalesced_ops.h>
+#include <ATen/ops/_compute_linear_combination_ops.h>
+#include <ATen/ops/_conj_ops.h>
+#include <ATen/ops/_conj_copy_ops.h>
 #include <ATen/ops/_conv_depthwise2d_ops.h>
+#include <ATen/ops/_convert_indices_from_coo_to_csr_ops.h>
+#include <ATen/ops/_convert_indices_from_csr_to_coo_ops.h>
+#include <ATen/ops/_convert_weight_to_int4pack_ops.h>
+#include <ATen/ops/_convert_weight_to_int4pack_for_cpu_ops.h>
 #include <ATen/ops/_convolution_ops.h>
 #include <ATen/ops/_convolution_double_backward_ops.h>
+#include <ATen/ops/_convolution_mode_ops.h>
+#include <ATen/ops/_copy_from_ops.h>
+#include <ATen/ops/_copy_from_and_resize_ops.h>
+#include <ATen/ops/_cslt_compress_ops.h>
+#include <ATen/ops/_cslt_sparse_mm_ops.h>
+#include <ATen/ops/_cslt_sparse_mm_search_ops.h>
 #include <ATen/ops/_ctc_loss_ops.h>
+#include <ATen/ops/_ctc_loss_backward_ops.h>
+#include <ATen/ops/_cudnn_attention_backward_ops.h>
+#if __has_include(<ATen/ops/_cudnn_attention_forward_ops.h>)
+#include <ATen/ops/_cudnn_attention_forward_ops.h>
+#endif
+#include <ATen/ops/_cudnn_ctc_loss_ops.h>
+#include <ATen/ops/_cudnn_init_dropout_state_ops.h>
+#include <ATen/ops/_cudnn_rnn_ops.h>
+#include <ATen/ops/_cudnn_rnn_backward_ops.h>
+#include <ATen/ops/_cudnn_rnn_flatten_weight_ops.h>
+#include <ATen/ops/_cummax_helper_ops.h>
+#include <ATen/ops/_cummin_helper_ops.h>
+#include <ATen/ops/_dim_arange_ops.h>
+#include <ATen/ops/_dirichlet_grad_ops.h>
+#include <ATen/ops/_dyn_quant_matmul_4bit_ops.h>
+#include <ATen/ops/_dyn_quant_pack_4bit_weight_ops.h>
+#include <ATen/ops/_efficient_attention_backward_ops.h>
+#include <ATen/ops/_efficient_attention_forward_ops.h>
 #include <ATen/ops/_embedding_bag_ops.h>
+#include <ATen/ops/_embedding_bag_backward_ops.h>
+#include <ATen/ops/_embedding_bag_dense_backward_ops.h>
 #include <ATen/ops/_embedding_bag_forward_only_ops.h>
+#include <ATen/ops/_embedding_bag_per_sample_weights_backward_ops.h>
+#include <ATen/ops/_embedding_bag_sparse_backward_ops.h>
+#include <ATen/ops/_empty_affine_quantized_ops.h>
+#include <ATen/ops/_empty_per_channel_affine_quantized_ops.h>
+#include <ATen/ops/_euclidean_dist_ops.h>
+#include <ATen/ops/_fake_quantize_learnable_per_channel_affine_ops.h>
+#include <ATen/ops/_fake_quantize_learnable_per_channel_affine_backward_ops.h>
+#include <ATen/ops/_fake_quantize_learnable_per_tensor_affine_ops.h>
+#include <ATen/ops/_fake_quantize_learnable_per_tensor_affine_backward_ops.h>
+#include <ATen/ops/_fake_quantize_per_tensor_affine_cachemask_tensor_qparams_ops.h>
+#include <ATen/ops/_fft_c2c_ops.h>
+#include <ATen/ops/_fft_c2r_ops.h>
+#include <ATen/ops/_fft_r2c_ops.h>
+#include <ATen/ops/_fill_mem_eff_dropout_mask_ops.h>
+#include <ATen/ops/_flash_attention_backward_ops.h>
+#if __has_include(<ATen/ops/_flash_attention_forward_ops.h>)
+#include <ATen/ops/_flash_attention_forward_ops.h>
+#endif
+#include <ATen/ops/_foreach_copy_ops.h>
+#include <ATen/ops/_functional_assert_async_ops.h>
+#include <ATen/ops/_functional_assert_scalar_ops.h>
+#include <ATen/ops/_functional_sym_constrain_range_ops.h>
+#include <ATen/ops/_functional_sym_constrain_range_for_size_ops.h>
 #include <ATen/ops/_fused_adagrad_ops.h>
 #include <ATen/ops/_fused_adam_ops.h>
 #include <ATen/ops/_fused_adamw_ops.h>
+#include <ATen/ops/_fused_dropout_ops.h>
+#include <ATen/ops/_fused_moving_avg_obs_fq_helper_ops.h>
+#include <ATen/ops/_fused_rms_norm_ops.h>
+#include <ATen/ops/_fused_rms_norm_backward_ops.h>
+#include <ATen/ops/_fused_sdp_choice_ops.h>
 #include <ATen/ops/_fused_sgd_ops.h>
+#include <ATen/ops/_fw_primal_ops.h>
+#include <ATen/ops/_fw_primal_copy_ops.h>
+#include <ATen/ops/_gather_sparse_backward_ops.h>
+#include <ATen/ops/_grid_sampler_2d_cpu_fallback_ops.h>
+#include <ATen/ops/_grid_sampler_2d_cpu_fallback_backward_ops.h>
+#include <ATen/ops/_grouped_mm_ops.h>
+#include <ATen/ops/_has_compatible_shallow_copy_type_ops.h>
+#include <ATen/ops/_has_same_storage_numel_ops.h>
+#include <ATen/ops/_histogramdd_bin_edges_ops.h>
+#include <ATen/ops/_histogramdd_from_bin_cts_ops.h>
+#include <ATen/ops/_histogramdd_from_bin_tensors_ops.h>
+#include <ATen/ops/_index_put_impl_ops.h>
+#include <ATen/ops/_indices_copy_ops.h>
+#include <ATen/ops/_int_mm_ops.h>
+#include <ATen/ops/_jagged_to_padded_dense_forward_ops.h>
+#include <ATen/ops/_lazy_clone_ops.h>
+#include <ATen/ops/_linalg_check_errors_ops.h>
+#include <ATen/ops/_linalg_det_ops.h>
 #include <ATen/ops/_linalg_eigh_ops.h>
 #include <ATen/ops/_linalg_eigvals_ops.h>
+#include <ATen/ops/_linalg_slogdet_ops.h>
+#include <ATen/ops/_linalg_solve_ex_ops.h>
+#include <ATen/ops/_linalg_svd_ops.h>
+#include <ATen/ops/_local_scalar_dense_ops.h>
+#include <ATen/ops/_log_softmax_backward_data_ops.h>
+#include <ATen/ops/_lstm_mps_ops.h>
+#include <ATen/ops/_lu_with_info_ops.h>
+#include <ATen/ops/_make_dep_token_ops.h>
+#include <ATen/ops/_make_dual_ops.h>
+#include <ATen/ops/_make_dual_copy_ops.h>
+#include <ATen/ops/_make_per_channel_quantized_tensor_ops.h>
+#include <ATen/ops/_make_per_tensor_quantized_tensor_ops.h>
+#include <ATen/ops/_masked_scale_ops.h>
+#include <ATen/ops/_masked_softmax_ops.h>
+#include <ATen/ops/_masked_softmax_backward_ops.h>
+#include <ATen/ops/_mixed_dtypes_linear_ops.h>
+#include <ATen/ops/_mkldnn_reshape_ops.h>
+#include <ATen/ops/_mkldnn_transpose_ops.h>
 #include <ATen/ops/_mps_convolution_ops.h>
 #include <ATen/ops/_mps_convolution_transpose_ops.h>
+#include <ATen/ops/_native_batch_norm_legit_ops.h>
+#include <ATen/ops/_native_batch_norm_legit_no_training_ops.h>
+#include <ATen/ops/_native_multi_head_attention_ops.h>
+#include <ATen/ops/_neg_view_ops.h>
+#include <ATen/ops/_neg_view_copy_ops.h>
+#include <ATen/ops/_nested_compute_contiguous_strides_offsets_ops.h>
+#include <ATen/ops/_nested_from_padded_ops.h>
+#include <ATen/ops/_nested_from_padded_and_nested_example_ops.h>
+#include <ATen/ops/_nested_from_padded_tensor_ops.h>
+#include <ATen/ops/_nested_get_jagged_dummy_ops.h>
+#include <ATen/ops/_nested_get_lengths_ops.h>
+#include <ATen/ops/_nested_get_max_seqlen_ops.h>
+#include <ATen/ops/_nested_get_min_seqlen_ops.h>
+#include <ATen/ops/_nested_get_offsets_ops.h>
+#include <ATen/ops/_nested_get_ragged_idx_ops.h>
+#include <ATen/ops/_nested_get_values_ops.h>
+#include <ATen/ops/_nested_get_values_copy_ops.h>
+#include <ATen/ops/_nested_select_backward_ops.h>
+#include <ATen/ops/_nested_sum_backward_ops.h>
+#include <ATen/ops/_nested_tensor_from_mask_ops.h>
+#include <ATen/ops/_nested_tensor_from_mask_left_aligned_ops.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
+#include <ATen/ops/_nested_tensor_size_ops.h>
+#include <ATen/ops/_nested_tensor_softmax_with_shape_ops.h>
+#include <ATen/ops/_nested_tensor_storage_offsets_ops.h>
+#include <ATen/ops/_nested_tensor_strides_ops.h>
+#include <ATen/ops/_nested_view_from_buffer_ops.h>
+#include <ATen/ops/_nested_view_from_buffer_copy_ops.h>
+#include <ATen/ops/_nested_view_from_jagged_ops.h>
+#include <ATen/ops/_nested_view_from_jagged_copy_ops.h>
+#include <ATen/ops/_new_zeros_with_same_feature_meta_ops.h>
+#include <ATen/ops/_nnpack_available_ops.h>
 #include <ATen/ops/_nnpack_spatial_convolution_ops.h>
+#include <ATen/ops/_pack_padded_sequence_backward_ops.h>
 #include <ATen/ops/_pad_circular_ops.h>
 #include <ATen/ops/_pad_enum_ops.h>
+#include <ATen/ops/_padded_dense_to_jagged_forward_ops.h>
+#include <ATen/ops/_pdist_backward_ops.h>
+#include <ATen/ops/_pdist_forward_ops.h>
+#include <ATen/ops/_prelu_kernel_ops.h>
+#include <ATen/ops/_prelu_kernel_backward_ops.h>
+#include <ATen/ops/_print_ops.h>
+#include <ATen/ops/_propagate_xla_data_ops.h>
+#include <ATen/ops/_remove_batch_dim_ops.h>
+#include <ATen/ops/_reshape_alias_ops.h>
+#include <ATen/ops/_reshape_alias_copy_ops.h>
+#include <ATen/ops/_reshape_from_tensor_ops.h>
+#include <ATen/ops/_resize_output_ops.h>
+#include <ATen/ops/_rowwise_prune_ops.h>
+#include <ATen/ops/_sample_dirichlet_ops.h>
+#include <ATen/ops/_saturate_weight_to_fp16_ops.h>
+#include <ATen/ops/_scaled_dot_product_attention_math_ops.h>
+#if __has_include(<ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>)
+#include <ATen/ops/_scaled_dot_product_attention_math_for_mps_ops.h>
+#endif
+#include <ATen/ops/_scaled_dot_product_cudnn_attention_ops.h>
+#include <ATen/ops/_scaled_dot_product_cudnn_attention_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_efficient_attention_ops.h>
+#include <ATen/ops/_scaled_dot_product_efficient_attention_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_ops.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_ops.h>
+#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_ops.h>
+#include <ATen/ops/_scaled_dot_product_fused_attention_overrideable_backward_ops.h>
+#include <ATen/ops/_scaled_grouped_mm_ops.h>
+#include <ATen/ops/_scaled_grouped_mm_v2_ops.h>
+#include <ATen/ops/_scaled_mm_ops.h>
+#include <ATen/ops/_scaled_mm_v2_ops.h>
+#include <ATen/ops/_segment_reduce_backward_ops.h>
 #include <ATen/ops/_slow_conv2d_backward_ops.h>
 #include <ATen/ops/_slow_conv2d_forward_ops.h>
+#include <ATen/ops/_sobol_engine_draw_ops.h>
+#include <ATen/ops/_sobol_engine_ff_ops.h>
+#include <ATen/ops/_sobol_engine_initialize_state_ops.h>
+#include <ATen/ops/_sobol_engine_scramble_ops.h>
+#include <ATen/ops/_softmax_backward_data_ops.h>
+#include <ATen/ops/_sparse_addmm_ops.h>
+#include <ATen/ops/_sparse_broadcast_to_ops.h>
+#include <ATen/ops/_sparse_broadcast_to_copy_ops.h>
+#include <ATen/ops/_sparse_bsc_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_bsr_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_compressed_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_compressed_tensor_with_dims_ops.h>
+#include <ATen/ops/_sparse_coo_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_ops.h>
+#include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_ops.h>
+#include <ATen/ops/_sparse_csc_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_csr_prod_ops.h>
+#include <ATen/ops/_sparse_csr_sum_ops.h>
+#include <ATen/ops/_sparse_csr_tensor_unsafe_ops.h>
+#include <ATen/ops/_sparse_log_softmax_ops.h>
+#include <ATen/ops/_sparse_log_softmax_backward_data_ops.h>
+#include <ATen/ops/_sparse_mask_projection_ops.h>
+#include <ATen/ops/_sparse_mm_ops.h>
+#include <ATen/ops/_sparse_mm_reduce_impl_ops.h>
+#include <ATen/ops/_sparse_mm_reduce_impl_backward_ops.h>
+#include <ATen/ops/_sparse_semi_structured_addmm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_ops.h>
+#include <ATen/ops/_sparse_semi_structured_apply_dense_ops.h>
+#include <ATen/ops/_sparse_semi_structured_linear_ops.h>
+#include <ATen/ops/_sparse_semi_structured_mm_ops.h>
+#include <ATen/ops/_sparse_semi_structured_tile_ops.h>
+#include <ATen/ops/_sparse_softmax_ops.h>
+#include <ATen/ops/_sparse_softmax_backward_data_ops.h>
+#include <ATen/ops/_sparse_sparse_matmul_ops.h>
+#include <ATen/ops/_sparse_sum_ops.h>
+#include <ATen/ops/_sparse_sum_backward_ops.h>
+#include <ATen/ops/_spdiags_ops.h>
+#include <ATen/ops/_spsolve_ops.h>
+#include <ATen/ops/_standard_gamma_ops.h>
+#include <ATen/ops/_standard_gamma_grad_ops.h>
+#include <ATen/ops/_thnn_differentiable_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_differentiable_lstm_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_ops.h>
+#include <ATen/ops/_thnn_fused_gru_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_ops.h>
+#include <ATen/ops/_thnn_fused_lstm_cell_backward_impl_ops.h>
+#include <ATen/ops/_to_sparse_ops.h>
+#include <ATen/ops/_to_sparse_bsc_ops.h>
+#include <ATen/ops/_to_sparse_bsr_ops.h>
+#include <ATen/ops/_to_sparse_csc_ops.h>
+#include <ATen/ops/_to_sparse_csr_ops.h>
+#include <ATen/ops/_to_sparse_semi_structured_ops.h>
+#include <ATen/ops/_transform_bias_rescale_qkv_ops.h>
+#include <ATen/ops/_transformer_encoder_layer_fwd_ops.h>
+#include <ATen/ops/_trilinear_ops.h>
+#include <ATen/ops/_triton_multi_head_attention_ops.h>
+#include <ATen/ops/_triton_scaled_dot_attention_ops.h>
+#include <ATen/ops/_unpack_dual_ops.h>
+#include <ATen/ops/_unsafe_index_ops.h>
+#include <ATen/ops/_unsafe_index_put_ops.h>
+#include <ATen/ops/_unsafe_masked_index_ops.h>
+#include <ATen/ops/_unsafe_masked_index_put_accumulate_ops.h>
+#include <ATen/ops/_unsafe_view_ops.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_ops.h>
 #include <ATen/ops/_upsample_bicubic2d_aa_backward_ops.h>
 #include <ATen/ops/_upsample_bilinear2d_aa_ops.h>
@@ -35,27 +277,71 @@
 #include <ATen/ops/_upsample_nearest_exact2d_backward_ops.h>
 #include <ATen/ops/_upsample_nearest_exact3d_ops.h>
 #include <ATen/ops/_upsample_nearest_exact3d_backward_ops.h>
+#include <ATen/ops/_use_cudnn_ctc_loss_ops.h>
+#include <ATen/ops/_use_cudnn_rnn_flatten_weight_ops.h>
+#include <ATen/ops/_use_miopen_ctc_loss_ops.h>
+#include <ATen/ops/_validate_compressed_sparse_indices_ops.h>
+#include <ATen/ops/_validate_sparse_bsc_tensor_args_ops.h>
+#include <ATen/ops/_validate_sparse_bsr_tensor_args_ops.h>
+#include <ATen/ops/_validate_sparse_compressed_tensor_args_ops.h>
+#include <ATen/ops/_validate_sparse_coo_tensor_args_ops.h>
+#include <ATen/ops/_validate_sparse_csc_tensor_args_ops.h>
+#include <ATen/ops/_validate_sparse_csr_tensor_args_ops.h>
+#include <ATen/ops/_values_copy_ops.h>
+#include <ATen/ops/_weight_int4pack_mm_ops.h>
+#include <ATen/ops/_weight_int4pack_mm_for_cpu_ops.h>
+#include <ATen/ops/_weight_int4pack_mm_with_scales_and_zeros_ops.h>
+#include <ATen/ops/_weight_int8pack_mm_ops.h>
+#include <ATen/ops/_weight_norm_ops.h>
+#include <ATen/ops/_weight_norm_differentiable_backward_ops.h>
+#include <ATen/ops/_weight_norm_interface_ops.h>
+#include <ATen/ops/_weight_norm_interface_backward_ops.h>
+#include <ATen/ops/_wrapped_linear_prepack_ops.h>
+#include <ATen/ops/_wrapped_quantized_linear_prepacked_ops.h>
 #include <ATen/ops/adaptive_avg_pool1d_ops.h>
 #include <ATen/ops/adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/adaptive_avg_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool1d_ops.h>
 #include <ATen/ops/adaptive_max_pool2d_ops.h>
+#include <ATen/ops/adaptive_max_pool2d_backward_ops.h>
 #include <ATen/ops/adaptive_max_pool3d_ops.h>
+#include <ATen/ops/adaptive_max_pool3d_backward_ops.h>
+#include <ATen/ops/affine_grid_generator_backward_ops.h>
 #if __has_include(<ATen/ops/align_tensors_ops.h>)
 #include <ATen/ops/align_tensors_ops.h>
 #endif
+#include <ATen/ops/arange_ops.h>
+#include <ATen/ops/as_strided_ops.h>
+#include <ATen/ops/as_strided_copy_ops.h>
+#include <ATen/ops/as_strided_scatter_ops.h>
 #include <ATen/ops/avg_pool1d_ops.h>
 #include <ATen/ops/avg_pool2d_ops.h>
 #include <ATen/ops/avg_pool2d_backward_ops.h>
 #include <ATen/ops/avg_pool3d_ops.h>
 #include <ATen/ops/avg_pool3d_backward_ops.h>
+#include <ATen/ops/batch_norm_backward_ops.h>
+#include <ATen/ops/batch_norm_backward_elemt_ops.h>
+#include <ATen/ops/batch_norm_backward_reduce_ops.h>
+#include <ATen/ops/batch_norm_elemt_ops.h>
+#include <ATen/ops/batch_norm_gather_stats_ops.h>
+#include <ATen/ops/batch_norm_gather_stats_with_counts_ops.h>
+#include <ATen/ops/batch_norm_stats_ops.h>
+#include <ATen/ops/batch_norm_update_stats_ops.h>
+#include <ATen/ops/binary_cross_entropy_ops.h>
+#include <ATen/ops/binary_cross_entropy_backward_ops.h>
+#include <ATen/ops/binary_cross_entropy_with_logits_ops.h>
 #include <ATen/ops/binomial_ops.h>
+#include <ATen/ops/ccol_indices_copy_ops.h>
+#include <ATen/ops/choose_qparams_optimized_ops.h>
+#include <ATen/ops/chunk_ops.h>
 #include <ATen/ops/col2im_ops.h>
+#include <ATen/ops/col_indices_copy_ops.h>
 #include <ATen/ops/constant_pad_nd_ops.h>
 #include <ATen/ops/conv1d_ops.h>
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_depthwise3d_ops.h>
+#include <ATen/ops/conv_tbc_backward_ops.h>
 #include <ATen/ops/conv_transpose1d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/conv_transpose3d_ops.h>
@@ -63,20 +349,76 @@
 #include <ATen/ops/convolution_backward_ops.h>
 #include <ATen/ops/convolution_backward_overrideable_ops.h>
 #include <ATen/ops/convolution_overrideable_ops.h>
+#include <ATen/ops/copy_sparse_to_sparse_ops.h>
+#include <ATen/ops/cosine_embedding_loss_ops.h>
+#include <ATen/ops/cross_entropy_loss_ops.h>
+#include <ATen/ops/crow_indices_copy_ops.h>
 #include <ATen/ops/ctc_loss_ops.h>
+#include <ATen/ops/cudnn_affine_grid_generator_ops.h>
+#include <ATen/ops/cudnn_affine_grid_generator_backward_ops.h>
+#include <ATen/ops/cudnn_batch_norm_ops.h>
+#include <ATen/ops/cudnn_batch_norm_backward_ops.h>
 #include <ATen/ops/cudnn_convolution_ops.h>
 #include <ATen/ops/cudnn_convolution_add_relu_ops.h>
 #include <ATen/ops/cudnn_convolution_relu_ops.h>
 #include <ATen/ops/cudnn_convolution_transpose_ops.h>
+#include <ATen/ops/cudnn_grid_sampler_ops.h>
+#include <ATen/ops/cudnn_grid_sampler_backward_ops.h>
+#include <ATen/ops/cudnn_is_acceptable_ops.h>
+#include <ATen/ops/cummaxmin_backward_ops.h>
+#include <ATen/ops/cumprod_backward_ops.h>
+#include <ATen/ops/diagonal_backward_ops.h>
 #include <ATen/ops/div_ops.h>
 #include <ATen/ops/divide_ops.h>
+#include <ATen/ops/dsplit_ops.h>
+#include <ATen/ops/embedding_backward_ops.h>
 #include <ATen/ops/embedding_bag_ops.h>
+#include <ATen/ops/embedding_dense_backward_ops.h>
+#include <ATen/ops/embedding_sparse_backward_ops.h>
+#include <ATen/ops/empty_strided_ops.h>
+#include <ATen/ops/fake_quantize_per_channel_affine_cachemask_backward_ops.h>
+#include <ATen/ops/fake_quantize_per_tensor_affine_ops.h>
+#include <ATen/ops/fake_quantize_per_tensor_affine_cachemask_backward_ops.h>
+#include <ATen/ops/fbgemm_linear_fp16_weight_ops.h>
+#include <ATen/ops/fbgemm_linear_fp16_weight_fp32_activation_ops.h>
+#include <ATen/ops/fbgemm_linear_int8_weight_ops.h>
+#include <ATen/ops/fbgemm_linear_int8_weight_fp32_activation_ops.h>
+#include <ATen/ops/fbgemm_linear_quantize_weight_ops.h>
+#include <ATen/ops/fbgemm_pack_gemm_matrix_fp16_ops.h>
+#include <ATen/ops/fbgemm_pack_quantized_matrix_ops.h>
 #include <ATen/ops/fractional_max_pool2d_ops.h>
 #include <ATen/ops/fractional_max_pool2d_backward_ops.h>
 #include <ATen/ops/fractional_max_pool3d_ops.h>
 #include <ATen/ops/fractional_max_pool3d_backward_ops.h>
+#include <ATen/ops/from_file_ops.h>
+#include <ATen/ops/full_ops.h>
+#include <ATen/ops/full_like_ops.h>
+#include <ATen/ops/fused_moving_avg_obs_fake_quant_ops.h>
+#include <ATen/ops/gather_backward_ops.h>
+#include <ATen/ops/glu_backward_ops.h>
+#include <ATen/ops/glu_backward_jvp_ops.h>
+#include <ATen/ops/grid_sampler_ops.h>
+#include <ATen/ops/grid_sampler_2d_ops.h>
+#include <ATen/ops/grid_sampler_2d_backward_ops.h>
+#include <ATen/ops/grid_sampler_3d_ops.h>
+#include <ATen/ops/grid_sampler_3d_backward_ops.h>
 #include <ATen/ops/gru_ops.h>
+#include <ATen/ops/hinge_embedding_loss_ops.h>
+#include <ATen/ops/hsplit_ops.h>
+#include <ATen/ops/hspmm_ops.h>
+#include <ATen/ops/huber_loss_ops.h>
+#include <ATen/ops/huber_loss_backward_ops.h>
 #include <ATen/ops/im2col_ops.h>
+#include <ATen/ops/index_add_ops.h>
+#include <ATen/ops/index_copy_ops.h>
+#include <ATen/ops/index_fill_ops.h>
+#include <ATen/ops/index_reduce_ops.h>
+#include <ATen/ops/index_select_backward_ops.h>
+#include <ATen/ops/indices_copy_ops.h>
+#include <ATen/ops/infinitely_differentiable_gelu_backward_ops.h>
+#include <ATen/ops/kl_div_ops.h>
+#include <ATen/ops/l1_loss_ops.h>
+#include <ATen/ops/lcm_ops.h>
 #include <ATen/ops/linalg_eigh_ops.h>
 #include <ATen/ops/linalg_eigvals_ops.h>
 #include <ATen/ops/linalg_eigvalsh_ops.h>
@@ -84,7 +426,15 @@
 #include <ATen/ops/linalg_matrix_power_ops.h>
 #include <ATen/ops/linalg_matrix_rank_ops.h>
 #include <ATen/ops/linalg_pinv_ops.h>
+#include <ATen/ops/linear_backward_ops.h>
+#include <ATen/ops/log_sigmoid_backward_ops.h>
 #include <ATen/ops/lstm_ops.h>
+#include <ATen/ops/lu_unpack_ops.h>
+#include <ATen/ops/margin_ranking_loss_ops.h>
+#include <ATen/ops/masked_scatter_backward_ops.h>
+#include <ATen/ops/masked_select_backward_ops.h>
+#include <ATen/ops/matmul_backward_ops.h>
+#include <ATen/ops/matrix_exp_backward_ops.h>
 #include <ATen/ops/matrix_power_ops.h>
 #include <ATen/ops/max_pool1d_ops.h>
 #include <ATen/ops/max_pool1d_with_indices_ops.h>
@@ -97,26 +447,79 @@
 #include <ATen/ops/max_pool3d_with_indices_backward_ops.h>
 #include <ATen/ops/max_unpool2d_ops.h>
 #include <ATen/ops/max_unpool3d_ops.h>
+#include <ATen/ops/miopen_batch_norm_ops.h>
+#include <ATen/ops/miopen_batch_norm_backward_ops.h>
 #include <ATen/ops/miopen_convolution_ops.h>
 #include <ATen/ops/miopen_convolution_add_relu_ops.h>
 #include <ATen/ops/miopen_convolution_relu_ops.h>
 #include <ATen/ops/miopen_convolution_transpose_ops.h>
+#include <ATen/ops/miopen_ctc_loss_ops.h>
 #include <ATen/ops/miopen_depthwise_convolution_ops.h>
+#include <ATen/ops/miopen_rnn_ops.h>
+#include <ATen/ops/miopen_rnn_backward_ops.h>
 #include <ATen/ops/mkldnn_adaptive_avg_pool2d_ops.h>
+#include <ATen/ops/mkldnn_adaptive_avg_pool2d_backward_ops.h>
 #include <ATen/ops/mkldnn_convolution_ops.h>
+#include <ATen/ops/mkldnn_linear_ops.h>
+#include <ATen/ops/mkldnn_linear_backward_ops.h>
+#include <ATen/ops/mkldnn_linear_backward_input_ops.h>
+#include <ATen/ops/mkldnn_linear_backward_weights_ops.h>
 #include <ATen/ops/mkldnn_max_pool2d_ops.h>
 #include <ATen/ops/mkldnn_max_pool2d_backward_ops.h>
 #include <ATen/ops/mkldnn_max_pool3d_ops.h>
 #include <ATen/ops/mkldnn_max_pool3d_backward_ops.h>
 #include <ATen/ops/mkldnn_reorder_conv2d_weight_ops.h>
 #include <ATen/ops/mkldnn_reorder_conv3d_weight_ops.h>
+#include <ATen/ops/mkldnn_rnn_layer_ops.h>
+#include <ATen/ops/mkldnn_rnn_layer_backward_ops.h>
 #include <ATen/ops/mps_convolution_backward_ops.h>
 #include <ATen/ops/mps_convolution_transpose_backward_ops.h>
+#include <ATen/ops/mse_loss_ops.h>
+#include <ATen/ops/mse_loss_backward_ops.h>
+#include <ATen/ops/multi_margin_loss_ops.h>
+#include <ATen/ops/multi_margin_loss_backward_ops.h>
+#include <ATen/ops/multilabel_margin_loss_ops.h>
+#include <ATen/ops/multilabel_margin_loss_backward_ops.h>
+#include <ATen/ops/multilabel_margin_loss_forward_ops.h>
 #include <ATen/ops/native_batch_norm_ops.h>
+#include <ATen/ops/native_batch_norm_backward_ops.h>
+#include <ATen/ops/native_channel_shuffle_ops.h>
+#include <ATen/ops/native_dropout_backward_ops.h>
+#include <ATen/ops/native_group_norm_backward_ops.h>
+#include <ATen/ops/native_layer_norm_backward_ops.h>
+#include <ATen/ops/new_empty_strided_ops.h>
+#include <ATen/ops/new_full_ops.h>
+#include <ATen/ops/new_ones_ops.h>
+#include <ATen/ops/nll_loss_ops.h>
+#include <ATen/ops/nll_loss2d_ops.h>
+#include <ATen/ops/nll_loss2d_backward_ops.h>
+#include <ATen/ops/nll_loss2d_forward_ops.h>
+#include <ATen/ops/nll_loss_backward_ops.h>
+#include <ATen/ops/nll_loss_forward_ops.h>
+#include <ATen/ops/nll_loss_nd_ops.h>
+#include <ATen/ops/normal_ops.h>
+#include <ATen/ops/ones_ops.h>
+#include <ATen/ops/ones_like_ops.h>
 #include <ATen/ops/pad_ops.h>
+#include <ATen/ops/poisson_nll_loss_ops.h>
+#include <ATen/ops/quantize_per_tensor_ops.h>
+#include <ATen/ops/quantized_batch_norm_ops.h>
+#include <ATen/ops/quantized_gru_cell_ops.h>
+#include <ATen/ops/quantized_lstm_cell_ops.h>
 #include <ATen/ops/quantized_max_pool1d_ops.h>
 #include <ATen/ops/quantized_max_pool2d_ops.h>
 #include <ATen/ops/quantized_max_pool3d_ops.h>
+#include <ATen/ops/quantized_rnn_relu_cell_ops.h>
+#include <ATen/ops/quantized_rnn_tanh_cell_ops.h>
+#include <ATen/ops/rand_ops.h>
+#include <ATen/ops/rand_like_ops.h>
+#include <ATen/ops/randint_ops.h>
+#include <ATen/ops/randint_like_ops.h>
+#include <ATen/ops/randn_ops.h>
+#include <ATen/ops/randn_like_ops.h>
+#include <ATen/ops/random_ops.h>
+#include <ATen/ops/randperm_ops.h>
+#include <ATen/ops/range_ops.h>
 #include <ATen/ops/reflection_pad1d_ops.h>
 #include <ATen/ops/reflection_pad1d_backward_ops.h>
 #include <ATen/ops/reflection_pad2d_ops.h>
@@ -129,22 +532,41 @@
 #include <ATen/ops/replication_pad2d_backward_ops.h>
 #include <ATen/ops/replication_pad3d_ops.h>
 #include <ATen/ops/replication_pad3d_backward_ops.h>
+#include <ATen/ops/resize_ops.h>
+#include <ATen/ops/resize_as_ops.h>
+#include <ATen/ops/resize_as_sparse_ops.h>
 #include <ATen/ops/rnn_relu_ops.h>
 #include <ATen/ops/rnn_tanh_ops.h>
+#include <ATen/ops/row_indices_copy_ops.h>
+#include <ATen/ops/rrelu_with_noise_ops.h>
+#include <ATen/ops/rrelu_with_noise_backward_ops.h>
 #include <ATen/ops/scaled_dot_product_attention_ops.h>
+#include <ATen/ops/scatter_ops.h>
+#include <ATen/ops/scatter_add_ops.h>
+#include <ATen/ops/scatter_reduce_ops.h>
 #include <ATen/ops/segment_reduce_ops.h>
+#include <ATen/ops/select_backward_ops.h>
+#include <ATen/ops/set_ops.h>
+#include <ATen/ops/slice_backward_ops.h>
+#include <ATen/ops/slice_inverse_ops.h>
 #include <ATen/ops/slow_conv3d_ops.h>
 #include <ATen/ops/slow_conv3d_forward_ops.h>
 #include <ATen/ops/slow_conv_dilated2d_ops.h>
 #include <ATen/ops/slow_conv_dilated3d_ops.h>
 #include <ATen/ops/slow_conv_transpose2d_ops.h>
 #include <ATen/ops/slow_conv_transpose3d_ops.h>
+#include <ATen/ops/smooth_l1_loss_ops.h>
+#include <ATen/ops/smooth_l1_loss_backward_ops.h>
+#include <ATen/ops/soft_margin_loss_ops.h>
+#include <ATen/ops/soft_margin_loss_backward_ops.h>
 #include <ATen/ops/sparse_bsc_tensor_ops.h>
 #include <ATen/ops/sparse_bsr_tensor_ops.h>
 #include <ATen/ops/sparse_compressed_tensor_ops.h>
 #include <ATen/ops/sparse_coo_tensor_ops.h>
 #include <ATen/ops/sparse_csc_tensor_ops.h>
 #include <ATen/ops/sparse_csr_tensor_ops.h>
+#include <ATen/ops/sparse_resize_ops.h>
+#include <ATen/ops/sparse_resize_and_clear_ops.h>
 #include <ATen/ops/special_chebyshev_polynomial_t_ops.h>
 #include <ATen/ops/special_chebyshev_polynomial_u_ops.h>
 #include <ATen/ops/special_chebyshev_polynomial_v_ops.h>
@@ -157,7 +579,20 @@
 #include <ATen/ops/special_shifted_chebyshev_polynomial_u_ops.h>
 #include <ATen/ops/special_shifted_chebyshev_polynomial_v_ops.h>
 #include <ATen/ops/special_shifted_chebyshev_polynomial_w_ops.h>
+#include <ATen/ops/split_ops.h>
+#include <ATen/ops/split_copy_ops.h>
+#include <ATen/ops/sspaddmm_ops.h>
+#include <ATen/ops/tensor_split_ops.h>
 #include <ATen/ops/thnn_conv2d_ops.h>
+#include <ATen/ops/to_dense_backward_ops.h>
+#include <ATen/ops/to_mkldnn_backward_ops.h>
+#include <ATen/ops/trace_backward_ops.h>
+#include <ATen/ops/triplet_margin_loss_ops.h>
+#include <ATen/ops/unbind_ops.h>
+#include <ATen/ops/unbind_copy_ops.h>
+#include <ATen/ops/unfold_backward_ops.h>
+#include <ATen/ops/unsafe_chunk_ops.h>
+#include <ATen/ops/unsafe_split_ops.h>
 #include <ATen/ops/upsample_bicubic2d_ops.h>
 #include <ATen/ops/upsample_bicubic2d_backward_ops.h>
 #include <ATen/ops/upsample_bilinear2d_ops.h>
@@ -172,6 +607,9 @@
 #include <ATen/ops/upsample_nearest3d_backward_ops.h>
 #include <ATen/ops/upsample_trilinear3d_ops.h>
 #include <ATen/ops/upsample_trilinear3d_backward_ops.h>
+#include <ATen/ops/value_selecting_reduction_backward_ops.h>
+#include <ATen/ops/values_copy_ops.h>
+#include <ATen/ops/vsplit_ops.h>
 
 namespace tg::op {
 
@@ -179,17 +617,196 @@ void _adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::_adaptive_avg_pool2d::call(self, output_size));
+}
+
+void _adaptive_avg_pool2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_adaptive_avg_pool2d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_adaptive_avg_pool2d_backward::call(grad_output, self));
 }
 
 void _adaptive_avg_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::_adaptive_avg_pool3d::call(self, output_size));
 }
 
+void _adaptive_avg_pool3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_adaptive_avg_pool3d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_adaptive_avg_pool3d_backward::call(grad_output, self));
+}
+
+void _add_batch_dim(Args& a, Results& r) {
+	rule::refuse_unsafe("_add_batch_dim");
+	const auto& self = a.needed("self");
+	auto batch_dim = a.integer();
+	auto level = a.integer();
+	r.tensor(at::_ops::_add_batch_dim::call(self, batch_dim, level));
+}
+
+void _assert_tensor_metadata(Args& a, Results& r) {
+	rule::refuse_unsafe("_assert_tensor_metadata");
+	const auto& a_ = a.needed("a");
+	auto size = a.opt_symints();
+	auto stride = a.opt_symints();
+	auto dtype = a.opt_dtype();
+	auto device = a.opt_device();
+	auto layout = a.opt_layout();
+	at::_ops::_assert_tensor_metadata::call(a_, size, stride, dtype, device, layout);
+}
+
+void _backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_backward");
+	const auto& self = a.tensor();
+	auto inputs = a.tensors();
+	auto gradient = a.opt_tensor();
+	auto retain_graph = a.opt_boolean();
+	auto create_graph = a.boolean();
+	at::_ops::_backward::call(self, inputs, gradient, retain_graph, create_graph);
+}
+
+void _batch_norm_impl_index(Args& a, Results& r) {
+	rule::refuse_unsafe("_batch_norm_impl_index");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto cudnn_enabled = a.boolean();
+	auto out = at::_ops::_batch_norm_impl_index::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out));
+}
+
+void _batch_norm_impl_index_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_batch_norm_impl_index_backward");
+	auto impl_index = a.integer();
+	const auto& input = a.needed("input");
+	const auto& grad_output = a.needed("grad_output");
+	auto weight = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_var_transform = a.opt_tensor();
+	auto train = a.boolean();
+	auto eps = a.number();
+	auto output_mask = a.booleans<3>();
+	const auto& reservedSpace = a.needed("reservedSpace");
+	auto out = at::_ops::_batch_norm_impl_index_backward::call(impl_index, input, grad_output, weight, running_mean, running_var, save_mean, save_var_transform, train, eps, output_mask, reservedSpace);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _batch_norm_no_update(Args& a, Results& r) {
+	rule::refuse_unsafe("_batch_norm_no_update");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_batch_norm_no_update::call(input, weight, bias, running_mean, running_var, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _batch_norm_with_update(Args& a, Results& r) {
+	rule::refuse_unsafe("_batch_norm_with_update");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto& running_mean = const_cast<at::Tensor&>(a.needed("running_mean"));
+	auto& running_var = const_cast<at::Tensor&>(a.needed("running_var"));
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_batch_norm_with_update::call(input, weight, bias, running_mean, running_var, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _cdist_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_cdist_backward");
+	const auto& grad = a.needed("grad");
+	const auto& x1 = a.needed("x1");
+	const auto& x2 = a.needed("x2");
+	auto p = a.number();
+	const auto& cdist = a.needed("cdist");
+	r.tensor(at::_ops::_cdist_backward::call(grad, x1, x2, p, cdist));
+}
+
+void _cdist_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_cdist_forward");
+	const auto& x1 = a.needed("x1");
+	const auto& x2 = a.needed("x2");
+	auto p = a.number();
+	auto compute_mode = a.opt_integer();
+	r.tensor(at::_ops::_cdist_forward::call(x1, x2, p, compute_mode));
+}
+
+void _cholesky_solve_helper(Args& a, Results& r) {
+	rule::refuse_unsafe("_cholesky_solve_helper");
+	const auto& self = a.needed("self");
+	const auto& A = a.needed("A");
+	auto upper = a.boolean();
+	r.tensor(at::_ops::_cholesky_solve_helper::call(self, A, upper));
+}
+
+void _choose_qparams_per_tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_choose_qparams_per_tensor");
+	const auto& self = a.needed("self");
+	auto reduce_range = a.boolean();
+	auto out = at::_ops::_choose_qparams_per_tensor::call(self, reduce_range);
+	r.number(std::get<0>(out));
+	r.integer(std::get<1>(out));
+}
+
+void _coalesced_(Args& a, Results& r) {
+	rule::refuse_unsafe("_coalesced_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto coalesced = a.boolean();
+	at::_ops::_coalesced_::call(self, coalesced);
+}
+
+void _compute_linear_combination(Args& a, Results& r) {
+	rule::refuse_unsafe("_compute_linear_combination");
+	const auto& input = a.needed("input");
+	const auto& coefficients = a.needed("coefficients");
+	r.tensor(at::_ops::_compute_linear_combination::call(input, coefficients));
+}
+
+void _conj(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	rule::viewable(rule::of(self));
+	r.tensor(at::_ops::_conj::call(self));
+}
+
+void _conj_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	rule::viewable(rule::of(self));
+	r.tensor(at::_ops::_conj_copy::call(self));
+}
+
 void _conv_depthwise2d(Args& a, Results& r) {
+	rule::refuse_unsafe("_conv_depthwise2d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -204,7 +821,39 @@ void _conv_depthwise2d(Args& a, Results& r) {
 	r.tensor(at::_ops::_conv_depthwise2d::call(self, weight, kernel_size, bias, stride, padding, dilation));
 }
 
+void _convert_indices_from_coo_to_csr(Args& a, Results& r) {
+	rule::refuse_unsafe("_convert_indices_from_coo_to_csr");
+	const auto& self = a.needed("self");
+	auto size = a.integer();
+	auto out_int32 = a.boolean();
+	r.tensor(at::_ops::_convert_indices_from_coo_to_csr::call(self, size, out_int32));
+}
+
+void _convert_indices_from_csr_to_coo(Args& a, Results& r) {
+	rule::refuse_unsafe("_convert_indices_from_csr_to_coo");
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	auto out_int32 = a.boolean();
+	auto transpose = a.boolean();
+	r.tensor(at::_ops::_convert_indices_from_csr_to_coo::call(crow_indices, col_indices, out_int32, transpose));
+}
+
+void _convert_weight_to_int4pack(Args& a, Results& r) {
+	rule::refuse_unsafe("_convert_weight_to_int4pack");
+	const auto& self = a.needed("self");
+	auto innerKTiles = a.integer();
+	r.tensor(at::_ops::_convert_weight_to_int4pack::call(self, innerKTiles));
+}
+
+void _convert_weight_to_int4pack_for_cpu(Args& a, Results& r) {
+	rule::refuse_unsafe("_convert_weight_to_int4pack_for_cpu");
+	const auto& self = a.needed("self");
+	auto innerKTiles = a.integer();
+	r.tensor(at::_ops::_convert_weight_to_int4pack_for_cpu::call(self, innerKTiles));
+}
+
 void _convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("_convolution");
 	const auto& input = a.needed("input");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -226,6 +875,7 @@ void _convolution(Args& a, Results& r) {
 }
 
 void _convolution_deprecated(Args& a, Results& r) {
+	rule::refuse_unsafe("_convolution.deprecated");
 	const auto& input = a.needed("input");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -246,6 +896,7 @@ void _convolution_deprecated(Args& a, Results& r) {
 }
 
 void _convolution_double_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_convolution_double_backward");
 	auto ggI = a.opt_tensor();
 	auto ggW = a.opt_tensor();
 	auto ggb = a.opt_tensor();
@@ -269,7 +920,66 @@ void _convolution_double_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 }
 
+void _convolution_mode(Args& a, Results& r) {
+	rule::refuse_unsafe("_convolution_mode");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto stride = a.symints();
+	auto padding = a.string();
+	auto dilation = a.symints();
+	auto groups = a.integer();
+	r.tensor(at::_ops::_convolution_mode::call(input, weight, bias, stride, padding, dilation, groups));
+}
+
+void _copy_from(Args& a, Results& r) {
+	rule::refuse_unsafe("_copy_from");
+	const auto& self = a.needed("self");
+	const auto& dst = a.needed("dst");
+	auto non_blocking = a.boolean();
+	r.tensor(at::_ops::_copy_from::call(self, dst, non_blocking));
+}
+
+void _copy_from_and_resize(Args& a, Results& r) {
+	rule::refuse_unsafe("_copy_from_and_resize");
+	const auto& self = a.needed("self");
+	const auto& dst = a.needed("dst");
+	r.tensor(at::_ops::_copy_from_and_resize::call(self, dst));
+}
+
+void _cslt_compress(Args& a, Results& r) {
+	rule::refuse_unsafe("_cslt_compress");
+	const auto& input = a.needed("input");
+	r.tensor(at::_ops::_cslt_compress::call(input));
+}
+
+void _cslt_sparse_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_cslt_sparse_mm");
+	const auto& compressed_A = a.needed("compressed_A");
+	const auto& dense_B = a.needed("dense_B");
+	auto bias = a.opt_tensor();
+	auto alpha = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto transpose_result = a.boolean();
+	auto alg_id = a.integer();
+	auto split_k = a.integer();
+	auto split_k_mode = a.integer();
+	r.tensor(at::_ops::_cslt_sparse_mm::call(compressed_A, dense_B, bias, alpha, out_dtype, transpose_result, alg_id, split_k, split_k_mode));
+}
+
+void _cslt_sparse_mm_search(Args& a, Results& r) {
+	rule::refuse_unsafe("_cslt_sparse_mm_search");
+	const auto& compressed_A = a.needed("compressed_A");
+	const auto& dense_B = a.needed("dense_B");
+	auto bias = a.opt_tensor();
+	auto alpha = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto transpose_result = a.boolean();
+	r.integer(at::_ops::_cslt_sparse_mm_search::call(compressed_A, dense_B, bias, alpha, out_dtype, transpose_result));
+}
+
 void _ctc_loss(Args& a, Results& r) {
+	rule::refuse_unsafe("_ctc_loss");
 	const auto& log_probs = a.needed("log_probs");
 	const auto& targets = a.needed("targets");
 	auto input_lengths = a.ints();
@@ -283,6 +993,7 @@ void _ctc_loss(Args& a, Results& r) {
 }
 
 void _ctc_loss_Tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_ctc_loss.Tensor");
 	const auto& log_probs = a.needed("log_probs");
 	const auto& targets = a.needed("targets");
 	const auto& input_lengths = a.needed("input_lengths");
@@ -295,7 +1006,311 @@ void _ctc_loss_Tensor(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
+void _ctc_loss_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_ctc_loss_backward");
+	const auto& grad = a.needed("grad");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	auto input_lengths = a.ints();
+	auto target_lengths = a.ints();
+	const auto& neg_log_likelihood = a.needed("neg_log_likelihood");
+	const auto& log_alpha = a.needed("log_alpha");
+	auto blank = a.integer();
+	auto zero_infinity = a.boolean();
+	r.tensor(at::_ops::_ctc_loss_backward::call(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity));
+}
+
+void _ctc_loss_backward_Tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_ctc_loss_backward.Tensor");
+	const auto& grad = a.needed("grad");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
+	const auto& neg_log_likelihood = a.needed("neg_log_likelihood");
+	const auto& log_alpha = a.needed("log_alpha");
+	auto blank = a.integer();
+	auto zero_infinity = a.boolean();
+	r.tensor(at::_ops::_ctc_loss_backward_Tensor::call(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity));
+}
+
+void _cudnn_attention_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_cudnn_attention_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	const auto& attn_bias = a.needed("attn_bias");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_cudnn_attention_backward::call(grad_out, query, key, value, out_, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _cudnn_attention_forward(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21400
+	rule::refuse_unsafe("_cudnn_attention_forward");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto attn_bias = a.opt_tensor();
+	auto cum_seq_q = a.opt_tensor();
+	auto cum_seq_k = a.opt_tensor();
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto compute_log_sumexp = a.boolean();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_cudnn_attention_forward::call(query, key, value, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+#else
+	missing(a, r);
+#endif
+}
+
+void _cudnn_ctc_loss(Args& a, Results& r) {
+	rule::refuse_unsafe("_cudnn_ctc_loss");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	auto input_lengths = a.ints();
+	auto target_lengths = a.ints();
+	auto blank = a.integer();
+	auto deterministic = a.boolean();
+	auto zero_infinity = a.boolean();
+	auto out = at::_ops::_cudnn_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _cudnn_ctc_loss_Tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_cudnn_ctc_loss.Tensor");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
+	auto blank = a.integer();
+	auto deterministic = a.boolean();
+	auto zero_infinity = a.boolean();
+	auto out = at::_ops::_cudnn_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _cudnn_init_dropout_state(Args& a, Results& r) {
+	rule::refuse_unsafe("_cudnn_init_dropout_state");
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto dropout_seed = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::_cudnn_init_dropout_state::call(dropout, train, dropout_seed, dtype, layout, device, pin_memory));
+}
+
+void _cudnn_rnn(Args& a, Results& r) {
+	rule::refuse_unsafe("_cudnn_rnn");
+	const auto& input = a.needed("input");
+	auto weight = a.tensors();
+	auto weight_stride0 = a.integer();
+	auto weight_buf = a.opt_tensor();
+	const auto& hx = a.needed("hx");
+	auto cx = a.opt_tensor();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto proj_size = a.integer();
+	auto num_layers = a.integer();
+	auto batch_first = a.boolean();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.symints();
+	auto dropout_state = a.opt_tensor();
+	auto out = at::_ops::_cudnn_rnn::call(input, weight, weight_stride0, weight_buf, hx, cx, mode, hidden_size, proj_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _cudnn_rnn_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_cudnn_rnn_backward");
+	const auto& input = a.needed("input");
+	auto weight = a.tensors();
+	auto weight_stride0 = a.integer();
+	const auto& weight_buf = a.needed("weight_buf");
+	const auto& hx = a.needed("hx");
+	auto cx = a.opt_tensor();
+	const auto& output = a.needed("output");
+	auto grad_output = a.opt_tensor();
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto proj_size = a.integer();
+	auto num_layers = a.integer();
+	auto batch_first = a.boolean();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.symints();
+	auto dropout_state = a.opt_tensor();
+	const auto& reserve = a.needed("reserve");
+	auto output_mask = a.booleans<4>();
+	auto out = at::_ops::_cudnn_rnn_backward::call(input, weight, weight_stride0, weight_buf, hx, cx, output, grad_output, grad_hy, grad_cy, mode, hidden_size, proj_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state, reserve, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensors(std::move(std::get<3>(out)));
+}
+
+void _cudnn_rnn_flatten_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("_cudnn_rnn_flatten_weight");
+	auto weight_arr = a.tensors();
+	auto weight_stride0 = a.integer();
+	auto input_size = a.integer();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto proj_size = a.integer();
+	auto num_layers = a.integer();
+	auto batch_first = a.boolean();
+	auto bidirectional = a.boolean();
+	r.tensor(at::_ops::_cudnn_rnn_flatten_weight::call(weight_arr, weight_stride0, input_size, mode, hidden_size, proj_size, num_layers, batch_first, bidirectional));
+}
+
+void _cummax_helper(Args& a, Results& r) {
+	rule::refuse_unsafe("_cummax_helper");
+	const auto& self = a.needed("self");
+	auto& values = const_cast<at::Tensor&>(a.needed("values"));
+	auto& indices = const_cast<at::Tensor&>(a.needed("indices"));
+	auto dim = a.integer();
+	at::_ops::_cummax_helper::call(self, values, indices, dim);
+}
+
+void _cummin_helper(Args& a, Results& r) {
+	rule::refuse_unsafe("_cummin_helper");
+	const auto& self = a.needed("self");
+	auto& values = const_cast<at::Tensor&>(a.needed("values"));
+	auto& indices = const_cast<at::Tensor&>(a.needed("indices"));
+	auto dim = a.integer();
+	at::_ops::_cummin_helper::call(self, values, indices, dim);
+}
+
+void _dim_arange(Args& a, Results& r) {
+	rule::refuse_unsafe("_dim_arange");
+	const auto& like = a.needed("like");
+	auto dim = a.integer();
+	r.tensor(at::_ops::_dim_arange::call(like, dim));
+}
+
+void _dirichlet_grad(Args& a, Results& r) {
+	rule::refuse_unsafe("_dirichlet_grad");
+	const auto& x = a.needed("x");
+	const auto& alpha = a.needed("alpha");
+	const auto& total = a.needed("total");
+	r.tensor(at::_ops::_dirichlet_grad::call(x, alpha, total));
+}
+
+void _dyn_quant_matmul_4bit(Args& a, Results& r) {
+	rule::refuse_unsafe("_dyn_quant_matmul_4bit");
+	const auto& inp = a.needed("inp");
+	const auto& packed_weights = a.needed("packed_weights");
+	auto block_size = a.integer();
+	auto in_features = a.integer();
+	auto out_features = a.integer();
+	r.tensor(at::_ops::_dyn_quant_matmul_4bit::call(inp, packed_weights, block_size, in_features, out_features));
+}
+
+void _dyn_quant_pack_4bit_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("_dyn_quant_pack_4bit_weight");
+	const auto& weights = a.needed("weights");
+	const auto& scales_zeros = a.needed("scales_zeros");
+	auto bias = a.opt_tensor();
+	auto block_size = a.integer();
+	auto in_features = a.integer();
+	auto out_features = a.integer();
+	r.tensor(at::_ops::_dyn_quant_pack_4bit_weight::call(weights, scales_zeros, bias, block_size, in_features, out_features));
+}
+
+void _efficient_attention_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_efficient_attention_backward");
+	const auto& grad_out_ = a.needed("grad_out_");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto bias = a.opt_tensor();
+	const auto& out_ = a.needed("out");
+	auto cu_seqlens_q = a.opt_tensor();
+	auto cu_seqlens_k = a.opt_tensor();
+	auto max_seqlen_q = a.integer();
+	auto max_seqlen_k = a.integer();
+	const auto& logsumexp = a.needed("logsumexp");
+	auto dropout_p = a.number();
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	auto custom_mask_type = a.integer();
+	auto bias_requires_grad = a.boolean();
+	auto scale = a.opt_number();
+	auto num_splits_key = a.opt_integer();
+	auto window_size = a.opt_integer();
+	auto shared_storage_dqdkdv = a.boolean();
+	auto out = at::_ops::_efficient_attention_backward::call(grad_out_, query, key, value, bias, out_, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset, custom_mask_type, bias_requires_grad, scale, num_splits_key, window_size, shared_storage_dqdkdv);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _efficient_attention_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_efficient_attention_forward");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto bias = a.opt_tensor();
+	auto cu_seqlens_q = a.opt_tensor();
+	auto cu_seqlens_k = a.opt_tensor();
+	auto max_seqlen_q = a.opt_symint();
+	auto max_seqlen_k = a.opt_symint();
+	auto dropout_p = a.number();
+	auto custom_mask_type = a.integer();
+	auto compute_log_sumexp = a.boolean();
+	auto scale = a.opt_number();
+	auto seqlen_k = a.opt_tensor();
+	auto window_size = a.opt_integer();
+	auto out = at::_ops::_efficient_attention_forward::call(query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, custom_mask_type, compute_log_sumexp, scale, seqlen_k, window_size);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+}
+
 void _embedding_bag(Args& a, Results& r) {
+	rule::refuse_unsafe("_embedding_bag");
 	const auto& weight = a.needed("weight");
 	const auto& indices = a.needed("indices");
 	const auto& offsets = a.needed("offsets");
@@ -313,7 +1328,40 @@ void _embedding_bag(Args& a, Results& r) {
 	r.tensor(std::move(std::get<3>(out)));
 }
 
+void _embedding_bag_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_embedding_bag_backward");
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	const auto& offsets = a.needed("offsets");
+	const auto& offset2bag = a.needed("offset2bag");
+	const auto& bag_size = a.needed("bag_size");
+	const auto& maximum_indices = a.needed("maximum_indices");
+	auto num_weights = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	auto mode = a.integer();
+	auto sparse = a.boolean();
+	auto per_sample_weights = a.opt_tensor();
+	auto padding_idx = a.integer();
+	r.tensor(at::_ops::_embedding_bag_backward::call(grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, sparse, per_sample_weights, padding_idx));
+}
+
+void _embedding_bag_dense_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_embedding_bag_dense_backward");
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	const auto& offset2bag = a.needed("offset2bag");
+	const auto& bag_size = a.needed("bag_size");
+	const auto& maximum_indices = a.needed("maximum_indices");
+	auto num_weights = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	auto mode = a.integer();
+	auto per_sample_weights = a.opt_tensor();
+	auto padding_idx = a.integer();
+	r.tensor(at::_ops::_embedding_bag_dense_backward::call(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx));
+}
+
 void _embedding_bag_forward_only(Args& a, Results& r) {
+	rule::refuse_unsafe("_embedding_bag_forward_only");
 	const auto& weight = a.needed("weight");
 	const auto& indices = a.needed("indices");
 	const auto& offsets = a.needed("offsets");
@@ -329,6 +1377,303 @@ void _embedding_bag_forward_only(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
 	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _embedding_bag_per_sample_weights_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_embedding_bag_per_sample_weights_backward");
+	const auto& grad = a.needed("grad");
+	const auto& weight = a.needed("weight");
+	const auto& indices = a.needed("indices");
+	const auto& offsets = a.needed("offsets");
+	const auto& offset2bag = a.needed("offset2bag");
+	auto mode = a.integer();
+	auto padding_idx = a.integer();
+	r.tensor(at::_ops::_embedding_bag_per_sample_weights_backward::call(grad, weight, indices, offsets, offset2bag, mode, padding_idx));
+}
+
+void _embedding_bag_sparse_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_embedding_bag_sparse_backward");
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	const auto& offsets = a.needed("offsets");
+	const auto& offset2bag = a.needed("offset2bag");
+	const auto& bag_size = a.needed("bag_size");
+	auto num_weights = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	auto mode = a.integer();
+	auto per_sample_weights = a.opt_tensor();
+	auto padding_idx = a.integer();
+	r.tensor(at::_ops::_embedding_bag_sparse_backward::call(grad, indices, offsets, offset2bag, bag_size, num_weights, scale_grad_by_freq, mode, per_sample_weights, padding_idx));
+}
+
+void _empty_affine_quantized(Args& a, Results& r) {
+	rule::refuse_unsafe("_empty_affine_quantized");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto scale = a.number();
+	auto zero_point = a.integer();
+	auto memory_format = a.opt_format();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::_empty_affine_quantized::call(size, dtype, layout, device, pin_memory, scale, zero_point, memory_format));
+}
+
+void _empty_per_channel_affine_quantized(Args& a, Results& r) {
+	rule::refuse_unsafe("_empty_per_channel_affine_quantized");
+	auto size = a.symints();
+	const auto& scales = a.needed("scales");
+	const auto& zero_points = a.needed("zero_points");
+	auto axis = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	r.tensor(at::_ops::_empty_per_channel_affine_quantized::call(size, scales, zero_points, axis, dtype, layout, device, pin_memory, memory_format));
+}
+
+void _euclidean_dist(Args& a, Results& r) {
+	rule::refuse_unsafe("_euclidean_dist");
+	const auto& x1 = a.needed("x1");
+	const auto& x2 = a.needed("x2");
+	r.tensor(at::_ops::_euclidean_dist::call(x1, x2));
+}
+
+void _fake_quantize_learnable_per_channel_affine(Args& a, Results& r) {
+	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	auto axis = a.integer();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto grad_factor = a.number();
+	r.tensor(at::_ops::_fake_quantize_learnable_per_channel_affine::call(self, scale, zero_point, axis, quant_min, quant_max, grad_factor));
+}
+
+void _fake_quantize_learnable_per_channel_affine_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_fake_quantize_learnable_per_channel_affine_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	auto axis = a.integer();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto grad_factor = a.number();
+	auto out = at::_ops::_fake_quantize_learnable_per_channel_affine_backward::call(grad, self, scale, zero_point, axis, quant_min, quant_max, grad_factor);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _fake_quantize_learnable_per_tensor_affine(Args& a, Results& r) {
+	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto grad_factor = a.number();
+	r.tensor(at::_ops::_fake_quantize_learnable_per_tensor_affine::call(self, scale, zero_point, quant_min, quant_max, grad_factor));
+}
+
+void _fake_quantize_learnable_per_tensor_affine_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_fake_quantize_learnable_per_tensor_affine_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto grad_factor = a.number();
+	auto out = at::_ops::_fake_quantize_learnable_per_tensor_affine_backward::call(grad, self, scale, zero_point, quant_min, quant_max, grad_factor);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Args& a, Results& r) {
+	rule::refuse_unsafe("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	const auto& fake_quant_enabled = a.needed("fake_quant_enabled");
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto out = at::_ops::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams::call(self, scale, zero_point, fake_quant_enabled, quant_min, quant_max);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _fft_c2c(Args& a, Results& r) {
+	rule::refuse_unsafe("_fft_c2c");
+	const auto& self = a.needed("self");
+	auto dim = a.symints();
+	auto normalization = a.integer();
+	auto forward = a.boolean();
+	r.tensor(at::_ops::_fft_c2c::call(self, dim, normalization, forward));
+}
+
+void _fft_c2r(Args& a, Results& r) {
+	rule::refuse_unsafe("_fft_c2r");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	auto normalization = a.integer();
+	auto last_dim_size = a.integer();
+	r.tensor(at::_ops::_fft_c2r::call(self, dim, normalization, last_dim_size));
+}
+
+void _fft_r2c(Args& a, Results& r) {
+	rule::refuse_unsafe("_fft_r2c");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	auto normalization = a.integer();
+	auto onesided = a.boolean();
+	r.tensor(at::_ops::_fft_r2c::call(self, dim, normalization, onesided));
+}
+
+void _fill_mem_eff_dropout_mask_(Args& a, Results& r) {
+	rule::refuse_unsafe("_fill_mem_eff_dropout_mask_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dropout_p = a.number();
+	auto seed = a.integer();
+	auto offset = a.integer();
+	at::_ops::_fill_mem_eff_dropout_mask_::call(self, dropout_p, seed, offset);
+}
+
+void _flash_attention_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_flash_attention_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	const auto& rng_state = a.needed("rng_state");
+	const auto& unused = a.needed("unused");
+	auto scale = a.opt_number();
+	auto window_size_left = a.opt_symint();
+	auto window_size_right = a.opt_symint();
+	auto out = at::_ops::_flash_attention_backward::call(grad_out, query, key, value, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, rng_state, unused, scale, window_size_left, window_size_right);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _flash_attention_forward(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21200
+	rule::refuse_unsafe("_flash_attention_forward");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto cum_seq_q = a.opt_tensor();
+	auto cum_seq_k = a.opt_tensor();
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto window_size_left = a.opt_symint();
+	auto window_size_right = a.opt_symint();
+	auto seqused_k = a.opt_tensor();
+	auto alibi_slopes = a.opt_tensor();
+	auto out = at::_ops::_flash_attention_forward::call(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, scale, window_size_left, window_size_right, seqused_k, alibi_slopes);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+#else
+	missing(a, r);
+#endif
+}
+
+void _flash_attention_forward_quantized(Args& a, Results& r) {
+	rule::refuse_unsafe("_flash_attention_forward.quantized");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto cum_seq_q = a.opt_tensor();
+	auto cum_seq_k = a.opt_tensor();
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto q_descale = a.opt_tensor();
+	auto k_descale = a.opt_tensor();
+	auto v_descale = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto window_size_left = a.opt_symint();
+	auto window_size_right = a.opt_symint();
+	auto seqused_k = a.opt_tensor();
+	auto alibi_slopes = a.opt_tensor();
+	auto out = at::_ops::_flash_attention_forward_quantized::call(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, q_descale, k_descale, v_descale, scale, window_size_left, window_size_right, seqused_k, alibi_slopes);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _foreach_copy(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto src = a.tensors();
+	auto non_blocking = a.boolean();
+	rule::same_length(rule::of(self), rule::of(src));
+	r.tensors(at::_ops::_foreach_copy::call(self, src, non_blocking));
+}
+
+void _foreach_copy_(Args& a, Results& r) {
+	auto self = a.tensors();
+	auto src = a.tensors();
+	auto non_blocking = a.boolean();
+	rule::same_length(rule::of(self), rule::of(src));
+	at::_ops::_foreach_copy_::call(self, src, non_blocking);
+}
+
+void _functional_assert_async_msg(Args& a, Results& r) {
+	rule::refuse_unsafe("_functional_assert_async.msg");
+	const auto& self = a.needed("self");
+	auto assert_msg = a.string();
+	const auto& dep_token = a.needed("dep_token");
+	r.tensor(at::_ops::_functional_assert_async_msg::call(self, assert_msg, dep_token));
+}
+
+void _functional_assert_scalar(Args& a, Results& r) {
+	rule::refuse_unsafe("_functional_assert_scalar");
+	auto self = a.scalar();
+	auto assert_msg = a.string();
+	const auto& dep_token = a.needed("dep_token");
+	r.tensor(at::_ops::_functional_assert_scalar::call(self, assert_msg, dep_token));
+}
+
+void _functional_sym_constrain_range(Args& a, Results& r) {
+	rule::refuse_unsafe("_functional_sym_constrain_range");
+	auto size = a.scalar();
+	auto min = a.opt_integer();
+	auto max = a.opt_integer();
+	const auto& dep_token = a.needed("dep_token");
+	r.tensor(at::_ops::_functional_sym_constrain_range::call(size, min, max, dep_token));
+}
+
+void _functional_sym_constrain_range_for_size(Args& a, Results& r) {
+	rule::refuse_unsafe("_functional_sym_constrain_range_for_size");
+	auto size = a.scalar();
+	auto min = a.opt_integer();
+	auto max = a.opt_integer();
+	const auto& dep_token = a.needed("dep_token");
+	r.tensor(at::_ops::_functional_sym_constrain_range_for_size::call(size, min, max, dep_token));
 }
 
 void _fused_adagrad_(Args& a, Results& r) {
@@ -443,6 +1788,73 @@ void _fused_adamw__tensor_lr(Args& a, Results& r) {
 	at::_ops::_fused_adamw__tensor_lr::call(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
+void _fused_dropout(Args& a, Results& r) {
+	rule::refuse_unsafe("_fused_dropout");
+	const auto& self = a.needed("self");
+	auto p = a.number();
+	auto generator = a.opt_generator();
+	auto out = at::_ops::_fused_dropout::call(self, p, generator);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _fused_moving_avg_obs_fq_helper(Args& a, Results& r) {
+	rule::refuse_unsafe("_fused_moving_avg_obs_fq_helper");
+	const auto& self = a.needed("self");
+	const auto& observer_on = a.needed("observer_on");
+	const auto& fake_quant_on = a.needed("fake_quant_on");
+	auto& running_min = const_cast<at::Tensor&>(a.needed("running_min"));
+	auto& running_max = const_cast<at::Tensor&>(a.needed("running_max"));
+	auto& scale = const_cast<at::Tensor&>(a.needed("scale"));
+	auto& zero_point = const_cast<at::Tensor&>(a.needed("zero_point"));
+	auto averaging_const = a.number();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto ch_axis = a.integer();
+	auto per_row_fake_quant = a.boolean();
+	auto symmetric_quant = a.boolean();
+	auto out = at::_ops::_fused_moving_avg_obs_fq_helper::call(self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _fused_rms_norm(Args& a, Results& r) {
+	rule::refuse_unsafe("_fused_rms_norm");
+	const auto& input = a.needed("input");
+	auto normalized_shape = a.ints();
+	auto weight = a.opt_tensor();
+	auto eps = a.opt_number();
+	auto out = at::_ops::_fused_rms_norm::call(input, normalized_shape, weight, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _fused_rms_norm_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_fused_rms_norm_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	auto normalized_shape = a.ints();
+	const auto& rstd = a.needed("rstd");
+	auto weight = a.opt_tensor();
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::_fused_rms_norm_backward::call(grad_out, input, normalized_shape, rstd, weight, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _fused_sdp_choice(Args& a, Results& r) {
+	rule::refuse_unsafe("_fused_sdp_choice");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto attn_mask = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto enable_gqa = a.boolean();
+	r.integer(at::_ops::_fused_sdp_choice::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
+}
+
 void _fused_sgd_(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto grads = a.tensors();
@@ -477,7 +1889,162 @@ void _fused_sgd__tensor_lr(Args& a, Results& r) {
 	at::_ops::_fused_sgd__tensor_lr::call(self, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale, found_inf);
 }
 
+void _fw_primal(Args& a, Results& r) {
+	rule::refuse_unsafe("_fw_primal");
+	const auto& self = a.needed("self");
+	auto level = a.integer();
+	r.tensor(at::_ops::_fw_primal::call(self, level));
+}
+
+void _fw_primal_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_fw_primal_copy");
+	const auto& self = a.needed("self");
+	auto level = a.integer();
+	r.tensor(at::_ops::_fw_primal_copy::call(self, level));
+}
+
+void _gather_sparse_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_gather_sparse_backward");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& grad = a.needed("grad");
+	r.tensor(at::_ops::_gather_sparse_backward::call(self, dim, index, grad));
+}
+
+void _grid_sampler_2d_cpu_fallback(Args& a, Results& r) {
+	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback");
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	r.tensor(at::_ops::_grid_sampler_2d_cpu_fallback::call(input, grid, interpolation_mode, padding_mode, align_corners));
+}
+
+void _grid_sampler_2d_cpu_fallback_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_grid_sampler_2d_cpu_fallback_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	auto out = at::_ops::_grid_sampler_2d_cpu_fallback_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _grouped_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_grouped_mm");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	auto offs = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_grouped_mm::call(self, mat2, offs, bias, out_dtype));
+}
+
+void _has_compatible_shallow_copy_type(Args& a, Results& r) {
+	rule::refuse_unsafe("_has_compatible_shallow_copy_type");
+	const auto& self = a.needed("self");
+	const auto& from = a.needed("from");
+	r.boolean(at::_ops::_has_compatible_shallow_copy_type::call(self, from));
+}
+
+void _has_same_storage_numel(Args& a, Results& r) {
+	rule::refuse_unsafe("_has_same_storage_numel");
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	r.boolean(at::_ops::_has_same_storage_numel::call(self, other));
+}
+
+void _histogramdd_bin_edges(Args& a, Results& r) {
+	rule::refuse_unsafe("_histogramdd_bin_edges");
+	const auto& self = a.needed("self");
+	auto bins = a.ints();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	r.tensors(at::_ops::_histogramdd_bin_edges::call(self, bins, range, weight, density));
+}
+
+void _histogramdd_from_bin_cts(Args& a, Results& r) {
+	rule::refuse_unsafe("_histogramdd_from_bin_cts");
+	const auto& self = a.needed("self");
+	auto bins = a.ints();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	r.tensor(at::_ops::_histogramdd_from_bin_cts::call(self, bins, range, weight, density));
+}
+
+void _histogramdd_from_bin_tensors(Args& a, Results& r) {
+	rule::refuse_unsafe("_histogramdd_from_bin_tensors");
+	const auto& self = a.needed("self");
+	auto bins = a.tensors();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	r.tensor(at::_ops::_histogramdd_from_bin_tensors::call(self, bins, weight, density));
+}
+
+void _index_put_impl_(Args& a, Results& r) {
+	rule::refuse_unsafe("_index_put_impl_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto indices = a.opt_tensors();
+	const auto& values = a.needed("values");
+	auto accumulate = a.boolean();
+	auto unsafe = a.boolean();
+	at::_ops::_index_put_impl_::call(self, indices, values, accumulate, unsafe);
+}
+
+void _indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_indices_copy::call(self));
+}
+
+void _int_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_int_mm");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	r.tensor(at::_ops::_int_mm::call(self, mat2));
+}
+
+void _jagged_to_padded_dense_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_jagged_to_padded_dense_forward");
+	const auto& values = a.needed("values");
+	auto offsets = a.tensors();
+	auto max_lengths = a.symints();
+	auto padding_value = a.number();
+	r.tensor(at::_ops::_jagged_to_padded_dense_forward::call(values, offsets, max_lengths, padding_value));
+}
+
+void _lazy_clone(Args& a, Results& r) {
+	rule::refuse_unsafe("_lazy_clone");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_lazy_clone::call(self));
+}
+
+void _linalg_check_errors(Args& a, Results& r) {
+	rule::refuse_unsafe("_linalg_check_errors");
+	const auto& info = a.needed("info");
+	auto api_name = a.string();
+	auto is_matrix = a.boolean();
+	at::_ops::_linalg_check_errors::call(info, api_name, is_matrix);
+}
+
+void _linalg_det(Args& a, Results& r) {
+	rule::refuse_unsafe("_linalg_det");
+	const auto& A = a.needed("A");
+	auto out = at::_ops::_linalg_det::call(A);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
 void _linalg_eigh(Args& a, Results& r) {
+	rule::refuse_unsafe("_linalg_eigh");
 	const auto& A = a.needed("A");
 	auto UPLO = a.string();
 	auto compute_v = a.boolean();
@@ -488,12 +2055,198 @@ void _linalg_eigh(Args& a, Results& r) {
 }
 
 void _linalg_eigvals(Args& a, Results& r) {
+	rule::refuse_unsafe("_linalg_eigvals");
 	const auto& self = a.needed("self");
 	rule::finite(rule::of(self));
 	r.tensor(at::_ops::_linalg_eigvals::call(self));
 }
 
+void _linalg_slogdet(Args& a, Results& r) {
+	rule::refuse_unsafe("_linalg_slogdet");
+	const auto& A = a.needed("A");
+	auto out = at::_ops::_linalg_slogdet::call(A);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _linalg_solve_ex(Args& a, Results& r) {
+	rule::refuse_unsafe("_linalg_solve_ex");
+	const auto& A = a.needed("A");
+	const auto& B = a.needed("B");
+	auto left = a.boolean();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::_linalg_solve_ex::call(A, B, left, check_errors);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _linalg_svd(Args& a, Results& r) {
+	rule::refuse_unsafe("_linalg_svd");
+	const auto& A = a.needed("A");
+	auto full_matrices = a.boolean();
+	auto compute_uv = a.boolean();
+	auto driver = a.opt_string();
+	auto out = at::_ops::_linalg_svd::call(A, full_matrices, compute_uv, driver);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _local_scalar_dense(Args& a, Results& r) {
+	rule::refuse_unsafe("_local_scalar_dense");
+	const auto& self = a.needed("self");
+	r.scalar(at::_ops::_local_scalar_dense::call(self));
+}
+
+void _log_softmax_backward_data(Args& a, Results& r) {
+	rule::refuse_unsafe("_log_softmax_backward_data");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
+	auto dim = a.integer();
+	auto input_dtype = a.dtype();
+	r.tensor(at::_ops::_log_softmax_backward_data::call(grad_output, output, dim, input_dtype));
+}
+
+void _lstm_mps(Args& a, Results& r) {
+	rule::refuse_unsafe("_lstm_mps");
+	const auto& input = a.needed("input");
+	auto hx = a.tensors();
+	auto params = a.tensors();
+	auto has_biases = a.boolean();
+	auto num_layers = a.integer();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_first = a.boolean();
+	auto out = at::_ops::_lstm_mps::call(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+	r.tensor(std::move(std::get<5>(out)));
+}
+
+void _lu_with_info(Args& a, Results& r) {
+	rule::refuse_unsafe("_lu_with_info");
+	const auto& self = a.needed("self");
+	auto pivot = a.boolean();
+	auto check_errors = a.boolean();
+	auto out = at::_ops::_lu_with_info::call(self, pivot, check_errors);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _make_dep_token(Args& a, Results& r) {
+	rule::refuse_unsafe("_make_dep_token");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::_make_dep_token::call(dtype, layout, device, pin_memory, memory_format));
+}
+
+void _make_dual(Args& a, Results& r) {
+	rule::refuse_unsafe("_make_dual");
+	const auto& primal = a.needed("primal");
+	const auto& tangent = a.needed("tangent");
+	auto level = a.integer();
+	r.tensor(at::_ops::_make_dual::call(primal, tangent, level));
+}
+
+void _make_dual_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_make_dual_copy");
+	const auto& primal = a.needed("primal");
+	const auto& tangent = a.needed("tangent");
+	auto level = a.integer();
+	r.tensor(at::_ops::_make_dual_copy::call(primal, tangent, level));
+}
+
+void _make_per_channel_quantized_tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_make_per_channel_quantized_tensor");
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	auto axis = a.integer();
+	r.tensor(at::_ops::_make_per_channel_quantized_tensor::call(self, scale, zero_point, axis));
+}
+
+void _make_per_tensor_quantized_tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_make_per_tensor_quantized_tensor");
+	const auto& self = a.needed("self");
+	auto scale = a.number();
+	auto zero_point = a.integer();
+	r.tensor(at::_ops::_make_per_tensor_quantized_tensor::call(self, scale, zero_point));
+}
+
+void _masked_scale(Args& a, Results& r) {
+	rule::refuse_unsafe("_masked_scale");
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
+	auto scale = a.number();
+	r.tensor(at::_ops::_masked_scale::call(self, mask, scale));
+}
+
+void _masked_softmax(Args& a, Results& r) {
+	rule::refuse_unsafe("_masked_softmax");
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
+	auto dim = a.opt_integer();
+	auto mask_type = a.opt_integer();
+	r.tensor(at::_ops::_masked_softmax::call(self, mask, dim, mask_type));
+}
+
+void _masked_softmax_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_masked_softmax_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
+	const auto& mask = a.needed("mask");
+	auto dim = a.opt_integer();
+	r.tensor(at::_ops::_masked_softmax_backward::call(grad_output, output, mask, dim));
+}
+
+void _mixed_dtypes_linear(Args& a, Results& r) {
+	rule::refuse_unsafe("_mixed_dtypes_linear");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& scale = a.needed("scale");
+	auto bias = a.opt_tensor();
+	auto activation = a.opt_string();
+	r.tensor(at::_ops::_mixed_dtypes_linear::call(input, weight, scale, bias, activation));
+}
+
+void _mkldnn_reshape(Args& a, Results& r) {
+	rule::refuse_unsafe("_mkldnn_reshape");
+	const auto& self = a.needed("self");
+	auto shape = a.ints();
+	r.tensor(at::_ops::_mkldnn_reshape::call(self, shape));
+}
+
+void _mkldnn_transpose(Args& a, Results& r) {
+	rule::refuse_unsafe("_mkldnn_transpose");
+	const auto& self = a.needed("self");
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	r.tensor(at::_ops::_mkldnn_transpose::call(self, dim0, dim1));
+}
+
+void _mkldnn_transpose_(Args& a, Results& r) {
+	rule::refuse_unsafe("_mkldnn_transpose_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim0 = a.integer();
+	auto dim1 = a.integer();
+	at::_ops::_mkldnn_transpose_::call(self, dim0, dim1);
+}
+
 void _mps_convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("_mps_convolution");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -508,6 +2261,7 @@ void _mps_convolution(Args& a, Results& r) {
 }
 
 void _mps_convolution_transpose(Args& a, Results& r) {
+	rule::refuse_unsafe("_mps_convolution_transpose");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto padding = a.symints();
@@ -522,7 +2276,291 @@ void _mps_convolution_transpose(Args& a, Results& r) {
 	r.tensor(at::_ops::_mps_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups));
 }
 
+void _native_batch_norm_legit(Args& a, Results& r) {
+	rule::refuse_unsafe("_native_batch_norm_legit");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto& running_mean = const_cast<at::Tensor&>(a.needed("running_mean"));
+	auto& running_var = const_cast<at::Tensor&>(a.needed("running_var"));
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_native_batch_norm_legit::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _native_batch_norm_legit_no_stats(Args& a, Results& r) {
+	rule::refuse_unsafe("_native_batch_norm_legit.no_stats");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_native_batch_norm_legit_no_stats::call(input, weight, bias, training, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _native_batch_norm_legit_no_training(Args& a, Results& r) {
+	rule::refuse_unsafe("_native_batch_norm_legit_no_training");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	const auto& running_mean = a.needed("running_mean");
+	const auto& running_var = a.needed("running_var");
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto out = at::_ops::_native_batch_norm_legit_no_training::call(input, weight, bias, running_mean, running_var, momentum, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _native_multi_head_attention(Args& a, Results& r) {
+	rule::refuse_unsafe("_native_multi_head_attention");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto embed_dim = a.integer();
+	auto num_head = a.integer();
+	const auto& qkv_weight = a.needed("qkv_weight");
+	const auto& qkv_bias = a.needed("qkv_bias");
+	const auto& proj_weight = a.needed("proj_weight");
+	const auto& proj_bias = a.needed("proj_bias");
+	auto mask = a.opt_tensor();
+	auto need_weights = a.boolean();
+	auto average_attn_weights = a.boolean();
+	auto mask_type = a.opt_integer();
+	auto out = at::_ops::_native_multi_head_attention::call(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights, average_attn_weights, mask_type);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _neg_view(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	rule::viewable(rule::of(self));
+	r.tensor(at::_ops::_neg_view::call(self));
+}
+
+void _neg_view_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	rule::viewable(rule::of(self));
+	r.tensor(at::_ops::_neg_view_copy::call(self));
+}
+
+void _nested_compute_contiguous_strides_offsets(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_compute_contiguous_strides_offsets");
+	const auto& nested_size = a.needed("nested_size");
+	auto out = at::_ops::_nested_compute_contiguous_strides_offsets::call(nested_size);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _nested_from_padded(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_from_padded");
+	const auto& padded = a.needed("padded");
+	const auto& cpu_nested_shape_example = a.needed("cpu_nested_shape_example");
+	auto fuse_transform_0213 = a.boolean();
+	r.tensor(at::_ops::_nested_from_padded::call(padded, cpu_nested_shape_example, fuse_transform_0213));
+}
+
+void _nested_from_padded_and_nested_example(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_from_padded_and_nested_example");
+	const auto& padded = a.needed("padded");
+	const auto& nt_example = a.needed("nt_example");
+	r.tensor(at::_ops::_nested_from_padded_and_nested_example::call(padded, nt_example));
+}
+
+void _nested_from_padded_tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_from_padded_tensor");
+	const auto& padded = a.needed("padded");
+	const auto& offsets = a.needed("offsets");
+	const auto& dummy = a.needed("dummy");
+	auto ragged_idx = a.integer();
+	auto min_seqlen = a.opt_tensor();
+	auto max_seqlen = a.opt_tensor();
+	auto sum_S = a.opt_symint();
+	r.tensor(at::_ops::_nested_from_padded_tensor::call(padded, offsets, dummy, ragged_idx, min_seqlen, max_seqlen, sum_S));
+}
+
+void _nested_get_jagged_dummy(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_jagged_dummy");
+	const auto& any = a.needed("any");
+	r.tensor(at::_ops::_nested_get_jagged_dummy::call(any));
+}
+
+void _nested_get_lengths(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_lengths");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_get_lengths::call(self));
+}
+
+void _nested_get_max_seqlen(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_max_seqlen");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_get_max_seqlen::call(self));
+}
+
+void _nested_get_min_seqlen(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_min_seqlen");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_get_min_seqlen::call(self));
+}
+
+void _nested_get_offsets(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_offsets");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_get_offsets::call(self));
+}
+
+void _nested_get_ragged_idx(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_ragged_idx");
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::_nested_get_ragged_idx::call(self));
+}
+
+void _nested_get_values(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_values");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_get_values::call(self));
+}
+
+void _nested_get_values_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_get_values_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_get_values_copy::call(self));
+}
+
+void _nested_select_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_select_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto index = a.integer();
+	r.tensor(at::_ops::_nested_select_backward::call(grad_output, self, dim, index));
+}
+
+void _nested_sum_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_sum_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	auto dim = a.opt_ints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::_nested_sum_backward::call(grad, self, dim, keepdim));
+}
+
+void _nested_tensor_from_mask(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_tensor_from_mask");
+	const auto& t = a.needed("t");
+	const auto& mask = a.needed("mask");
+	auto mask_check = a.boolean();
+	r.tensor(at::_ops::_nested_tensor_from_mask::call(t, mask, mask_check));
+}
+
+void _nested_tensor_from_mask_left_aligned(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_tensor_from_mask_left_aligned");
+	const auto& t = a.needed("t");
+	const auto& mask = a.needed("mask");
+	r.boolean(at::_ops::_nested_tensor_from_mask_left_aligned::call(t, mask));
+}
+
+void _nested_tensor_from_tensor_list(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_tensor_from_tensor_list");
+	auto list = a.tensors();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_nested_tensor_from_tensor_list::call(list, dtype, layout, device, pin_memory));
+}
+
+void _nested_tensor_size(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_tensor_size");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_tensor_size::call(self));
+}
+
+void _nested_tensor_softmax_with_shape(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_tensor_softmax_with_shape");
+	const auto& self = a.needed("self");
+	const auto& query = a.needed("query");
+	r.tensor(at::_ops::_nested_tensor_softmax_with_shape::call(self, query));
+}
+
+void _nested_tensor_storage_offsets(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_tensor_storage_offsets");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_tensor_storage_offsets::call(self));
+}
+
+void _nested_tensor_strides(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_tensor_strides");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_nested_tensor_strides::call(self));
+}
+
+void _nested_view_from_buffer(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_view_from_buffer");
+	const auto& self = a.needed("self");
+	const auto& nested_size = a.needed("nested_size");
+	const auto& nested_strides = a.needed("nested_strides");
+	const auto& offsets = a.needed("offsets");
+	r.tensor(at::_ops::_nested_view_from_buffer::call(self, nested_size, nested_strides, offsets));
+}
+
+void _nested_view_from_buffer_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_view_from_buffer_copy");
+	const auto& self = a.needed("self");
+	const auto& nested_size = a.needed("nested_size");
+	const auto& nested_strides = a.needed("nested_strides");
+	const auto& offsets = a.needed("offsets");
+	r.tensor(at::_ops::_nested_view_from_buffer_copy::call(self, nested_size, nested_strides, offsets));
+}
+
+void _nested_view_from_jagged(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_view_from_jagged");
+	const auto& self = a.needed("self");
+	const auto& offsets = a.needed("offsets");
+	const auto& dummy = a.needed("dummy");
+	auto lengths = a.opt_tensor();
+	auto ragged_idx = a.integer();
+	auto min_seqlen = a.opt_tensor();
+	auto max_seqlen = a.opt_tensor();
+	r.tensor(at::_ops::_nested_view_from_jagged::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
+}
+
+void _nested_view_from_jagged_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_nested_view_from_jagged_copy");
+	const auto& self = a.needed("self");
+	const auto& offsets = a.needed("offsets");
+	const auto& dummy = a.needed("dummy");
+	auto lengths = a.opt_tensor();
+	auto ragged_idx = a.integer();
+	auto min_seqlen = a.opt_tensor();
+	auto max_seqlen = a.opt_tensor();
+	r.tensor(at::_ops::_nested_view_from_jagged_copy::call(self, offsets, dummy, lengths, ragged_idx, min_seqlen, max_seqlen));
+}
+
+void _new_zeros_with_same_feature_meta(Args& a, Results& r) {
+	rule::refuse_unsafe("_new_zeros_with_same_feature_meta");
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	auto self_num_batch_dims = a.integer();
+	r.tensor(at::_ops::_new_zeros_with_same_feature_meta::call(self, other, self_num_batch_dims));
+}
+
+void _nnpack_available(Args& a, Results& r) {
+	rule::refuse_unsafe("_nnpack_available");
+	r.boolean(at::_ops::_nnpack_available::call());
+}
+
 void _nnpack_spatial_convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("_nnpack_spatial_convolution");
 	const auto& input = a.needed("input");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -533,6 +2571,15 @@ void _nnpack_spatial_convolution(Args& a, Results& r) {
 	r.tensor(at::_ops::_nnpack_spatial_convolution::call(input, weight, bias, padding, stride));
 }
 
+void _pack_padded_sequence_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_pack_padded_sequence_backward");
+	const auto& grad = a.needed("grad");
+	auto input_size = a.symints();
+	const auto& batch_sizes = a.needed("batch_sizes");
+	auto batch_first = a.boolean();
+	r.tensor(at::_ops::_pack_padded_sequence_backward::call(grad, input_size, batch_sizes, batch_first));
+}
+
 void _pad_circular(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto pad = a.symints();
@@ -541,6 +2588,7 @@ void _pad_circular(Args& a, Results& r) {
 }
 
 void _pad_enum(Args& a, Results& r) {
+	rule::refuse_unsafe("_pad_enum");
 	const auto& self = a.needed("self");
 	auto pad = a.symints();
 	auto mode = a.integer();
@@ -549,7 +2597,471 @@ void _pad_enum(Args& a, Results& r) {
 	r.tensor(at::_ops::_pad_enum::call(self, pad, mode, value));
 }
 
+void _padded_dense_to_jagged_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_padded_dense_to_jagged_forward");
+	const auto& dense = a.needed("dense");
+	auto offsets = a.tensors();
+	auto total_L = a.opt_symint();
+	r.tensor(at::_ops::_padded_dense_to_jagged_forward::call(dense, offsets, total_L));
+}
+
+void _pdist_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_pdist_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	auto p = a.number();
+	const auto& pdist = a.needed("pdist");
+	r.tensor(at::_ops::_pdist_backward::call(grad, self, p, pdist));
+}
+
+void _pdist_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_pdist_forward");
+	const auto& self = a.needed("self");
+	auto p = a.number();
+	r.tensor(at::_ops::_pdist_forward::call(self, p));
+}
+
+void _prelu_kernel(Args& a, Results& r) {
+	rule::refuse_unsafe("_prelu_kernel");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	r.tensor(at::_ops::_prelu_kernel::call(self, weight));
+}
+
+void _prelu_kernel_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_prelu_kernel_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	auto out = at::_ops::_prelu_kernel_backward::call(grad_output, self, weight);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _print(Args& a, Results& r) {
+	rule::refuse_unsafe("_print");
+	auto s = a.string();
+	at::_ops::_print::call(s);
+}
+
+void _propagate_xla_data(Args& a, Results& r) {
+	rule::refuse_unsafe("_propagate_xla_data");
+	const auto& input = a.needed("input");
+	const auto& output = a.needed("output");
+	at::_ops::_propagate_xla_data::call(input, output);
+}
+
+void _remove_batch_dim(Args& a, Results& r) {
+	rule::refuse_unsafe("_remove_batch_dim");
+	const auto& self = a.needed("self");
+	auto level = a.integer();
+	auto batch_size = a.integer();
+	auto out_dim = a.integer();
+	r.tensor(at::_ops::_remove_batch_dim::call(self, level, batch_size, out_dim));
+}
+
+void _reshape_alias(Args& a, Results& r) {
+	rule::refuse_unsafe("_reshape_alias");
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto stride = a.symints();
+	rule::strides(rule::of(size), rule::of(stride), {});
+	r.tensor(at::_ops::_reshape_alias::call(self, size, stride));
+}
+
+void _reshape_alias_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_reshape_alias_copy");
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto stride = a.symints();
+	rule::strides(rule::of(size), rule::of(stride), {});
+	r.tensor(at::_ops::_reshape_alias_copy::call(self, size, stride));
+}
+
+void _reshape_from_tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_reshape_from_tensor");
+	const auto& self = a.needed("self");
+	const auto& shape = a.needed("shape");
+	r.tensor(at::_ops::_reshape_from_tensor::call(self, shape));
+}
+
+void _resize_output_(Args& a, Results& r) {
+	rule::refuse_unsafe("_resize_output_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto size = a.symints();
+	auto device = a.device();
+	at::_ops::_resize_output_::call(self, size, device);
+}
+
+void _rowwise_prune(Args& a, Results& r) {
+	rule::refuse_unsafe("_rowwise_prune");
+	const auto& weight = a.needed("weight");
+	const auto& mask = a.needed("mask");
+	auto compressed_indices_dtype = a.dtype();
+	auto out = at::_ops::_rowwise_prune::call(weight, mask, compressed_indices_dtype);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sample_dirichlet(Args& a, Results& r) {
+	rule::refuse_unsafe("_sample_dirichlet");
+	const auto& self = a.needed("self");
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::_sample_dirichlet::call(self, generator));
+}
+
+void _saturate_weight_to_fp16(Args& a, Results& r) {
+	rule::refuse_unsafe("_saturate_weight_to_fp16");
+	const auto& weight = a.needed("weight");
+	r.tensor(at::_ops::_saturate_weight_to_fp16::call(weight));
+}
+
+void _scaled_dot_product_attention_math(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_attention_math");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto attn_mask = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto dropout_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto enable_gqa = a.boolean();
+	auto out = at::_ops::_scaled_dot_product_attention_math::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _scaled_dot_product_attention_math_for_mps(Args& a, Results& r) {
+#if TG_TORCH_VERSION < 21200
+	rule::refuse_unsafe("_scaled_dot_product_attention_math_for_mps");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto attn_mask = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto dropout_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_attention_math_for_mps::call(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+#else
+	missing(a, r);
+#endif
+}
+
+void _scaled_dot_product_cudnn_attention(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto attn_bias = a.opt_tensor();
+	auto compute_log_sumexp = a.boolean();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_cudnn_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_cudnn_attention_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_cudnn_attention_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	const auto& attn_bias = a.needed("attn_bias");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_cudnn_attention_backward::call(grad_out, query, key, value, out_, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _scaled_dot_product_efficient_attention(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_efficient_attention");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto attn_bias = a.opt_tensor();
+	auto compute_log_sumexp = a.boolean();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_efficient_attention::call(query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _scaled_dot_product_efficient_attention_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_efficient_attention_backward");
+	const auto& grad_out_ = a.needed("grad_out_");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& attn_bias = a.needed("attn_bias");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	auto dropout_p = a.number();
+	auto grad_input_mask = a.booleans<4>();
+	auto is_causal = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_efficient_attention_backward::call(grad_out_, query, key, value, attn_bias, out_, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask, is_causal, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _scaled_dot_product_flash_attention(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_flash_attention");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention::call(query, key, value, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_flash_attention_quantized(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_flash_attention.quantized");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto q_descale = a.opt_tensor();
+	auto k_descale = a.opt_tensor();
+	auto v_descale = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_quantized::call(query, key, value, q_descale, k_descale, v_descale, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_flash_attention_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_flash_attention_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_backward::call(grad_out, query, key, value, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _scaled_dot_product_flash_attention_for_cpu(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto attn_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu::call(query, key, value, dropout_p, is_causal, attn_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _scaled_dot_product_flash_attention_for_cpu_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_flash_attention_for_cpu_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto attn_mask = a.opt_tensor();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_flash_attention_for_cpu_backward::call(grad_out, query, key, value, out_, logsumexp, dropout_p, is_causal, attn_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _scaled_dot_product_fused_attention_overrideable(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto attn_bias = a.opt_tensor();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	auto return_debug_mask = a.boolean();
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable::call(query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.integer(std::get<4>(out).guard_int(__FILE__, __LINE__));
+	r.integer(std::get<5>(out).guard_int(__FILE__, __LINE__));
+	r.tensor(std::move(std::get<6>(out)));
+	r.tensor(std::move(std::get<7>(out)));
+	r.tensor(std::move(std::get<8>(out)));
+}
+
+void _scaled_dot_product_fused_attention_overrideable_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_dot_product_fused_attention_overrideable_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	const auto& attn_bias = a.needed("attn_bias");
+	auto grad_input_mask = a.booleans<4>();
+	const auto& out_ = a.needed("out");
+	const auto& logsumexp = a.needed("logsumexp");
+	const auto& cum_seq_q = a.needed("cum_seq_q");
+	const auto& cum_seq_k = a.needed("cum_seq_k");
+	auto max_q = a.integer();
+	auto max_k = a.integer();
+	auto dropout_p = a.number();
+	auto is_causal = a.boolean();
+	const auto& philox_seed = a.needed("philox_seed");
+	const auto& philox_offset = a.needed("philox_offset");
+	auto scale = a.opt_number();
+	auto out = at::_ops::_scaled_dot_product_fused_attention_overrideable_backward::call(grad_out, query, key, value, attn_bias, grad_input_mask, out_, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, philox_seed, philox_offset, scale);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void _scaled_grouped_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_grouped_mm");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	const auto& scale_a = a.needed("scale_a");
+	const auto& scale_b = a.needed("scale_b");
+	auto offs = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto scale_result = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_grouped_mm::call(self, mat2, scale_a, scale_b, offs, bias, scale_result, out_dtype, use_fast_accum));
+}
+
+void _scaled_grouped_mm_v2(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_grouped_mm_v2");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	auto scale_a = a.tensors();
+	auto recipe_a = a.ints();
+	auto swizzle_a = a.ints();
+	auto scale_b = a.tensors();
+	auto recipe_b = a.ints();
+	auto swizzle_b = a.ints();
+	auto offs = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto contraction_dim = a.ints();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_grouped_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, offs, bias, out_dtype, contraction_dim, use_fast_accum));
+}
+
+void _scaled_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_mm");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	const auto& scale_a = a.needed("scale_a");
+	const auto& scale_b = a.needed("scale_b");
+	auto bias = a.opt_tensor();
+	auto scale_result = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_mm::call(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum));
+}
+
+void _scaled_mm_v2(Args& a, Results& r) {
+	rule::refuse_unsafe("_scaled_mm_v2");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	auto scale_a = a.tensors();
+	auto recipe_a = a.ints();
+	auto swizzle_a = a.ints();
+	auto scale_b = a.tensors();
+	auto recipe_b = a.ints();
+	auto swizzle_b = a.ints();
+	auto bias = a.opt_tensor();
+	auto out_dtype = a.opt_dtype();
+	auto contraction_dim = a.ints();
+	auto use_fast_accum = a.boolean();
+	r.tensor(at::_ops::_scaled_mm_v2::call(self, mat2, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b, bias, out_dtype, contraction_dim, use_fast_accum));
+}
+
+void _segment_reduce_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_segment_reduce_backward");
+	const auto& grad = a.needed("grad");
+	const auto& output = a.needed("output");
+	const auto& data = a.needed("data");
+	auto reduce = a.string();
+	auto lengths = a.opt_tensor();
+	auto offsets = a.opt_tensor();
+	auto axis = a.integer();
+	auto initial = a.opt_scalar();
+	r.tensor(at::_ops::_segment_reduce_backward::call(grad, output, data, reduce, lengths, offsets, axis, initial));
+}
+
 void _slow_conv2d_backward_output_mask(Args& a, Results& r) {
+	rule::refuse_unsafe("_slow_conv2d_backward.output_mask");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
@@ -567,6 +3079,7 @@ void _slow_conv2d_backward_output_mask(Args& a, Results& r) {
 }
 
 void _slow_conv2d_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("_slow_conv2d_forward");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -579,6 +3092,726 @@ void _slow_conv2d_forward(Args& a, Results& r) {
 	r.tensor(at::_ops::_slow_conv2d_forward::call(self, weight, kernel_size, bias, stride, padding));
 }
 
+void _sobol_engine_draw(Args& a, Results& r) {
+	rule::refuse_unsafe("_sobol_engine_draw");
+	const auto& quasi = a.needed("quasi");
+	auto n = a.integer();
+	const auto& sobolstate = a.needed("sobolstate");
+	auto dimension = a.integer();
+	auto num_generated = a.integer();
+	auto dtype = a.opt_dtype();
+	auto out = at::_ops::_sobol_engine_draw::call(quasi, n, sobolstate, dimension, num_generated, dtype);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sobol_engine_ff_(Args& a, Results& r) {
+	rule::refuse_unsafe("_sobol_engine_ff_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto n = a.integer();
+	const auto& sobolstate = a.needed("sobolstate");
+	auto dimension = a.integer();
+	auto num_generated = a.integer();
+	at::_ops::_sobol_engine_ff_::call(self, n, sobolstate, dimension, num_generated);
+}
+
+void _sobol_engine_initialize_state_(Args& a, Results& r) {
+	rule::refuse_unsafe("_sobol_engine_initialize_state_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dimension = a.integer();
+	at::_ops::_sobol_engine_initialize_state_::call(self, dimension);
+}
+
+void _sobol_engine_scramble_(Args& a, Results& r) {
+	rule::refuse_unsafe("_sobol_engine_scramble_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& ltm = a.needed("ltm");
+	auto dimension = a.integer();
+	at::_ops::_sobol_engine_scramble_::call(self, ltm, dimension);
+}
+
+void _softmax_backward_data(Args& a, Results& r) {
+	rule::refuse_unsafe("_softmax_backward_data");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
+	auto dim = a.integer();
+	auto input_dtype = a.dtype();
+	r.tensor(at::_ops::_softmax_backward_data::call(grad_output, output, dim, input_dtype));
+}
+
+void _sparse_addmm(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_addmm");
+	const auto& self = a.needed("self");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::_sparse_addmm::call(self, mat1, mat2, beta, alpha));
+}
+
+void _sparse_broadcast_to(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_broadcast_to");
+	const auto& self = a.needed("self");
+	auto size = a.ints();
+	r.tensor(at::_ops::_sparse_broadcast_to::call(self, size));
+}
+
+void _sparse_broadcast_to_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_broadcast_to_copy");
+	const auto& self = a.needed("self");
+	auto size = a.ints();
+	r.tensor(at::_ops::_sparse_broadcast_to_copy::call(self, size));
+}
+
+void _sparse_bsc_tensor_unsafe(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_bsc_tensor_unsafe");
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_bsc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_bsr_tensor_unsafe(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_bsr_tensor_unsafe");
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_bsr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_compressed_tensor_unsafe(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_compressed_tensor_unsafe");
+	const auto& compressed_indices = a.needed("compressed_indices");
+	const auto& plain_indices = a.needed("plain_indices");
+	const auto& values = a.needed("values");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_compressed_tensor_unsafe::call(compressed_indices, plain_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_compressed_tensor_with_dims(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_compressed_tensor_with_dims");
+	auto nnz = a.integer();
+	auto dense_dim = a.integer();
+	auto size = a.ints();
+	auto blocksize = a.ints();
+	auto index_dtype = a.dtype();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::_sparse_compressed_tensor_with_dims::call(nnz, dense_dim, size, blocksize, index_dtype, dtype, layout, device, pin_memory));
+}
+
+void _sparse_coo_tensor_unsafe(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_coo_tensor_unsafe");
+	const auto& indices = a.needed("indices");
+	const auto& values = a.needed("values");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto is_coalesced = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_coo_tensor_unsafe::call(indices, values, size, dtype, layout, device, pin_memory, is_coalesced));
+}
+
+void _sparse_coo_tensor_with_dims(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_coo_tensor_with_dims");
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::_sparse_coo_tensor_with_dims::call(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_coo_tensor_with_dims_and_tensors(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_coo_tensor_with_dims_and_tensors");
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	auto size = a.symints();
+	const auto& indices = a.needed("indices");
+	const auto& values = a.needed("values");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto is_coalesced = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_coo_tensor_with_dims_and_tensors::call(sparse_dim, dense_dim, size, indices, values, dtype, layout, device, pin_memory, is_coalesced));
+}
+
+void _sparse_csc_tensor_unsafe(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_csc_tensor_unsafe");
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_csc_tensor_unsafe::call(ccol_indices, row_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_csr_prod_dim_dtype(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_csr_prod.dim_dtype");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_csr_prod_dim_dtype::call(self, dim, keepdim, dtype));
+}
+
+void _sparse_csr_sum_dim_dtype(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_csr_sum.dim_dtype");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_csr_sum_dim_dtype::call(self, dim, keepdim, dtype));
+}
+
+void _sparse_csr_tensor_unsafe(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_csr_tensor_unsafe");
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_sparse_csr_tensor_unsafe::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void _sparse_log_softmax(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_log_softmax");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto half_to_float = a.boolean();
+	r.tensor(at::_ops::_sparse_log_softmax::call(self, dim, half_to_float));
+}
+
+void _sparse_log_softmax_int(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_log_softmax.int");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_log_softmax_int::call(self, dim, dtype));
+}
+
+void _sparse_log_softmax_backward_data(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_log_softmax_backward_data");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
+	auto dim = a.integer();
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_sparse_log_softmax_backward_data::call(grad_output, output, dim, self));
+}
+
+void _sparse_mask_projection(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_mask_projection");
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
+	auto accumulate_matches = a.boolean();
+	r.tensor(at::_ops::_sparse_mask_projection::call(self, mask, accumulate_matches));
+}
+
+void _sparse_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_mm");
+	const auto& sparse = a.needed("sparse");
+	const auto& dense = a.needed("dense");
+	r.tensor(at::_ops::_sparse_mm::call(sparse, dense));
+}
+
+void _sparse_mm_reduce(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_mm.reduce");
+	const auto& sparse = a.needed("sparse");
+	const auto& dense = a.needed("dense");
+	auto reduce = a.string();
+	r.tensor(at::_ops::_sparse_mm_reduce::call(sparse, dense, reduce));
+}
+
+void _sparse_mm_reduce_impl(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_mm_reduce_impl");
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	auto reduce = a.string();
+	auto out = at::_ops::_sparse_mm_reduce_impl::call(self, other, reduce);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_mm_reduce_impl_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_mm_reduce_impl_backward");
+	const auto& self = a.needed("self");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& weight = a.needed("weight");
+	auto reduce = a.string();
+	const auto& arg_out = a.needed("arg_out");
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::_sparse_mm_reduce_impl_backward::call(self, grad_out, weight, reduce, arg_out, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_semi_structured_addmm(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_semi_structured_addmm");
+	const auto& input = a.needed("input");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat1_meta = a.needed("mat1_meta");
+	const auto& mat2 = a.needed("mat2");
+	auto alpha = a.scalar();
+	auto beta = a.scalar();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_addmm::call(input, mat1, mat1_meta, mat2, alpha, beta, out_dtype));
+}
+
+void _sparse_semi_structured_apply(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_semi_structured_apply");
+	const auto& input = a.needed("input");
+	const auto& thread_masks = a.needed("thread_masks");
+	auto out = at::_ops::_sparse_semi_structured_apply::call(input, thread_masks);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _sparse_semi_structured_apply_dense(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_semi_structured_apply_dense");
+	const auto& input = a.needed("input");
+	const auto& thread_masks = a.needed("thread_masks");
+	r.tensor(at::_ops::_sparse_semi_structured_apply_dense::call(input, thread_masks));
+}
+
+void _sparse_semi_structured_linear(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_semi_structured_linear");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& meta = a.needed("meta");
+	auto bias = a.opt_tensor();
+	auto activation = a.opt_string();
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_linear::call(input, weight, meta, bias, activation, out_dtype));
+}
+
+void _sparse_semi_structured_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_semi_structured_mm");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat1_meta = a.needed("mat1_meta");
+	const auto& mat2 = a.needed("mat2");
+	auto out_dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_semi_structured_mm::call(mat1, mat1_meta, mat2, out_dtype));
+}
+
+void _sparse_semi_structured_tile(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_semi_structured_tile");
+	const auto& input = a.needed("input");
+	auto algorithm = a.string();
+	auto use_cutlass = a.boolean();
+	auto out = at::_ops::_sparse_semi_structured_tile::call(input, algorithm, use_cutlass);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _sparse_softmax(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_softmax");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto half_to_float = a.boolean();
+	r.tensor(at::_ops::_sparse_softmax::call(self, dim, half_to_float));
+}
+
+void _sparse_softmax_int(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_softmax.int");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	auto dtype = a.opt_dtype();
+	r.tensor(at::_ops::_sparse_softmax_int::call(self, dim, dtype));
+}
+
+void _sparse_softmax_backward_data(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_softmax_backward_data");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& output = a.needed("output");
+	auto dim = a.integer();
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_sparse_softmax_backward_data::call(grad_output, output, dim, self));
+}
+
+void _sparse_sparse_matmul(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_sparse_matmul");
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	r.tensor(at::_ops::_sparse_sparse_matmul::call(self, other));
+}
+
+void _sparse_sum(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_sum");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_sparse_sum::call(self));
+}
+
+void _sparse_sum_dim(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_sum.dim");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	r.tensor(at::_ops::_sparse_sum_dim::call(self, dim));
+}
+
+void _sparse_sum_dim_dtype(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_sum.dim_dtype");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::_sparse_sum_dim_dtype::call(self, dim, dtype));
+}
+
+void _sparse_sum_dtype(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_sum.dtype");
+	const auto& self = a.needed("self");
+	auto dtype = a.dtype();
+	r.tensor(at::_ops::_sparse_sum_dtype::call(self, dtype));
+}
+
+void _sparse_sum_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_sparse_sum_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	auto dim = a.ints();
+	r.tensor(at::_ops::_sparse_sum_backward::call(grad, self, dim));
+}
+
+void _spdiags(Args& a, Results& r) {
+	rule::refuse_unsafe("_spdiags");
+	const auto& diagonals = a.needed("diagonals");
+	const auto& offsets = a.needed("offsets");
+	auto shape = a.ints();
+	auto layout = a.opt_layout();
+	r.tensor(at::_ops::_spdiags::call(diagonals, offsets, shape, layout));
+}
+
+void _spsolve(Args& a, Results& r) {
+	rule::refuse_unsafe("_spsolve");
+	const auto& A = a.needed("A");
+	const auto& B = a.needed("B");
+	auto left = a.boolean();
+	r.tensor(at::_ops::_spsolve::call(A, B, left));
+}
+
+void _standard_gamma(Args& a, Results& r) {
+	rule::refuse_unsafe("_standard_gamma");
+	const auto& self = a.needed("self");
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::_standard_gamma::call(self, generator));
+}
+
+void _standard_gamma_grad(Args& a, Results& r) {
+	rule::refuse_unsafe("_standard_gamma_grad");
+	const auto& self = a.needed("self");
+	const auto& output = a.needed("output");
+	r.tensor(at::_ops::_standard_gamma_grad::call(self, output));
+}
+
+void _thnn_differentiable_gru_cell_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_thnn_differentiable_gru_cell_backward");
+	const auto& grad_hy = a.needed("grad_hy");
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	const auto& hx = a.needed("hx");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_differentiable_gru_cell_backward::call(grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_differentiable_lstm_cell_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_thnn_differentiable_lstm_cell_backward");
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	const auto& cx = a.needed("cx");
+	const auto& cy = a.needed("cy");
+	auto out = at::_ops::_thnn_differentiable_lstm_cell_backward::call(grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_gru_cell(Args& a, Results& r) {
+	rule::refuse_unsafe("_thnn_fused_gru_cell");
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	const auto& hx = a.needed("hx");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_fused_gru_cell::call(input_gates, hidden_gates, hx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _thnn_fused_gru_cell_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_thnn_fused_gru_cell_backward");
+	const auto& grad_hy = a.needed("grad_hy");
+	const auto& workspace = a.needed("workspace");
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_gru_cell_backward::call(grad_hy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_lstm_cell(Args& a, Results& r) {
+	rule::refuse_unsafe("_thnn_fused_lstm_cell");
+	const auto& input_gates = a.needed("input_gates");
+	const auto& hidden_gates = a.needed("hidden_gates");
+	const auto& cx = a.needed("cx");
+	auto input_bias = a.opt_tensor();
+	auto hidden_bias = a.opt_tensor();
+	auto out = at::_ops::_thnn_fused_lstm_cell::call(input_gates, hidden_gates, cx, input_bias, hidden_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _thnn_fused_lstm_cell_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward");
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& cx = a.needed("cx");
+	const auto& cy = a.needed("cy");
+	const auto& workspace = a.needed("workspace");
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_lstm_cell_backward::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void _thnn_fused_lstm_cell_backward_impl(Args& a, Results& r) {
+	rule::refuse_unsafe("_thnn_fused_lstm_cell_backward_impl");
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	const auto& cx = a.needed("cx");
+	const auto& cy = a.needed("cy");
+	const auto& workspace = a.needed("workspace");
+	auto has_bias = a.boolean();
+	auto out = at::_ops::_thnn_fused_lstm_cell_backward_impl::call(grad_hy, grad_cy, cx, cy, workspace, has_bias);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _to_sparse(Args& a, Results& r) {
+	rule::refuse_unsafe("_to_sparse");
+	const auto& self = a.needed("self");
+	auto layout = a.opt_layout();
+	auto blocksize = a.opt_ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse::call(self, layout, blocksize, dense_dim));
+}
+
+void _to_sparse_sparse_dim(Args& a, Results& r) {
+	rule::refuse_unsafe("_to_sparse.sparse_dim");
+	const auto& self = a.needed("self");
+	auto sparse_dim = a.integer();
+	r.tensor(at::_ops::_to_sparse_sparse_dim::call(self, sparse_dim));
+}
+
+void _to_sparse_bsc(Args& a, Results& r) {
+	rule::refuse_unsafe("_to_sparse_bsc");
+	const auto& self = a.needed("self");
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_bsc::call(self, blocksize, dense_dim));
+}
+
+void _to_sparse_bsr(Args& a, Results& r) {
+	rule::refuse_unsafe("_to_sparse_bsr");
+	const auto& self = a.needed("self");
+	auto blocksize = a.ints();
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_bsr::call(self, blocksize, dense_dim));
+}
+
+void _to_sparse_csc(Args& a, Results& r) {
+	rule::refuse_unsafe("_to_sparse_csc");
+	const auto& self = a.needed("self");
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_csc::call(self, dense_dim));
+}
+
+void _to_sparse_csr(Args& a, Results& r) {
+	rule::refuse_unsafe("_to_sparse_csr");
+	const auto& self = a.needed("self");
+	auto dense_dim = a.opt_integer();
+	r.tensor(at::_ops::_to_sparse_csr::call(self, dense_dim));
+}
+
+void _to_sparse_semi_structured(Args& a, Results& r) {
+	rule::refuse_unsafe("_to_sparse_semi_structured");
+	const auto& dense = a.needed("dense");
+	auto out = at::_ops::_to_sparse_semi_structured::call(dense);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _transform_bias_rescale_qkv(Args& a, Results& r) {
+	rule::refuse_unsafe("_transform_bias_rescale_qkv");
+	const auto& qkv = a.needed("qkv");
+	const auto& qkv_bias = a.needed("qkv_bias");
+	auto num_heads = a.integer();
+	auto out = at::_ops::_transform_bias_rescale_qkv::call(qkv, qkv_bias, num_heads);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void _transformer_encoder_layer_fwd(Args& a, Results& r) {
+	rule::refuse_unsafe("_transformer_encoder_layer_fwd");
+	const auto& src = a.needed("src");
+	auto embed_dim = a.integer();
+	auto num_heads = a.integer();
+	const auto& qkv_weight = a.needed("qkv_weight");
+	const auto& qkv_bias = a.needed("qkv_bias");
+	const auto& proj_weight = a.needed("proj_weight");
+	const auto& proj_bias = a.needed("proj_bias");
+	auto use_gelu = a.boolean();
+	auto norm_first = a.boolean();
+	auto eps = a.number();
+	const auto& norm_weight_1 = a.needed("norm_weight_1");
+	const auto& norm_bias_1 = a.needed("norm_bias_1");
+	const auto& norm_weight_2 = a.needed("norm_weight_2");
+	const auto& norm_bias_2 = a.needed("norm_bias_2");
+	const auto& ffn_weight_1 = a.needed("ffn_weight_1");
+	const auto& ffn_bias_1 = a.needed("ffn_bias_1");
+	const auto& ffn_weight_2 = a.needed("ffn_weight_2");
+	const auto& ffn_bias_2 = a.needed("ffn_bias_2");
+	auto mask = a.opt_tensor();
+	auto mask_type = a.opt_integer();
+	r.tensor(at::_ops::_transformer_encoder_layer_fwd::call(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask, mask_type));
+}
+
+void _trilinear(Args& a, Results& r) {
+	rule::refuse_unsafe("_trilinear");
+	const auto& i1 = a.needed("i1");
+	const auto& i2 = a.needed("i2");
+	const auto& i3 = a.needed("i3");
+	auto expand1 = a.ints();
+	auto expand2 = a.ints();
+	auto expand3 = a.ints();
+	auto sumdim = a.ints();
+	auto unroll_dim = a.integer();
+	r.tensor(at::_ops::_trilinear::call(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim));
+}
+
+void _triton_multi_head_attention(Args& a, Results& r) {
+	rule::refuse_unsafe("_triton_multi_head_attention");
+	const auto& query = a.needed("query");
+	const auto& key = a.needed("key");
+	const auto& value = a.needed("value");
+	auto embed_dim = a.integer();
+	auto num_head = a.integer();
+	const auto& qkv_weight = a.needed("qkv_weight");
+	const auto& qkv_bias = a.needed("qkv_bias");
+	const auto& proj_weight = a.needed("proj_weight");
+	const auto& proj_bias = a.needed("proj_bias");
+	auto mask = a.opt_tensor();
+	r.tensor(at::_ops::_triton_multi_head_attention::call(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask));
+}
+
+void _triton_scaled_dot_attention(Args& a, Results& r) {
+	rule::refuse_unsafe("_triton_scaled_dot_attention");
+	const auto& q = a.needed("q");
+	const auto& k = a.needed("k");
+	const auto& v = a.needed("v");
+	auto dropout_p = a.number();
+	r.tensor(at::_ops::_triton_scaled_dot_attention::call(q, k, v, dropout_p));
+}
+
+void _unpack_dual(Args& a, Results& r) {
+	rule::refuse_unsafe("_unpack_dual");
+	const auto& dual = a.needed("dual");
+	auto level = a.integer();
+	auto out = at::_ops::_unpack_dual::call(dual, level);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _unsafe_index_Tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_unsafe_index.Tensor");
+	const auto& self = a.needed("self");
+	auto indices = a.opt_tensors();
+	r.tensor(at::_ops::_unsafe_index_Tensor::call(self, indices));
+}
+
+void _unsafe_index_put(Args& a, Results& r) {
+	rule::refuse_unsafe("_unsafe_index_put");
+	const auto& self = a.needed("self");
+	auto indices = a.opt_tensors();
+	const auto& values = a.needed("values");
+	auto accumulate = a.boolean();
+	r.tensor(at::_ops::_unsafe_index_put::call(self, indices, values, accumulate));
+}
+
+void _unsafe_masked_index(Args& a, Results& r) {
+	rule::refuse_unsafe("_unsafe_masked_index");
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
+	auto indices = a.opt_tensors();
+	auto fill = a.scalar();
+	r.tensor(at::_ops::_unsafe_masked_index::call(self, mask, indices, fill));
+}
+
+void _unsafe_masked_index_put_accumulate(Args& a, Results& r) {
+	rule::refuse_unsafe("_unsafe_masked_index_put_accumulate");
+	const auto& self = a.needed("self");
+	const auto& mask = a.needed("mask");
+	auto indices = a.opt_tensors();
+	const auto& values = a.needed("values");
+	r.tensor(at::_ops::_unsafe_masked_index_put_accumulate::call(self, mask, indices, values));
+}
+
+void _unsafe_view(Args& a, Results& r) {
+	rule::refuse_unsafe("_unsafe_view");
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	r.tensor(at::_ops::_unsafe_view::call(self, size));
+}
+
 void _upsample_bicubic2d_aa(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
@@ -586,10 +3819,21 @@ void _upsample_bicubic2d_aa(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_bicubic2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
+void _upsample_bicubic2d_aa_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::_upsample_bicubic2d_aa_vec::call(input, output_size, align_corners, scale_factors));
+}
+
 void _upsample_bicubic2d_aa_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_upsample_bicubic2d_aa_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -597,6 +3841,7 @@ void _upsample_bicubic2d_aa_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_bicubic2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -607,10 +3852,21 @@ void _upsample_bilinear2d_aa(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_bilinear2d_aa::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
+void _upsample_bilinear2d_aa_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::_upsample_bilinear2d_aa_vec::call(input, output_size, align_corners, scale_factors));
+}
+
 void _upsample_bilinear2d_aa_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_upsample_bilinear2d_aa_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -618,6 +3874,7 @@ void _upsample_bilinear2d_aa_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_bilinear2d_aa_backward::call(grad_output, output_size, input_size, align_corners, scales_h, scales_w));
 }
 
@@ -626,15 +3883,26 @@ void _upsample_nearest_exact1d(Args& a, Results& r) {
 	auto output_size = a.symints();
 	auto scales = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact1d::call(self, output_size, scales));
 }
 
+void _upsample_nearest_exact1d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::_upsample_nearest_exact1d_vec::call(input, output_size, scale_factors));
+}
+
 void _upsample_nearest_exact1d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_upsample_nearest_exact1d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
 	auto scales = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact1d_backward::call(grad_output, output_size, input_size, scales));
 }
 
@@ -644,16 +3912,27 @@ void _upsample_nearest_exact2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact2d::call(self, output_size, scales_h, scales_w));
 }
 
+void _upsample_nearest_exact2d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::_upsample_nearest_exact2d_vec::call(input, output_size, scale_factors));
+}
+
 void _upsample_nearest_exact2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_upsample_nearest_exact2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact2d_backward::call(grad_output, output_size, input_size, scales_h, scales_w));
 }
 
@@ -664,10 +3943,20 @@ void _upsample_nearest_exact3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact3d::call(self, output_size, scales_d, scales_h, scales_w));
 }
 
+void _upsample_nearest_exact3d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::_upsample_nearest_exact3d_vec::call(input, output_size, scale_factors));
+}
+
 void _upsample_nearest_exact3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_upsample_nearest_exact3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -675,13 +3964,237 @@ void _upsample_nearest_exact3d_backward(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(grad_output), rule::of(output_size), {});
 	r.tensor(at::_ops::_upsample_nearest_exact3d_backward::call(grad_output, output_size, input_size, scales_d, scales_h, scales_w));
+}
+
+void _use_cudnn_ctc_loss(Args& a, Results& r) {
+	rule::refuse_unsafe("_use_cudnn_ctc_loss");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	auto input_lengths = a.ints();
+	auto target_lengths = a.ints();
+	auto blank = a.integer();
+	r.boolean(at::_ops::_use_cudnn_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank));
+}
+
+void _use_cudnn_ctc_loss_Tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_use_cudnn_ctc_loss.Tensor");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
+	auto blank = a.integer();
+	r.boolean(at::_ops::_use_cudnn_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank));
+}
+
+void _use_cudnn_rnn_flatten_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("_use_cudnn_rnn_flatten_weight");
+	r.boolean(at::_ops::_use_cudnn_rnn_flatten_weight::call());
+}
+
+void _use_miopen_ctc_loss(Args& a, Results& r) {
+	rule::refuse_unsafe("_use_miopen_ctc_loss");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	auto input_lengths = a.ints();
+	auto target_lengths = a.ints();
+	auto blank = a.integer();
+	r.boolean(at::_ops::_use_miopen_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank));
+}
+
+void _use_miopen_ctc_loss_Tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("_use_miopen_ctc_loss.Tensor");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
+	auto blank = a.integer();
+	r.boolean(at::_ops::_use_miopen_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank));
+}
+
+void _validate_compressed_sparse_indices(Args& a, Results& r) {
+	rule::refuse_unsafe("_validate_compressed_sparse_indices");
+	auto is_crow = a.boolean();
+	const auto& compressed_idx = a.needed("compressed_idx");
+	const auto& plain_idx = a.needed("plain_idx");
+	auto cdim = a.integer();
+	auto dim = a.integer();
+	auto nnz = a.integer();
+	at::_ops::_validate_compressed_sparse_indices::call(is_crow, compressed_idx, plain_idx, cdim, dim, nnz);
+}
+
+void _validate_sparse_bsc_tensor_args(Args& a, Results& r) {
+	rule::refuse_unsafe("_validate_sparse_bsc_tensor_args");
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto check_pinning = a.opt_boolean();
+	at::_ops::_validate_sparse_bsc_tensor_args::call(ccol_indices, row_indices, values, size, check_pinning);
+}
+
+void _validate_sparse_bsr_tensor_args(Args& a, Results& r) {
+	rule::refuse_unsafe("_validate_sparse_bsr_tensor_args");
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto check_pinning = a.opt_boolean();
+	at::_ops::_validate_sparse_bsr_tensor_args::call(crow_indices, col_indices, values, size, check_pinning);
+}
+
+void _validate_sparse_compressed_tensor_args(Args& a, Results& r) {
+	rule::refuse_unsafe("_validate_sparse_compressed_tensor_args");
+	const auto& compressed_indices = a.needed("compressed_indices");
+	const auto& plain_indices = a.needed("plain_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto layout = a.layout();
+	auto check_pinning = a.opt_boolean();
+	at::_ops::_validate_sparse_compressed_tensor_args::call(compressed_indices, plain_indices, values, size, layout, check_pinning);
+}
+
+void _validate_sparse_coo_tensor_args(Args& a, Results& r) {
+	rule::refuse_unsafe("_validate_sparse_coo_tensor_args");
+	const auto& indices = a.needed("indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto is_coalesced = a.opt_boolean();
+	auto check_pinning = a.opt_boolean();
+	at::_ops::_validate_sparse_coo_tensor_args::call(indices, values, size, is_coalesced, check_pinning);
+}
+
+void _validate_sparse_csc_tensor_args(Args& a, Results& r) {
+	rule::refuse_unsafe("_validate_sparse_csc_tensor_args");
+	const auto& ccol_indices = a.needed("ccol_indices");
+	const auto& row_indices = a.needed("row_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto check_pinning = a.opt_boolean();
+	at::_ops::_validate_sparse_csc_tensor_args::call(ccol_indices, row_indices, values, size, check_pinning);
+}
+
+void _validate_sparse_csr_tensor_args(Args& a, Results& r) {
+	rule::refuse_unsafe("_validate_sparse_csr_tensor_args");
+	const auto& crow_indices = a.needed("crow_indices");
+	const auto& col_indices = a.needed("col_indices");
+	const auto& values = a.needed("values");
+	auto size = a.ints();
+	auto check_pinning = a.opt_boolean();
+	at::_ops::_validate_sparse_csr_tensor_args::call(crow_indices, col_indices, values, size, check_pinning);
+}
+
+void _values_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("_values_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::_values_copy::call(self));
+}
+
+void _weight_int4pack_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_weight_int4pack_mm");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	auto qGroupSize = a.integer();
+	const auto& qScaleAndZeros = a.needed("qScaleAndZeros");
+	r.tensor(at::_ops::_weight_int4pack_mm::call(self, mat2, qGroupSize, qScaleAndZeros));
+}
+
+void _weight_int4pack_mm_for_cpu(Args& a, Results& r) {
+	rule::refuse_unsafe("_weight_int4pack_mm_for_cpu");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	auto qGroupSize = a.integer();
+	const auto& qScaleAndZeros = a.needed("qScaleAndZeros");
+	r.tensor(at::_ops::_weight_int4pack_mm_for_cpu::call(self, mat2, qGroupSize, qScaleAndZeros));
+}
+
+void _weight_int4pack_mm_with_scales_and_zeros(Args& a, Results& r) {
+	rule::refuse_unsafe("_weight_int4pack_mm_with_scales_and_zeros");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	auto qGroupSize = a.integer();
+	const auto& qScale = a.needed("qScale");
+	const auto& qZeros = a.needed("qZeros");
+	r.tensor(at::_ops::_weight_int4pack_mm_with_scales_and_zeros::call(self, mat2, qGroupSize, qScale, qZeros));
+}
+
+void _weight_int8pack_mm(Args& a, Results& r) {
+	rule::refuse_unsafe("_weight_int8pack_mm");
+	const auto& self = a.needed("self");
+	const auto& mat2 = a.needed("mat2");
+	const auto& scales = a.needed("scales");
+	r.tensor(at::_ops::_weight_int8pack_mm::call(self, mat2, scales));
+}
+
+void _weight_norm(Args& a, Results& r) {
+	const auto& v = a.needed("v");
+	const auto& g = a.needed("g");
+	auto dim = a.integer();
+	rule::weight_norm(rule::of(v), rule::of(g), rule::of(dim));
+	r.tensor(at::_ops::_weight_norm::call(v, g, dim));
+}
+
+void _weight_norm_differentiable_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_weight_norm_differentiable_backward");
+	const auto& grad_w = a.needed("grad_w");
+	const auto& saved_v = a.needed("saved_v");
+	const auto& saved_g = a.needed("saved_g");
+	const auto& saved_norms = a.needed("saved_norms");
+	auto dim = a.integer();
+	auto out = at::_ops::_weight_norm_differentiable_backward::call(grad_w, saved_v, saved_g, saved_norms, dim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _weight_norm_interface(Args& a, Results& r) {
+	rule::refuse_unsafe("_weight_norm_interface");
+	const auto& v = a.needed("v");
+	const auto& g = a.needed("g");
+	auto dim = a.integer();
+	auto out = at::_ops::_weight_norm_interface::call(v, g, dim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _weight_norm_interface_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("_weight_norm_interface_backward");
+	const auto& grad_w = a.needed("grad_w");
+	const auto& saved_v = a.needed("saved_v");
+	const auto& saved_g = a.needed("saved_g");
+	const auto& saved_norms = a.needed("saved_norms");
+	auto dim = a.integer();
+	auto out = at::_ops::_weight_norm_interface_backward::call(grad_w, saved_v, saved_g, saved_norms, dim);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void _wrapped_linear_prepack(Args& a, Results& r) {
+	rule::refuse_unsafe("_wrapped_linear_prepack");
+	const auto& weight = a.needed("weight");
+	const auto& weight_scale = a.needed("weight_scale");
+	const auto& weight_zero_point = a.needed("weight_zero_point");
+	const auto& bias = a.needed("bias");
+	r.tensor(at::_ops::_wrapped_linear_prepack::call(weight, weight_scale, weight_zero_point, bias));
+}
+
+void _wrapped_quantized_linear_prepacked(Args& a, Results& r) {
+	rule::refuse_unsafe("_wrapped_quantized_linear_prepacked");
+	const auto& input = a.needed("input");
+	const auto& input_scale = a.needed("input_scale");
+	const auto& input_zero_point = a.needed("input_zero_point");
+	const auto& packed_weight = a.needed("packed_weight");
+	const auto& output_scale = a.needed("output_scale");
+	const auto& output_zero_point = a.needed("output_zero_point");
+	auto out_channel = a.integer();
+	r.tensor(at::_ops::_wrapped_quantized_linear_prepacked::call(input, input_scale, input_zero_point, packed_weight, output_scale, output_zero_point, out_channel));
 }
 
 void adaptive_avg_pool1d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool1d::call(self, output_size));
 }
 
@@ -689,6 +4202,7 @@ void adaptive_avg_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool2d::call(self, output_size));
 }
 
@@ -696,6 +4210,7 @@ void adaptive_avg_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::adaptive_avg_pool3d::call(self, output_size));
 }
 
@@ -703,6 +4218,7 @@ void adaptive_max_pool1d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::adaptive_max_pool1d::call(self, output_size);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -712,18 +4228,44 @@ void adaptive_max_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::adaptive_max_pool2d::call(self, output_size);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
+}
+
+void adaptive_max_pool2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("adaptive_max_pool2d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& indices = a.needed("indices");
+	r.tensor(at::_ops::adaptive_max_pool2d_backward::call(grad_output, self, indices));
 }
 
 void adaptive_max_pool3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::adaptive_max_pool3d::call(self, output_size);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
+}
+
+void adaptive_max_pool3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("adaptive_max_pool3d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& indices = a.needed("indices");
+	r.tensor(at::_ops::adaptive_max_pool3d_backward::call(grad_output, self, indices));
+}
+
+void affine_grid_generator_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("affine_grid_generator_backward");
+	const auto& grad = a.needed("grad");
+	auto size = a.symints();
+	auto align_corners = a.boolean();
+	r.tensor(at::_ops::affine_grid_generator_backward::call(grad, size, align_corners));
 }
 
 void align_tensors(Args& a, Results& r) {
@@ -736,6 +4278,57 @@ void align_tensors(Args& a, Results& r) {
 #endif
 }
 
+void arange_start_step(Args& a, Results& r) {
+	auto start = a.scalar();
+	auto end = a.scalar();
+	auto step = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::step(rule::of(step), rule::of(dtype), {});
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::arange_start_step::call(start, end, step, dtype, layout, device, pin_memory));
+}
+
+void as_strided(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto stride = a.symints();
+	auto storage_offset = a.opt_symint();
+	rule::strides(rule::of(size), rule::of(stride), rule::of(storage_offset));
+	r.tensor(at::_ops::as_strided::call(self, size, stride, storage_offset));
+}
+
+void as_strided_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto size = a.symints();
+	auto stride = a.symints();
+	auto storage_offset = a.opt_symint();
+	rule::strides(rule::of(size), rule::of(stride), rule::of(storage_offset));
+	at::_ops::as_strided_::call(self, size, stride, storage_offset);
+}
+
+void as_strided_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("as_strided_copy");
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto stride = a.symints();
+	auto storage_offset = a.opt_symint();
+	rule::strides(rule::of(size), rule::of(stride), rule::of(storage_offset));
+	r.tensor(at::_ops::as_strided_copy::call(self, size, stride, storage_offset));
+}
+
+void as_strided_scatter(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& src = a.needed("src");
+	auto size = a.symints();
+	auto stride = a.symints();
+	auto storage_offset = a.opt_symint();
+	rule::strides(rule::of(size), rule::of(stride), rule::of(storage_offset));
+	r.tensor(at::_ops::as_strided_scatter::call(self, src, size, stride, storage_offset));
+}
+
 void avg_pool1d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -746,6 +4339,7 @@ void avg_pool1d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::pooled1(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), {});
 	r.tensor(at::_ops::avg_pool1d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad));
 }
 
@@ -760,10 +4354,12 @@ void avg_pool2d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), {});
 	r.tensor(at::_ops::avg_pool2d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
 void avg_pool2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("avg_pool2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -789,10 +4385,12 @@ void avg_pool3d(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), {});
 	r.tensor(at::_ops::avg_pool3d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
 void avg_pool3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("avg_pool3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -807,12 +4405,178 @@ void avg_pool3d_backward(Args& a, Results& r) {
 	r.tensor(at::_ops::avg_pool3d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
 }
 
+void batch_norm_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_var = a.opt_tensor();
+	auto update = a.boolean();
+	auto eps = a.number();
+	auto output_mask = a.booleans<3>();
+	const auto& reserve = a.needed("reserve");
+	auto out = at::_ops::batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void batch_norm_backward_elemt(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_backward_elemt");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
+	auto weight = a.opt_tensor();
+	const auto& sum_dy = a.needed("sum_dy");
+	const auto& sum_dy_xmu = a.needed("sum_dy_xmu");
+	const auto& count = a.needed("count");
+	r.tensor(at::_ops::batch_norm_backward_elemt::call(grad_out, input, mean, invstd, weight, sum_dy, sum_dy_xmu, count));
+}
+
+void batch_norm_backward_reduce(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_backward_reduce");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
+	auto weight = a.opt_tensor();
+	auto input_g = a.boolean();
+	auto weight_g = a.boolean();
+	auto bias_g = a.boolean();
+	auto out = at::_ops::batch_norm_backward_reduce::call(grad_out, input, mean, invstd, weight, input_g, weight_g, bias_g);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void batch_norm_elemt(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_elemt");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
+	auto eps = a.number();
+	r.tensor(at::_ops::batch_norm_elemt::call(input, weight, bias, mean, invstd, eps));
+}
+
+void batch_norm_gather_stats(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_gather_stats");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto count = a.integer();
+	auto out = at::_ops::batch_norm_gather_stats::call(input, mean, invstd, running_mean, running_var, momentum, eps, count);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void batch_norm_gather_stats_with_counts(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_gather_stats_with_counts");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& invstd = a.needed("invstd");
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto momentum = a.number();
+	auto eps = a.number();
+	const auto& counts = a.needed("counts");
+	auto out = at::_ops::batch_norm_gather_stats_with_counts::call(input, mean, invstd, running_mean, running_var, momentum, eps, counts);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void batch_norm_stats(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_stats");
+	const auto& input = a.needed("input");
+	auto eps = a.number();
+	auto out = at::_ops::batch_norm_stats::call(input, eps);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void batch_norm_update_stats(Args& a, Results& r) {
+	rule::refuse_unsafe("batch_norm_update_stats");
+	const auto& input = a.needed("input");
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto momentum = a.number();
+	auto out = at::_ops::batch_norm_update_stats::call(input, running_mean, running_var, momentum);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void binary_cross_entropy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::binary_cross_entropy::call(self, target, weight, reduction));
+}
+
+void binary_cross_entropy_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("binary_cross_entropy_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::binary_cross_entropy_backward::call(grad_output, self, target, weight, reduction));
+}
+
+void binary_cross_entropy_with_logits(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto pos_weight = a.opt_tensor();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::binary_cross_entropy_with_logits::call(self, target, weight, pos_weight, reduction));
+}
+
 void binomial(Args& a, Results& r) {
 	const auto& count = a.needed("count");
 	const auto& prob = a.needed("prob");
 	auto generator = a.opt_generator();
 	rule::trials(rule::of(count));
 	r.tensor(at::_ops::binomial::call(count, prob, generator));
+}
+
+void ccol_indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("ccol_indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::ccol_indices_copy::call(self));
+}
+
+void choose_qparams_optimized(Args& a, Results& r) {
+	rule::refuse_unsafe("choose_qparams_optimized");
+	const auto& input = a.needed("input");
+	auto numel = a.integer();
+	auto n_bins = a.integer();
+	auto ratio = a.number();
+	auto bit_width = a.integer();
+	auto out = at::_ops::choose_qparams_optimized::call(input, numel, n_bins, ratio, bit_width);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void chunk(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto chunks = a.integer();
+	auto dim = a.integer();
+	rule::chunks(rule::of(self), rule::of(chunks), rule::of(dim));
+	r.tensors(at::_ops::chunk::call(self, chunks, dim));
 }
 
 void col2im(Args& a, Results& r) {
@@ -827,7 +4591,14 @@ void col2im(Args& a, Results& r) {
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
+	rule::folded(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::col2im::call(self, output_size, kernel_size, dilation, padding, stride));
+}
+
+void col_indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("col_indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::col_indices_copy::call(self));
 }
 
 void constant_pad_nd(Args& a, Results& r) {
@@ -835,6 +4606,7 @@ void constant_pad_nd(Args& a, Results& r) {
 	auto pad = a.symints();
 	auto value = a.scalar();
 	rule::lengths("pad", rule::of(pad));
+	rule::padded(rule::of(self), rule::of(pad));
 	r.tensor(at::_ops::constant_pad_nd::call(self, pad, value));
 }
 
@@ -881,6 +4653,7 @@ void conv3d(Args& a, Results& r) {
 }
 
 void conv_depthwise3d(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_depthwise3d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -893,6 +4666,19 @@ void conv_depthwise3d(Args& a, Results& r) {
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::conv_depthwise3d::call(self, weight, kernel_size, bias, stride, padding, dilation));
+}
+
+void conv_tbc_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("conv_tbc_backward");
+	const auto& self = a.needed("self");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& bias = a.needed("bias");
+	auto pad = a.integer();
+	auto out = at::_ops::conv_tbc_backward::call(self, input, weight, bias, pad);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
 }
 
 void conv_transpose1d(Args& a, Results& r) {
@@ -961,6 +4747,7 @@ void convolution(Args& a, Results& r) {
 }
 
 void convolution_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("convolution_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& input = a.needed("input");
 	const auto& weight = a.needed("weight");
@@ -983,6 +4770,7 @@ void convolution_backward(Args& a, Results& r) {
 }
 
 void convolution_backward_overrideable(Args& a, Results& r) {
+	rule::refuse_unsafe("convolution_backward_overrideable");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& input = a.needed("input");
 	const auto& weight = a.needed("weight");
@@ -1004,6 +4792,7 @@ void convolution_backward_overrideable(Args& a, Results& r) {
 }
 
 void convolution_overrideable(Args& a, Results& r) {
+	rule::refuse_unsafe("convolution_overrideable");
 	const auto& input = a.needed("input");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -1020,6 +4809,41 @@ void convolution_overrideable(Args& a, Results& r) {
 	r.tensor(at::_ops::convolution_overrideable::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups));
 }
 
+void copy_sparse_to_sparse_(Args& a, Results& r) {
+	rule::refuse_unsafe("copy_sparse_to_sparse_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& src = a.needed("src");
+	auto non_blocking = a.boolean();
+	at::_ops::copy_sparse_to_sparse_::call(self, src, non_blocking);
+}
+
+void cosine_embedding_loss(Args& a, Results& r) {
+	const auto& input1 = a.needed("input1");
+	const auto& input2 = a.needed("input2");
+	const auto& target = a.needed("target");
+	auto margin = a.number();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::cosine_embedding_loss::call(input1, input2, target, margin, reduction));
+}
+
+void cross_entropy_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	auto label_smoothing = a.number();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::cross_entropy_loss::call(self, target, weight, reduction, ignore_index, label_smoothing));
+}
+
+void crow_indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("crow_indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::crow_indices_copy::call(self));
+}
+
 void ctc_loss_IntList(Args& a, Results& r) {
 	const auto& log_probs = a.needed("log_probs");
 	const auto& targets = a.needed("targets");
@@ -1028,6 +4852,7 @@ void ctc_loss_IntList(Args& a, Results& r) {
 	auto blank = a.integer();
 	auto reduction = a.integer();
 	auto zero_infinity = a.boolean();
+	rule::reduction(rule::of(reduction));
 	rule::labels(rule::of(log_probs), rule::of(targets), rule::of(target_lengths));
 	r.tensor(at::_ops::ctc_loss_IntList::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
 }
@@ -1040,11 +4865,67 @@ void ctc_loss_Tensor(Args& a, Results& r) {
 	auto blank = a.integer();
 	auto reduction = a.integer();
 	auto zero_infinity = a.boolean();
+	rule::reduction(rule::of(reduction));
 	rule::labels(rule::of(log_probs), rule::of(targets), rule::of(target_lengths));
 	r.tensor(at::_ops::ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity));
 }
 
+void cudnn_affine_grid_generator(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_affine_grid_generator");
+	const auto& theta = a.needed("theta");
+	auto N = a.integer();
+	auto C = a.integer();
+	auto H = a.integer();
+	auto W = a.integer();
+	r.tensor(at::_ops::cudnn_affine_grid_generator::call(theta, N, C, H, W));
+}
+
+void cudnn_affine_grid_generator_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_affine_grid_generator_backward");
+	const auto& grad = a.needed("grad");
+	auto N = a.integer();
+	auto C = a.integer();
+	auto H = a.integer();
+	auto W = a.integer();
+	r.tensor(at::_ops::cudnn_affine_grid_generator_backward::call(grad, N, C, H, W));
+}
+
+void cudnn_batch_norm(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_batch_norm");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto training = a.boolean();
+	auto exponential_average_factor = a.number();
+	auto epsilon = a.number();
+	auto out = at::_ops::cudnn_batch_norm::call(input, weight, bias, running_mean, running_var, training, exponential_average_factor, epsilon);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void cudnn_batch_norm_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_batch_norm_backward");
+	const auto& input = a.needed("input");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_var = a.opt_tensor();
+	auto epsilon = a.number();
+	const auto& reserveSpace = a.needed("reserveSpace");
+	auto out = at::_ops::cudnn_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon, reserveSpace);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
 void cudnn_convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_convolution");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto padding = a.symints();
@@ -1061,6 +4942,7 @@ void cudnn_convolution(Args& a, Results& r) {
 }
 
 void cudnn_convolution_add_relu(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_convolution_add_relu");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	const auto& z = a.needed("z");
@@ -1077,6 +4959,7 @@ void cudnn_convolution_add_relu(Args& a, Results& r) {
 }
 
 void cudnn_convolution_relu(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_convolution_relu");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -1091,6 +4974,7 @@ void cudnn_convolution_relu(Args& a, Results& r) {
 }
 
 void cudnn_convolution_transpose(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_convolution_transpose");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto padding = a.symints();
@@ -1106,6 +4990,57 @@ void cudnn_convolution_transpose(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::cudnn_convolution_transpose::call(self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32));
+}
+
+void cudnn_grid_sampler(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_grid_sampler");
+	const auto& self = a.needed("self");
+	const auto& grid = a.needed("grid");
+	r.tensor(at::_ops::cudnn_grid_sampler::call(self, grid));
+}
+
+void cudnn_grid_sampler_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_grid_sampler_backward");
+	const auto& self = a.needed("self");
+	const auto& grid = a.needed("grid");
+	const auto& grad_output = a.needed("grad_output");
+	auto out = at::_ops::cudnn_grid_sampler_backward::call(self, grid, grad_output);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void cudnn_is_acceptable(Args& a, Results& r) {
+	rule::refuse_unsafe("cudnn_is_acceptable");
+	const auto& self = a.needed("self");
+	r.boolean(at::_ops::cudnn_is_acceptable::call(self));
+}
+
+void cummaxmin_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("cummaxmin_backward");
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
+	const auto& indices = a.needed("indices");
+	auto dim = a.integer();
+	r.tensor(at::_ops::cummaxmin_backward::call(grad, input, indices, dim));
+}
+
+void cumprod_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("cumprod_backward");
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
+	auto dim = a.integer();
+	const auto& output = a.needed("output");
+	r.tensor(at::_ops::cumprod_backward::call(grad, input, dim, output));
+}
+
+void diagonal_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("diagonal_backward");
+	const auto& grad_output = a.needed("grad_output");
+	auto input_sizes = a.symints();
+	auto offset = a.integer();
+	auto dim1 = a.integer();
+	auto dim2 = a.integer();
+	r.tensor(at::_ops::diagonal_backward::call(grad_output, input_sizes, offset, dim1, dim2));
 }
 
 void div_Scalar_mode(Args& a, Results& r) {
@@ -1172,6 +5107,24 @@ void divide__Tensor_mode(Args& a, Results& r) {
 	at::_ops::divide__Tensor_mode::call(self, other, rounding_mode);
 }
 
+void dsplit_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto sections = a.integer();
+	rule::sections(rule::of(sections));
+	r.tensors(at::_ops::dsplit_int::call(self, sections));
+}
+
+void embedding_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("embedding_backward");
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	auto num_weights = a.integer();
+	auto padding_idx = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	auto sparse = a.boolean();
+	r.tensor(at::_ops::embedding_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse));
+}
+
 void embedding_bag(Args& a, Results& r) {
 	const auto& weight = a.needed("weight");
 	const auto& indices = a.needed("indices");
@@ -1207,6 +5160,132 @@ void embedding_bag_padding_idx(Args& a, Results& r) {
 	r.tensor(std::move(std::get<3>(out)));
 }
 
+void embedding_dense_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("embedding_dense_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& indices = a.needed("indices");
+	auto num_weights = a.integer();
+	auto padding_idx = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	r.tensor(at::_ops::embedding_dense_backward::call(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq));
+}
+
+void embedding_sparse_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("embedding_sparse_backward");
+	const auto& grad = a.needed("grad");
+	const auto& indices = a.needed("indices");
+	auto num_weights = a.integer();
+	auto padding_idx = a.integer();
+	auto scale_grad_by_freq = a.boolean();
+	r.tensor(at::_ops::embedding_sparse_backward::call(grad, indices, num_weights, padding_idx, scale_grad_by_freq));
+}
+
+void empty_strided(Args& a, Results& r) {
+	auto size = a.symints();
+	auto stride = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::strides(rule::of(size), rule::of(stride), {});
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::empty_strided::call(size, stride, dtype, layout, device, pin_memory));
+}
+
+void fake_quantize_per_channel_affine_cachemask_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("fake_quantize_per_channel_affine_cachemask_backward");
+	const auto& grad = a.needed("grad");
+	const auto& mask = a.needed("mask");
+	r.tensor(at::_ops::fake_quantize_per_channel_affine_cachemask_backward::call(grad, mask));
+}
+
+void fake_quantize_per_tensor_affine_tensor_qparams(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	rule::one(rule::of(scale), rule::of(zero_point));
+	r.tensor(at::_ops::fake_quantize_per_tensor_affine_tensor_qparams::call(self, scale, zero_point, quant_min, quant_max));
+}
+
+void fake_quantize_per_tensor_affine_cachemask_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("fake_quantize_per_tensor_affine_cachemask_backward");
+	const auto& grad = a.needed("grad");
+	const auto& mask = a.needed("mask");
+	r.tensor(at::_ops::fake_quantize_per_tensor_affine_cachemask_backward::call(grad, mask));
+}
+
+void fbgemm_linear_fp16_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight");
+	const auto& input = a.needed("input");
+	const auto& packed_weight = a.needed("packed_weight");
+	const auto& bias = a.needed("bias");
+	r.tensor(at::_ops::fbgemm_linear_fp16_weight::call(input, packed_weight, bias));
+}
+
+void fbgemm_linear_fp16_weight_fp32_activation(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_linear_fp16_weight_fp32_activation");
+	const auto& input = a.needed("input");
+	const auto& packed_weight = a.needed("packed_weight");
+	auto bias = a.opt_tensor();
+	r.tensor(at::_ops::fbgemm_linear_fp16_weight_fp32_activation::call(input, packed_weight, bias));
+}
+
+void fbgemm_linear_int8_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_linear_int8_weight");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& packed = a.needed("packed");
+	const auto& col_offsets = a.needed("col_offsets");
+	auto weight_scale = a.scalar();
+	auto weight_zero_point = a.scalar();
+	const auto& bias = a.needed("bias");
+	r.tensor(at::_ops::fbgemm_linear_int8_weight::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
+}
+
+void fbgemm_linear_int8_weight_fp32_activation(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_linear_int8_weight_fp32_activation");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	const auto& packed = a.needed("packed");
+	const auto& col_offsets = a.needed("col_offsets");
+	auto weight_scale = a.scalar();
+	auto weight_zero_point = a.scalar();
+	const auto& bias = a.needed("bias");
+	r.tensor(at::_ops::fbgemm_linear_int8_weight_fp32_activation::call(input, weight, packed, col_offsets, weight_scale, weight_zero_point, bias));
+}
+
+void fbgemm_linear_quantize_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_linear_quantize_weight");
+	const auto& input = a.needed("input");
+	auto out = at::_ops::fbgemm_linear_quantize_weight::call(input);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.number(std::get<2>(out));
+	r.integer(std::get<3>(out));
+}
+
+void fbgemm_pack_gemm_matrix_fp16(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_pack_gemm_matrix_fp16");
+	const auto& input = a.needed("input");
+	r.tensor(at::_ops::fbgemm_pack_gemm_matrix_fp16::call(input));
+}
+
+void fbgemm_pack_quantized_matrix(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix");
+	const auto& input = a.needed("input");
+	r.tensor(at::_ops::fbgemm_pack_quantized_matrix::call(input));
+}
+
+void fbgemm_pack_quantized_matrix_KN(Args& a, Results& r) {
+	rule::refuse_unsafe("fbgemm_pack_quantized_matrix.KN");
+	const auto& input = a.needed("input");
+	auto K = a.integer();
+	auto N = a.integer();
+	r.tensor(at::_ops::fbgemm_pack_quantized_matrix_KN::call(input, K, N));
+}
+
 void fractional_max_pool2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1214,12 +5293,14 @@ void fractional_max_pool2d(Args& a, Results& r) {
 	const auto& random_samples = a.needed("random_samples");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::fractional_max_pool2d::call(self, kernel_size, output_size, random_samples);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void fractional_max_pool2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("fractional_max_pool2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1237,12 +5318,14 @@ void fractional_max_pool3d(Args& a, Results& r) {
 	const auto& random_samples = a.needed("random_samples");
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	auto out = at::_ops::fractional_max_pool3d::call(self, kernel_size, output_size, random_samples);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void fractional_max_pool3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("fractional_max_pool3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1251,6 +5334,148 @@ void fractional_max_pool3d_backward(Args& a, Results& r) {
 	rule::lengths("kernel_size", rule::of(kernel_size));
 	rule::lengths("output_size", rule::of(output_size));
 	r.tensor(at::_ops::fractional_max_pool3d_backward::call(grad_output, self, kernel_size, output_size, indices));
+}
+
+void from_file(Args& a, Results& r) {
+	rule::refuse_unsafe("from_file");
+	auto filename = a.string();
+	auto shared = a.opt_boolean();
+	auto size = a.opt_integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::from_file::call(filename, shared, size, dtype, layout, device, pin_memory));
+}
+
+void full(Args& a, Results& r) {
+	auto size = a.symints();
+	auto fill_value = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::full::call(size, fill_value, dtype, layout, device, pin_memory));
+}
+
+void full_like(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto fill_value = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::full_like::call(self, fill_value, dtype, layout, device, pin_memory, memory_format));
+}
+
+void fused_moving_avg_obs_fake_quant(Args& a, Results& r) {
+	rule::refuse_unsafe("fused_moving_avg_obs_fake_quant");
+	const auto& self = a.needed("self");
+	const auto& observer_on = a.needed("observer_on");
+	const auto& fake_quant_on = a.needed("fake_quant_on");
+	auto& running_min = const_cast<at::Tensor&>(a.needed("running_min"));
+	auto& running_max = const_cast<at::Tensor&>(a.needed("running_max"));
+	auto& scale = const_cast<at::Tensor&>(a.needed("scale"));
+	auto& zero_point = const_cast<at::Tensor&>(a.needed("zero_point"));
+	auto averaging_const = a.number();
+	auto quant_min = a.integer();
+	auto quant_max = a.integer();
+	auto ch_axis = a.integer();
+	auto per_row_fake_quant = a.boolean();
+	auto symmetric_quant = a.boolean();
+	r.tensor(at::_ops::fused_moving_avg_obs_fake_quant::call(self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max, ch_axis, per_row_fake_quant, symmetric_quant));
+}
+
+void gather_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("gather_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto sparse_grad = a.boolean();
+	r.tensor(at::_ops::gather_backward::call(grad, self, dim, index, sparse_grad));
+}
+
+void glu_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("glu_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu_backward::call(grad_output, self, dim));
+}
+
+void glu_backward_jvp(Args& a, Results& r) {
+	rule::refuse_unsafe("glu_backward_jvp");
+	const auto& grad_x = a.needed("grad_x");
+	const auto& grad_glu = a.needed("grad_glu");
+	const auto& x = a.needed("x");
+	const auto& dgrad_glu = a.needed("dgrad_glu");
+	const auto& dx = a.needed("dx");
+	auto dim = a.integer();
+	r.tensor(at::_ops::glu_backward_jvp::call(grad_x, grad_glu, x, dgrad_glu, dx, dim));
+}
+
+void grid_sampler(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	rule::sampler(rule::of(interpolation_mode), rule::of(padding_mode));
+	r.tensor(at::_ops::grid_sampler::call(input, grid, interpolation_mode, padding_mode, align_corners));
+}
+
+void grid_sampler_2d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	rule::sampler(rule::of(interpolation_mode), rule::of(padding_mode));
+	r.tensor(at::_ops::grid_sampler_2d::call(input, grid, interpolation_mode, padding_mode, align_corners));
+}
+
+void grid_sampler_2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("grid_sampler_2d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::grid_sampler_2d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void grid_sampler_3d(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	rule::sampler(rule::of(interpolation_mode), rule::of(padding_mode));
+	r.tensor(at::_ops::grid_sampler_3d::call(input, grid, interpolation_mode, padding_mode, align_corners));
+}
+
+void grid_sampler_3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("grid_sampler_3d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& grid = a.needed("grid");
+	auto interpolation_mode = a.integer();
+	auto padding_mode = a.integer();
+	auto align_corners = a.boolean();
+	auto output_mask = a.booleans<2>();
+	auto out = at::_ops::grid_sampler_3d_backward::call(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
 }
 
 void gru_data(Args& a, Results& r) {
@@ -1285,6 +5510,48 @@ void gru_input(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
+void hinge_embedding_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto margin = a.number();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::hinge_embedding_loss::call(self, target, margin, reduction));
+}
+
+void hsplit_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto sections = a.integer();
+	rule::sections(rule::of(sections));
+	r.tensors(at::_ops::hsplit_int::call(self, sections));
+}
+
+void hspmm(Args& a, Results& r) {
+	rule::refuse_unsafe("hspmm");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
+	r.tensor(at::_ops::hspmm::call(mat1, mat2));
+}
+
+void huber_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	auto delta = a.number();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::huber_loss::call(self, target, reduction, delta));
+}
+
+void huber_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	auto delta = a.number();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::huber_loss_backward::call(grad_output, self, target, reduction, delta));
+}
+
 void im2col(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1295,7 +5562,157 @@ void im2col(Args& a, Results& r) {
 	rule::lengths("dilation", rule::of(dilation));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("stride", rule::of(stride));
+	rule::unfolded(rule::of(self), rule::of(kernel_size), rule::of(dilation), rule::of(padding), rule::of(stride));
 	r.tensor(at::_ops::im2col::call(self, kernel_size, dilation, padding, stride));
+}
+
+void index_add(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
+	auto alpha = a.scalar();
+	rule::dense(rule::of(index), rule::of(source));
+	r.tensor(at::_ops::index_add::call(self, dim, index, source, alpha));
+}
+
+void index_add_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
+	auto alpha = a.scalar();
+	rule::dense(rule::of(index), rule::of(source));
+	at::_ops::index_add_::call(self, dim, index, source, alpha);
+}
+
+void index_copy(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
+	rule::dense(rule::of(index), rule::of(source));
+	r.tensor(at::_ops::index_copy::call(self, dim, index, source));
+}
+
+void index_copy_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
+	rule::dense(rule::of(index), rule::of(source));
+	at::_ops::index_copy_::call(self, dim, index, source);
+}
+
+void index_fill_int_Scalar(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto value = a.scalar();
+	rule::dense(rule::of(index), rule::of(value));
+	r.tensor(at::_ops::index_fill_int_Scalar::call(self, dim, index, value));
+}
+
+void index_fill_int_Tensor(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& value = a.needed("value");
+	rule::dense(rule::of(index), rule::of(value));
+	r.tensor(at::_ops::index_fill_int_Tensor::call(self, dim, index, value));
+}
+
+void index_fill__int_Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto value = a.scalar();
+	rule::dense(rule::of(index), rule::of(value));
+	at::_ops::index_fill__int_Scalar::call(self, dim, index, value);
+}
+
+void index_fill__int_Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& value = a.needed("value");
+	rule::dense(rule::of(index), rule::of(value));
+	at::_ops::index_fill__int_Tensor::call(self, dim, index, value);
+}
+
+void index_reduce(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	rule::dense(rule::of(index), rule::of(source));
+	r.tensor(at::_ops::index_reduce::call(self, dim, index, source, reduce, include_self));
+}
+
+void index_reduce_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& source = a.needed("source");
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	rule::dense(rule::of(index), rule::of(source));
+	at::_ops::index_reduce_::call(self, dim, index, source, reduce, include_self);
+}
+
+void index_select_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("index_select_backward");
+	const auto& grad = a.needed("grad");
+	auto self_sizes = a.symints();
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	r.tensor(at::_ops::index_select_backward::call(grad, self_sizes, dim, index));
+}
+
+void indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::indices_copy::call(self));
+}
+
+void infinitely_differentiable_gelu_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("infinitely_differentiable_gelu_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::infinitely_differentiable_gelu_backward::call(grad, self));
+}
+
+void kl_div(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	auto log_target = a.boolean();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::kl_div::call(self, target, reduction, log_target));
+}
+
+void l1_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::l1_loss::call(self, target, reduction));
+}
+
+void lcm(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	rule::multiple(rule::of(self), rule::of(other));
+	r.tensor(at::_ops::lcm::call(self, other));
+}
+
+void lcm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& other = a.needed("other");
+	rule::multiple(rule::of(self), rule::of(other));
+	at::_ops::lcm_::call(self, other);
 }
 
 void linalg_eigh(Args& a, Results& r) {
@@ -1404,6 +5821,26 @@ void linalg_pinv_rcond_tensor(Args& a, Results& r) {
 	r.tensor(at::_ops::linalg_pinv_rcond_tensor::call(self, rcond, hermitian));
 }
 
+void linear_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("linear_backward");
+	const auto& self = a.needed("self");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::linear_backward::call(self, grad_output, weight, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void log_sigmoid_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("log_sigmoid_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& buffer = a.needed("buffer");
+	r.tensor(at::_ops::log_sigmoid_backward::call(grad_output, self, buffer));
+}
+
 void lstm_data(Args& a, Results& r) {
 	const auto& data = a.needed("data");
 	const auto& batch_sizes = a.needed("batch_sizes");
@@ -1438,6 +5875,62 @@ void lstm_input(Args& a, Results& r) {
 	r.tensor(std::move(std::get<2>(out)));
 }
 
+void lu_unpack(Args& a, Results& r) {
+	const auto& LU_data = a.needed("LU_data");
+	const auto& LU_pivots = a.needed("LU_pivots");
+	auto unpack_data = a.boolean();
+	auto unpack_pivots = a.boolean();
+	rule::lu_pivots(rule::of(LU_data), rule::of(LU_pivots), rule::of(unpack_pivots));
+	auto out = at::_ops::lu_unpack::call(LU_data, LU_pivots, unpack_data, unpack_pivots);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void margin_ranking_loss(Args& a, Results& r) {
+	const auto& input1 = a.needed("input1");
+	const auto& input2 = a.needed("input2");
+	const auto& target = a.needed("target");
+	auto margin = a.number();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::margin_ranking_loss::call(input1, input2, target, margin, reduction));
+}
+
+void masked_scatter_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("masked_scatter_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& mask = a.needed("mask");
+	auto sizes = a.symints();
+	r.tensor(at::_ops::masked_scatter_backward::call(grad_output, mask, sizes));
+}
+
+void masked_select_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("masked_select_backward");
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
+	const auto& mask = a.needed("mask");
+	r.tensor(at::_ops::masked_select_backward::call(grad, input, mask));
+}
+
+void matmul_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("matmul_backward");
+	const auto& grad = a.needed("grad");
+	const auto& self = a.needed("self");
+	const auto& other = a.needed("other");
+	auto mask = a.booleans<2>();
+	auto out = at::_ops::matmul_backward::call(grad, self, other, mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void matrix_exp_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("matrix_exp_backward");
+	const auto& self = a.needed("self");
+	const auto& grad = a.needed("grad");
+	r.tensor(at::_ops::matrix_exp_backward::call(self, grad));
+}
+
 void matrix_power(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto n = a.integer();
@@ -1456,6 +5949,7 @@ void max_pool1d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled1(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
@@ -1470,6 +5964,7 @@ void max_pool1d_with_indices(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled1(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	auto out = at::_ops::max_pool1d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
@@ -1486,10 +5981,12 @@ void max_pool2d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 void max_pool2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("max_pool2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1515,12 +6012,14 @@ void max_pool2d_with_indices(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	auto out = at::_ops::max_pool2d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void max_pool2d_with_indices_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("max_pool2d_with_indices_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1547,6 +6046,7 @@ void max_pool3d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
@@ -1561,12 +6061,14 @@ void max_pool3d_with_indices(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	auto out = at::_ops::max_pool3d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 }
 
 void max_pool3d_with_indices_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("max_pool3d_with_indices_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
@@ -1587,6 +6089,7 @@ void max_unpool2d(Args& a, Results& r) {
 	const auto& indices = a.needed("indices");
 	auto output_size = a.symints();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::max_unpool2d::call(self, indices, output_size));
 }
 
@@ -1599,10 +6102,44 @@ void max_unpool3d(Args& a, Results& r) {
 	rule::lengths("output_size", rule::of(output_size));
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
+	rule::resized(rule::of(self), rule::of(output_size));
 	r.tensor(at::_ops::max_unpool3d::call(self, indices, output_size, stride, padding));
 }
 
+void miopen_batch_norm(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_batch_norm");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto training = a.boolean();
+	auto exponential_average_factor = a.number();
+	auto epsilon = a.number();
+	auto out = at::_ops::miopen_batch_norm::call(input, weight, bias, running_mean, running_var, training, exponential_average_factor, epsilon);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void miopen_batch_norm_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_batch_norm_backward");
+	const auto& input = a.needed("input");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_var = a.opt_tensor();
+	auto epsilon = a.number();
+	auto out = at::_ops::miopen_batch_norm_backward::call(input, grad_output, weight, running_mean, running_var, save_mean, save_var, epsilon);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
 void miopen_convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_convolution");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -1619,6 +6156,7 @@ void miopen_convolution(Args& a, Results& r) {
 }
 
 void miopen_convolution_add_relu(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_convolution_add_relu");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	const auto& z = a.needed("z");
@@ -1635,6 +6173,7 @@ void miopen_convolution_add_relu(Args& a, Results& r) {
 }
 
 void miopen_convolution_relu(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_convolution_relu");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -1649,6 +6188,7 @@ void miopen_convolution_relu(Args& a, Results& r) {
 }
 
 void miopen_convolution_transpose(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_convolution_transpose");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -1666,7 +6206,36 @@ void miopen_convolution_transpose(Args& a, Results& r) {
 	r.tensor(at::_ops::miopen_convolution_transpose::call(self, weight, bias, padding, output_padding, stride, dilation, groups, benchmark, deterministic));
 }
 
+void miopen_ctc_loss(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_ctc_loss");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	auto input_lengths = a.ints();
+	auto target_lengths = a.ints();
+	auto blank = a.integer();
+	auto deterministic = a.boolean();
+	auto zero_infinity = a.boolean();
+	auto out = at::_ops::miopen_ctc_loss::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void miopen_ctc_loss_Tensor(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_ctc_loss.Tensor");
+	const auto& log_probs = a.needed("log_probs");
+	const auto& targets = a.needed("targets");
+	const auto& input_lengths = a.needed("input_lengths");
+	const auto& target_lengths = a.needed("target_lengths");
+	auto blank = a.integer();
+	auto deterministic = a.boolean();
+	auto zero_infinity = a.boolean();
+	auto out = at::_ops::miopen_ctc_loss_Tensor::call(log_probs, targets, input_lengths, target_lengths, blank, deterministic, zero_infinity);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
 void miopen_depthwise_convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_depthwise_convolution");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -1682,14 +6251,77 @@ void miopen_depthwise_convolution(Args& a, Results& r) {
 	r.tensor(at::_ops::miopen_depthwise_convolution::call(self, weight, bias, padding, stride, dilation, groups, benchmark, deterministic));
 }
 
+void miopen_rnn(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_rnn");
+	const auto& input = a.needed("input");
+	auto weight = a.tensors();
+	auto weight_stride0 = a.integer();
+	const auto& hx = a.needed("hx");
+	auto cx = a.opt_tensor();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto batch_first = a.boolean();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.ints();
+	auto dropout_state = a.opt_tensor();
+	auto out = at::_ops::miopen_rnn::call(input, weight, weight_stride0, hx, cx, mode, hidden_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+}
+
+void miopen_rnn_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("miopen_rnn_backward");
+	const auto& input = a.needed("input");
+	auto weight = a.tensors();
+	auto weight_stride0 = a.integer();
+	const auto& weight_buf = a.needed("weight_buf");
+	const auto& hx = a.needed("hx");
+	auto cx = a.opt_tensor();
+	const auto& output = a.needed("output");
+	auto grad_output = a.opt_tensor();
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto batch_first = a.boolean();
+	auto dropout = a.number();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.ints();
+	auto dropout_state = a.opt_tensor();
+	const auto& reserve = a.needed("reserve");
+	auto output_mask = a.booleans<4>();
+	auto out = at::_ops::miopen_rnn_backward::call(input, weight, weight_stride0, weight_buf, hx, cx, output, grad_output, grad_hy, grad_cy, mode, hidden_size, num_layers, batch_first, dropout, train, bidirectional, batch_sizes, dropout_state, reserve, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensors(std::move(std::get<3>(out)));
+}
+
 void mkldnn_adaptive_avg_pool2d(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d");
 	const auto& self = a.needed("self");
 	auto output_size = a.ints();
 	rule::lengths("output_size", rule::of(output_size));
 	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d::call(self, output_size));
 }
 
+void mkldnn_adaptive_avg_pool2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_adaptive_avg_pool2d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::mkldnn_adaptive_avg_pool2d_backward::call(grad_output, self));
+}
+
 void mkldnn_convolution(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_convolution");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto bias = a.opt_tensor();
@@ -1703,7 +6335,47 @@ void mkldnn_convolution(Args& a, Results& r) {
 	r.tensor(at::_ops::mkldnn_convolution::call(self, weight, bias, padding, stride, dilation, groups));
 }
 
+void mkldnn_linear(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_linear");
+	const auto& self = a.needed("self");
+	const auto& weight = a.needed("weight");
+	auto bias = a.opt_tensor();
+	r.tensor(at::_ops::mkldnn_linear::call(self, weight, bias));
+}
+
+void mkldnn_linear_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_linear_backward");
+	const auto& self = a.needed("self");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::mkldnn_linear_backward::call(self, grad_output, weight, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void mkldnn_linear_backward_input(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_linear_backward_input");
+	auto input_size = a.ints();
+	const auto& grad_output = a.needed("grad_output");
+	const auto& weight = a.needed("weight");
+	r.tensor(at::_ops::mkldnn_linear_backward_input::call(input_size, grad_output, weight));
+}
+
+void mkldnn_linear_backward_weights(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_linear_backward_weights");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& input = a.needed("input");
+	const auto& weight = a.needed("weight");
+	auto bias_defined = a.boolean();
+	auto out = at::_ops::mkldnn_linear_backward_weights::call(grad_output, input, weight, bias_defined);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
 void mkldnn_max_pool2d(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_max_pool2d");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
 	auto stride = a.ints();
@@ -1714,10 +6386,12 @@ void mkldnn_max_pool2d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::mkldnn_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 void mkldnn_max_pool2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_max_pool2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& output = a.needed("output");
 	const auto& input = a.needed("input");
@@ -1734,6 +6408,7 @@ void mkldnn_max_pool2d_backward(Args& a, Results& r) {
 }
 
 void mkldnn_max_pool3d(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_max_pool3d");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
 	auto stride = a.ints();
@@ -1744,10 +6419,12 @@ void mkldnn_max_pool3d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::mkldnn_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 void mkldnn_max_pool3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_max_pool3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& output = a.needed("output");
 	const auto& input = a.needed("input");
@@ -1764,6 +6441,7 @@ void mkldnn_max_pool3d_backward(Args& a, Results& r) {
 }
 
 void mkldnn_reorder_conv2d_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_reorder_conv2d_weight");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	auto stride = a.symints();
@@ -1777,6 +6455,7 @@ void mkldnn_reorder_conv2d_weight(Args& a, Results& r) {
 }
 
 void mkldnn_reorder_conv3d_weight(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_reorder_conv3d_weight");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	auto stride = a.symints();
@@ -1789,7 +6468,68 @@ void mkldnn_reorder_conv3d_weight(Args& a, Results& r) {
 	r.tensor(at::_ops::mkldnn_reorder_conv3d_weight::call(self, padding, stride, dilation, groups, input_size));
 }
 
+void mkldnn_rnn_layer(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_rnn_layer");
+	const auto& input = a.needed("input");
+	const auto& weight0 = a.needed("weight0");
+	const auto& weight1 = a.needed("weight1");
+	const auto& weight2 = a.needed("weight2");
+	const auto& weight3 = a.needed("weight3");
+	const auto& hx_ = a.needed("hx_");
+	const auto& cx_ = a.needed("cx_");
+	auto reverse = a.boolean();
+	auto batch_sizes = a.ints();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto has_biases = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_first = a.boolean();
+	auto train = a.boolean();
+	auto out = at::_ops::mkldnn_rnn_layer::call(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers, has_biases, bidirectional, batch_first, train);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+}
+
+void mkldnn_rnn_layer_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("mkldnn_rnn_layer_backward");
+	const auto& input = a.needed("input");
+	const auto& weight1 = a.needed("weight1");
+	const auto& weight2 = a.needed("weight2");
+	const auto& weight3 = a.needed("weight3");
+	const auto& weight4 = a.needed("weight4");
+	const auto& hx_ = a.needed("hx_");
+	const auto& cx_tmp = a.needed("cx_tmp");
+	const auto& output = a.needed("output");
+	const auto& hy_ = a.needed("hy_");
+	const auto& cy_ = a.needed("cy_");
+	auto grad_output = a.opt_tensor();
+	auto grad_hy = a.opt_tensor();
+	auto grad_cy = a.opt_tensor();
+	auto reverse = a.boolean();
+	auto mode = a.integer();
+	auto hidden_size = a.integer();
+	auto num_layers = a.integer();
+	auto has_biases = a.boolean();
+	auto train = a.boolean();
+	auto bidirectional = a.boolean();
+	auto batch_sizes = a.ints();
+	auto batch_first = a.boolean();
+	const auto& workspace = a.needed("workspace");
+	auto out = at::_ops::mkldnn_rnn_layer_backward::call(input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+	r.tensor(std::move(std::get<3>(out)));
+	r.tensor(std::move(std::get<4>(out)));
+	r.tensor(std::move(std::get<5>(out)));
+	r.tensor(std::move(std::get<6>(out)));
+}
+
 void mps_convolution_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("mps_convolution_backward");
 	const auto& self = a.needed("self");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& weight = a.needed("weight");
@@ -1808,6 +6548,7 @@ void mps_convolution_backward(Args& a, Results& r) {
 }
 
 void mps_convolution_transpose_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("mps_convolution_transpose_backward");
 	const auto& self = a.needed("self");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& weight = a.needed("weight");
@@ -1826,6 +6567,77 @@ void mps_convolution_transpose_backward(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
+void mse_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::mse_loss::call(self, target, reduction));
+}
+
+void mse_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::mse_loss_backward::call(grad_output, self, target, reduction));
+}
+
+void multi_margin_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto p = a.scalar();
+	auto margin = a.scalar();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::multi_margin_loss::call(self, target, p, margin, weight, reduction));
+}
+
+void multi_margin_loss_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("multi_margin_loss_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto p = a.scalar();
+	auto margin = a.scalar();
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::multi_margin_loss_backward::call(grad_output, self, target, p, margin, weight, reduction));
+}
+
+void multilabel_margin_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::multilabel_margin_loss::call(self, target, reduction));
+}
+
+void multilabel_margin_loss_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("multilabel_margin_loss_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	const auto& is_target = a.needed("is_target");
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::multilabel_margin_loss_backward::call(grad_output, self, target, reduction, is_target));
+}
+
+void multilabel_margin_loss_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("multilabel_margin_loss_forward");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	auto out = at::_ops::multilabel_margin_loss_forward::call(self, target, reduction);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
 void native_batch_norm(Args& a, Results& r) {
 	const auto& input = a.needed("input");
 	auto weight = a.opt_tensor();
@@ -1836,10 +6648,231 @@ void native_batch_norm(Args& a, Results& r) {
 	auto momentum = a.number();
 	auto eps = a.number();
 	rule::batch_norm(rule::of(input), rule::of(weight), rule::of(bias), rule::of(running_mean), rule::of(running_var), rule::of(training));
+	rule::empty_statistics(rule::of(input), rule::of(weight), rule::of(bias));
 	auto out = at::_ops::native_batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
 	r.tensor(std::move(std::get<0>(out)));
 	r.tensor(std::move(std::get<1>(out)));
 	r.tensor(std::move(std::get<2>(out)));
+}
+
+void native_batch_norm_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("native_batch_norm_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto save_mean = a.opt_tensor();
+	auto save_invstd = a.opt_tensor();
+	auto train = a.boolean();
+	auto eps = a.number();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::native_batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void native_channel_shuffle(Args& a, Results& r) {
+	rule::refuse_unsafe("native_channel_shuffle");
+	const auto& self = a.needed("self");
+	auto groups = a.integer();
+	r.tensor(at::_ops::native_channel_shuffle::call(self, groups));
+}
+
+void native_dropout_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("native_dropout_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& mask = a.needed("mask");
+	auto scale = a.number();
+	r.tensor(at::_ops::native_dropout_backward::call(grad_output, mask, scale));
+}
+
+void native_group_norm_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("native_group_norm_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	const auto& mean = a.needed("mean");
+	const auto& rstd = a.needed("rstd");
+	auto weight = a.opt_tensor();
+	auto N = a.integer();
+	auto C = a.integer();
+	auto HxW = a.integer();
+	auto group = a.integer();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::native_group_norm_backward::call(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void native_layer_norm_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("native_layer_norm_backward");
+	const auto& grad_out = a.needed("grad_out");
+	const auto& input = a.needed("input");
+	auto normalized_shape = a.symints();
+	const auto& mean = a.needed("mean");
+	const auto& rstd = a.needed("rstd");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto output_mask = a.booleans<3>();
+	auto out = at::_ops::native_layer_norm_backward::call(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+	r.tensor(std::move(std::get<2>(out)));
+}
+
+void new_empty_strided(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto stride = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::strides(rule::of(size), rule::of(stride), {});
+	r.tensor(at::_ops::new_empty_strided::call(self, size, stride, dtype, layout, device, pin_memory));
+}
+
+void new_full(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto fill_value = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::new_full::call(self, size, fill_value, dtype, layout, device, pin_memory));
+}
+
+void new_ones(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::new_ones::call(self, size, dtype, layout, device, pin_memory));
+}
+
+void nll_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss::call(self, target, weight, reduction, ignore_index));
+}
+
+void nll_loss2d(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss2d::call(self, target, weight, reduction, ignore_index));
+}
+
+void nll_loss2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss2d_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	const auto& total_weight = a.needed("total_weight");
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss2d_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
+}
+
+void nll_loss2d_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss2d_forward");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	auto out = at::_ops::nll_loss2d_forward::call(self, target, weight, reduction, ignore_index);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void nll_loss_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	const auto& total_weight = a.needed("total_weight");
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight));
+}
+
+void nll_loss_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("nll_loss_forward");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	auto out = at::_ops::nll_loss_forward::call(self, target, weight, reduction, ignore_index);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void nll_loss_nd(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto weight = a.opt_tensor();
+	auto reduction = a.integer();
+	auto ignore_index = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::nll_loss_nd::call(self, target, weight, reduction, ignore_index));
+}
+
+void normal_float_float(Args& a, Results& r) {
+	auto mean = a.number();
+	auto std = a.number();
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::normal_float_float::call(mean, std, size, generator, dtype, layout, device, pin_memory));
+}
+
+void ones(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::ones::call(size, dtype, layout, device, pin_memory));
+}
+
+void ones_like(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::ones_like::call(self, dtype, layout, device, pin_memory, memory_format));
 }
 
 void pad(Args& a, Results& r) {
@@ -1848,10 +6881,85 @@ void pad(Args& a, Results& r) {
 	auto mode = a.string();
 	auto value = a.opt_number();
 	rule::lengths("pad", rule::of(pad));
+	rule::padded(rule::of(self), rule::of(pad));
 	r.tensor(at::_ops::pad::call(self, pad, mode, value));
 }
 
+void poisson_nll_loss(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	const auto& target = a.needed("target");
+	auto log_input = a.boolean();
+	auto full = a.boolean();
+	auto eps = a.number();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::poisson_nll_loss::call(input, target, log_input, full, eps, reduction));
+}
+
+void quantize_per_tensor_tensor_qparams(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& scale = a.needed("scale");
+	const auto& zero_point = a.needed("zero_point");
+	auto dtype = a.dtype();
+	rule::one(rule::of(scale), rule::of(zero_point));
+	r.tensor(at::_ops::quantize_per_tensor_tensor_qparams::call(self, scale, zero_point, dtype));
+}
+
+void quantized_batch_norm(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_batch_norm");
+	const auto& input = a.needed("input");
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	const auto& mean = a.needed("mean");
+	const auto& var = a.needed("var");
+	auto eps = a.number();
+	auto output_scale = a.number();
+	auto output_zero_point = a.integer();
+	r.tensor(at::_ops::quantized_batch_norm::call(input, weight, bias, mean, var, eps, output_scale, output_zero_point));
+}
+
+void quantized_gru_cell(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_gru_cell");
+	const auto& input = a.needed("input");
+	const auto& hx = a.needed("hx");
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	r.tensor(at::_ops::quantized_gru_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
+}
+
+void quantized_lstm_cell(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_lstm_cell");
+	const auto& input = a.needed("input");
+	auto hx = a.tensors();
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	auto out = at::_ops::quantized_lstm_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
 void quantized_max_pool1d(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_max_pool1d");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
 	auto stride = a.ints();
@@ -1862,10 +6970,12 @@ void quantized_max_pool1d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled1(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::quantized_max_pool1d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 void quantized_max_pool2d(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_max_pool2d");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
 	auto stride = a.ints();
@@ -1876,10 +6986,12 @@ void quantized_max_pool2d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled2(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::quantized_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 void quantized_max_pool3d(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_max_pool3d");
 	const auto& self = a.needed("self");
 	auto kernel_size = a.ints();
 	auto stride = a.ints();
@@ -1890,17 +7002,324 @@ void quantized_max_pool3d(Args& a, Results& r) {
 	rule::lengths("stride", rule::of(stride));
 	rule::lengths("padding", rule::of(padding));
 	rule::lengths("dilation", rule::of(dilation));
+	rule::pooled3(rule::of(self), rule::of(kernel_size), rule::of(stride), rule::of(padding), rule::of(dilation));
 	r.tensor(at::_ops::quantized_max_pool3d::call(self, kernel_size, stride, padding, dilation, ceil_mode));
+}
+
+void quantized_rnn_relu_cell(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_rnn_relu_cell");
+	const auto& input = a.needed("input");
+	const auto& hx = a.needed("hx");
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	r.tensor(at::_ops::quantized_rnn_relu_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
+}
+
+void quantized_rnn_tanh_cell(Args& a, Results& r) {
+	rule::refuse_unsafe("quantized_rnn_tanh_cell");
+	const auto& input = a.needed("input");
+	const auto& hx = a.needed("hx");
+	const auto& w_ih = a.needed("w_ih");
+	const auto& w_hh = a.needed("w_hh");
+	const auto& b_ih = a.needed("b_ih");
+	const auto& b_hh = a.needed("b_hh");
+	const auto& packed_ih = a.needed("packed_ih");
+	const auto& packed_hh = a.needed("packed_hh");
+	const auto& col_offsets_ih = a.needed("col_offsets_ih");
+	const auto& col_offsets_hh = a.needed("col_offsets_hh");
+	auto scale_ih = a.scalar();
+	auto scale_hh = a.scalar();
+	auto zero_point_ih = a.scalar();
+	auto zero_point_hh = a.scalar();
+	r.tensor(at::_ops::quantized_rnn_tanh_cell::call(input, hx, w_ih, w_hh, b_ih, b_hh, packed_ih, packed_hh, col_offsets_ih, col_offsets_hh, scale_ih, scale_hh, zero_point_ih, zero_point_hh));
+}
+
+void rand(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::rand::call(size, dtype, layout, device, pin_memory));
+}
+
+void rand_generator(Args& a, Results& r) {
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::rand_generator::call(size, generator, dtype, layout, device, pin_memory));
+}
+
+void rand_like(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::rand_like::call(self, dtype, layout, device, pin_memory, memory_format));
+}
+
+void rand_like_generator(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::rand_like_generator::call(self, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint(Args& a, Results& r) {
+	auto high = a.integer();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randint::call(high, size, dtype, layout, device, pin_memory));
+}
+
+void randint_generator(Args& a, Results& r) {
+	auto high = a.integer();
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randint_generator::call(high, size, generator, dtype, layout, device, pin_memory));
+}
+
+void randint_low(Args& a, Results& r) {
+	auto low = a.integer();
+	auto high = a.integer();
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randint_low::call(low, high, size, dtype, layout, device, pin_memory));
+}
+
+void randint_low_generator(Args& a, Results& r) {
+	auto low = a.integer();
+	auto high = a.integer();
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randint_low_generator::call(low, high, size, generator, dtype, layout, device, pin_memory));
+}
+
+void randint_like(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto high = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randint_like::call(self, high, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint_like_Tensor(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& high = a.needed("high");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randint_like_Tensor::call(self, high, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint_like_Tensor_generator(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& high = a.needed("high");
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randint_like_Tensor_generator::call(self, high, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint_like_generator(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto high = a.integer();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randint_like_generator::call(self, high, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint_like_low_dtype(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto low = a.integer();
+	auto high = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randint_like_low_dtype::call(self, low, high, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randint_like_low_generator_dtype(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto low = a.integer();
+	auto high = a.integer();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randint_like_low_generator_dtype::call(self, low, high, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randn(Args& a, Results& r) {
+	auto size = a.symints();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randn::call(size, dtype, layout, device, pin_memory));
+}
+
+void randn_generator(Args& a, Results& r) {
+	auto size = a.symints();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randn_generator::call(size, generator, dtype, layout, device, pin_memory));
+}
+
+void randn_like(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randn_like::call(self, dtype, layout, device, pin_memory, memory_format));
+}
+
+void randn_like_generator(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	auto memory_format = a.opt_format();
+	rule::filled(rule::of(layout));
+	r.tensor(at::_ops::randn_like_generator::call(self, generator, dtype, layout, device, pin_memory, memory_format));
+}
+
+void random__from(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto from = a.integer();
+	auto to = a.opt_integer();
+	auto generator = a.opt_generator();
+	rule::range(rule::of(self), rule::of(from), rule::of(to));
+	at::_ops::random__from::call(self, from, to, generator);
+}
+
+void randperm(Args& a, Results& r) {
+	auto n = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randperm::call(n, dtype, layout, device, pin_memory));
+}
+
+void randperm_generator(Args& a, Results& r) {
+	auto n = a.integer();
+	auto generator = a.opt_generator();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::filled(rule::of(layout));
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::randperm_generator::call(n, generator, dtype, layout, device, pin_memory));
+}
+
+void range_step(Args& a, Results& r) {
+	auto start = a.scalar();
+	auto end = a.scalar();
+	auto step = a.scalar();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	rule::step(rule::of(step), rule::of(dtype), {});
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::range_step::call(start, end, step, dtype, layout, device, pin_memory));
 }
 
 void reflection_pad1d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::padded(rule::of(self), rule::of(padding));
 	r.tensor(at::_ops::reflection_pad1d::call(self, padding));
 }
 
 void reflection_pad1d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("reflection_pad1d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
@@ -1912,10 +7331,12 @@ void reflection_pad2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::padded(rule::of(self), rule::of(padding));
 	r.tensor(at::_ops::reflection_pad2d::call(self, padding));
 }
 
 void reflection_pad2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("reflection_pad2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
@@ -1927,10 +7348,12 @@ void reflection_pad3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::padded(rule::of(self), rule::of(padding));
 	r.tensor(at::_ops::reflection_pad3d::call(self, padding));
 }
 
 void reflection_pad3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("reflection_pad3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
@@ -1942,10 +7365,12 @@ void replication_pad1d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::padded(rule::of(self), rule::of(padding));
 	r.tensor(at::_ops::replication_pad1d::call(self, padding));
 }
 
 void replication_pad1d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("replication_pad1d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
@@ -1957,10 +7382,12 @@ void replication_pad2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::padded(rule::of(self), rule::of(padding));
 	r.tensor(at::_ops::replication_pad2d::call(self, padding));
 }
 
 void replication_pad2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("replication_pad2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
@@ -1972,15 +7399,40 @@ void replication_pad3d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
+	rule::padded(rule::of(self), rule::of(padding));
 	r.tensor(at::_ops::replication_pad3d::call(self, padding));
 }
 
 void replication_pad3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("replication_pad3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	auto padding = a.symints();
 	rule::lengths("padding", rule::of(padding));
 	r.tensor(at::_ops::replication_pad3d_backward::call(grad_output, self, padding));
+}
+
+void resize_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto size = a.symints();
+	auto memory_format = a.opt_format();
+	rule::restride(rule::of(self), rule::of(size), rule::of(memory_format));
+	at::_ops::resize_::call(self, size, memory_format);
+}
+
+void resize_as_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& the_template = a.needed("the_template");
+	auto memory_format = a.opt_format();
+	rule::restride(rule::of(self), rule::of(the_template), rule::of(memory_format));
+	at::_ops::resize_as_::call(self, the_template, memory_format);
+}
+
+void resize_as_sparse_(Args& a, Results& r) {
+	rule::refuse_unsafe("resize_as_sparse_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& the_template = a.needed("the_template");
+	at::_ops::resize_as_sparse_::call(self, the_template);
 }
 
 void rnn_relu_data(Args& a, Results& r) {
@@ -2047,6 +7499,46 @@ void rnn_tanh_input(Args& a, Results& r) {
 	r.tensor(std::move(std::get<1>(out)));
 }
 
+void row_indices_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("row_indices_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::row_indices_copy::call(self));
+}
+
+void rrelu_with_noise(Args& a, Results& r) {
+	rule::refuse_unsafe("rrelu_with_noise");
+	const auto& self = a.needed("self");
+	auto& noise = const_cast<at::Tensor&>(a.needed("noise"));
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::rrelu_with_noise::call(self, noise, lower, upper, training, generator));
+}
+
+void rrelu_with_noise_(Args& a, Results& r) {
+	rule::refuse_unsafe("rrelu_with_noise_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto& noise = const_cast<at::Tensor&>(a.needed("noise"));
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto generator = a.opt_generator();
+	at::_ops::rrelu_with_noise_::call(self, noise, lower, upper, training, generator);
+}
+
+void rrelu_with_noise_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("rrelu_with_noise_backward");
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& noise = a.needed("noise");
+	auto lower = a.scalar();
+	auto upper = a.scalar();
+	auto training = a.boolean();
+	auto self_is_result = a.boolean();
+	r.tensor(at::_ops::rrelu_with_noise_backward::call(grad_output, self, noise, lower, upper, training, self_is_result));
+}
+
 void scaled_dot_product_attention(Args& a, Results& r) {
 	const auto& query = a.needed("query");
 	const auto& key = a.needed("key");
@@ -2058,6 +7550,122 @@ void scaled_dot_product_attention(Args& a, Results& r) {
 	auto enable_gqa = a.boolean();
 	rule::heads(rule::of(key), rule::of(value), rule::of(enable_gqa));
 	r.tensor(at::_ops::scaled_dot_product_attention::call(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa));
+}
+
+void scatter_reduce(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	auto reduce = a.string();
+	rule::dense(rule::of(index), rule::of(src));
+	r.tensor(at::_ops::scatter_reduce::call(self, dim, index, src, reduce));
+}
+
+void scatter_src(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	rule::dense(rule::of(index), rule::of(src));
+	r.tensor(at::_ops::scatter_src::call(self, dim, index, src));
+}
+
+void scatter_value(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto value = a.scalar();
+	rule::dense(rule::of(index), rule::of(value));
+	r.tensor(at::_ops::scatter_value::call(self, dim, index, value));
+}
+
+void scatter_value_reduce(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto value = a.scalar();
+	auto reduce = a.string();
+	rule::dense(rule::of(index), rule::of(value));
+	r.tensor(at::_ops::scatter_value_reduce::call(self, dim, index, value, reduce));
+}
+
+void scatter__reduce(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	auto reduce = a.string();
+	rule::dense(rule::of(index), rule::of(src));
+	at::_ops::scatter__reduce::call(self, dim, index, src, reduce);
+}
+
+void scatter__src(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	rule::dense(rule::of(index), rule::of(src));
+	at::_ops::scatter__src::call(self, dim, index, src);
+}
+
+void scatter__value(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto value = a.scalar();
+	rule::dense(rule::of(index), rule::of(value));
+	at::_ops::scatter__value::call(self, dim, index, value);
+}
+
+void scatter__value_reduce(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	auto value = a.scalar();
+	auto reduce = a.string();
+	rule::dense(rule::of(index), rule::of(value));
+	at::_ops::scatter__value_reduce::call(self, dim, index, value, reduce);
+}
+
+void scatter_add(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	rule::dense(rule::of(index), rule::of(src));
+	r.tensor(at::_ops::scatter_add::call(self, dim, index, src));
+}
+
+void scatter_add_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	rule::dense(rule::of(index), rule::of(src));
+	at::_ops::scatter_add_::call(self, dim, index, src);
+}
+
+void scatter_reduce_two(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	rule::dense(rule::of(index), rule::of(src));
+	r.tensor(at::_ops::scatter_reduce_two::call(self, dim, index, src, reduce, include_self));
+}
+
+void scatter_reduce__two(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto dim = a.integer();
+	const auto& index = a.needed("index");
+	const auto& src = a.needed("src");
+	auto reduce = a.string();
+	auto include_self = a.boolean();
+	rule::dense(rule::of(index), rule::of(src));
+	at::_ops::scatter_reduce__two::call(self, dim, index, src, reduce, include_self);
 }
 
 void segment_reduce(Args& a, Results& r) {
@@ -2073,7 +7681,49 @@ void segment_reduce(Args& a, Results& r) {
 	r.tensor(at::_ops::segment_reduce::call(data, reduce, lengths, indices, offsets, axis, unsafe, initial));
 }
 
+void select_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("select_backward");
+	const auto& grad_output = a.needed("grad_output");
+	auto input_sizes = a.symints();
+	auto dim = a.integer();
+	auto index = a.integer();
+	r.tensor(at::_ops::select_backward::call(grad_output, input_sizes, dim, index));
+}
+
+void set__source_Tensor_storage_offset(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	const auto& source = a.needed("source");
+	auto storage_offset = a.integer();
+	auto size = a.symints();
+	auto stride = a.symints();
+	rule::strides(rule::of(size), rule::of(stride), rule::of(storage_offset));
+	at::_ops::set__source_Tensor_storage_offset::call(self, source, storage_offset, size, stride);
+}
+
+void slice_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("slice_backward");
+	const auto& grad_output = a.needed("grad_output");
+	auto input_sizes = a.symints();
+	auto dim = a.integer();
+	auto start = a.integer();
+	auto end = a.integer();
+	auto step = a.integer();
+	r.tensor(at::_ops::slice_backward::call(grad_output, input_sizes, dim, start, end, step));
+}
+
+void slice_inverse(Args& a, Results& r) {
+	rule::refuse_unsafe("slice_inverse");
+	const auto& self = a.needed("self");
+	const auto& src = a.needed("src");
+	auto dim = a.integer();
+	auto start = a.opt_symint();
+	auto end = a.opt_symint();
+	auto step = a.integer();
+	r.tensor(at::_ops::slice_inverse::call(self, src, dim, start, end, step));
+}
+
 void slow_conv3d(Args& a, Results& r) {
+	rule::refuse_unsafe("slow_conv3d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -2087,6 +7737,7 @@ void slow_conv3d(Args& a, Results& r) {
 }
 
 void slow_conv3d_forward(Args& a, Results& r) {
+	rule::refuse_unsafe("slow_conv3d_forward");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -2100,6 +7751,7 @@ void slow_conv3d_forward(Args& a, Results& r) {
 }
 
 void slow_conv_dilated2d(Args& a, Results& r) {
+	rule::refuse_unsafe("slow_conv_dilated2d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -2115,6 +7767,7 @@ void slow_conv_dilated2d(Args& a, Results& r) {
 }
 
 void slow_conv_dilated3d(Args& a, Results& r) {
+	rule::refuse_unsafe("slow_conv_dilated3d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -2130,6 +7783,7 @@ void slow_conv_dilated3d(Args& a, Results& r) {
 }
 
 void slow_conv_transpose2d(Args& a, Results& r) {
+	rule::refuse_unsafe("slow_conv_transpose2d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -2147,6 +7801,7 @@ void slow_conv_transpose2d(Args& a, Results& r) {
 }
 
 void slow_conv_transpose3d(Args& a, Results& r) {
+	rule::refuse_unsafe("slow_conv_transpose3d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -2161,6 +7816,42 @@ void slow_conv_transpose3d(Args& a, Results& r) {
 	rule::lengths("output_padding", rule::of(output_padding));
 	rule::lengths("dilation", rule::of(dilation));
 	r.tensor(at::_ops::slow_conv_transpose3d::call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation));
+}
+
+void smooth_l1_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	auto beta = a.number();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::smooth_l1_loss::call(self, target, reduction, beta));
+}
+
+void smooth_l1_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	auto beta = a.number();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::smooth_l1_loss_backward::call(grad_output, self, target, reduction, beta));
+}
+
+void soft_margin_loss(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::soft_margin_loss::call(self, target, reduction));
+}
+
+void soft_margin_loss_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	const auto& target = a.needed("target");
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::soft_margin_loss_backward::call(grad_output, self, target, reduction));
 }
 
 void sparse_bsc_tensor_ccol_row_value(Args& a, Results& r) {
@@ -2299,6 +7990,24 @@ void sparse_csr_tensor_crow_col_value_size(Args& a, Results& r) {
 	auto pin_memory = a.opt_boolean();
 	rule::csr(rule::of(crow_indices), rule::of(col_indices), rule::of(values), rule::of(size));
 	r.tensor(at::_ops::sparse_csr_tensor_crow_col_value_size::call(crow_indices, col_indices, values, size, dtype, layout, device, pin_memory));
+}
+
+void sparse_resize_(Args& a, Results& r) {
+	rule::refuse_unsafe("sparse_resize_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto size = a.ints();
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	at::_ops::sparse_resize_::call(self, size, sparse_dim, dense_dim);
+}
+
+void sparse_resize_and_clear_(Args& a, Results& r) {
+	rule::refuse_unsafe("sparse_resize_and_clear_");
+	auto& self = const_cast<at::Tensor&>(a.needed("self"));
+	auto size = a.ints();
+	auto sparse_dim = a.integer();
+	auto dense_dim = a.integer();
+	at::_ops::sparse_resize_and_clear_::call(self, size, sparse_dim, dense_dim);
 }
 
 void special_chebyshev_polynomial_t(Args& a, Results& r) {
@@ -2553,7 +8262,50 @@ void special_shifted_chebyshev_polynomial_w_x_scalar(Args& a, Results& r) {
 	r.tensor(at::_ops::special_shifted_chebyshev_polynomial_w_x_scalar::call(x, n));
 }
 
+void split_Tensor(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto split_size = a.integer();
+	auto dim = a.integer();
+	rule::pieces(rule::of(self), rule::of(split_size), rule::of(dim));
+	r.tensors(at::_ops::split_Tensor::call(self, split_size, dim));
+}
+
+void split_copy_Tensor(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto split_size = a.integer();
+	auto dim = a.integer();
+	rule::pieces(rule::of(self), rule::of(split_size), rule::of(dim));
+	r.tensors(at::_ops::split_copy_Tensor::call(self, split_size, dim));
+}
+
+void sspaddmm(Args& a, Results& r) {
+	rule::refuse_unsafe("sspaddmm");
+	const auto& self = a.needed("self");
+	const auto& mat1 = a.needed("mat1");
+	const auto& mat2 = a.needed("mat2");
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::sspaddmm::call(self, mat1, mat2, beta, alpha));
+}
+
+void tensor_split_sections(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto sections = a.integer();
+	auto dim = a.integer();
+	rule::sections(rule::of(sections));
+	r.tensors(at::_ops::tensor_split_sections::call(self, sections, dim));
+}
+
+void tensor_split_tensor_indices_or_sections(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	const auto& tensor_indices_or_sections = a.needed("tensor_indices_or_sections");
+	auto dim = a.integer();
+	rule::sections(rule::of(tensor_indices_or_sections));
+	r.tensors(at::_ops::tensor_split_tensor_indices_or_sections::call(self, tensor_indices_or_sections, dim));
+}
+
 void thnn_conv2d(Args& a, Results& r) {
+	rule::refuse_unsafe("thnn_conv2d");
 	const auto& self = a.needed("self");
 	const auto& weight = a.needed("weight");
 	auto kernel_size = a.symints();
@@ -2566,6 +8318,81 @@ void thnn_conv2d(Args& a, Results& r) {
 	r.tensor(at::_ops::thnn_conv2d::call(self, weight, kernel_size, bias, stride, padding));
 }
 
+void to_dense_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("to_dense_backward");
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
+	auto masked_grad = a.opt_boolean();
+	r.tensor(at::_ops::to_dense_backward::call(grad, input, masked_grad));
+}
+
+void to_mkldnn_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("to_mkldnn_backward");
+	const auto& grad = a.needed("grad");
+	const auto& input = a.needed("input");
+	r.tensor(at::_ops::to_mkldnn_backward::call(grad, input));
+}
+
+void trace_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("trace_backward");
+	const auto& grad = a.needed("grad");
+	auto sizes = a.symints();
+	r.tensor(at::_ops::trace_backward::call(grad, sizes));
+}
+
+void triplet_margin_loss(Args& a, Results& r) {
+	const auto& anchor = a.needed("anchor");
+	const auto& positive = a.needed("positive");
+	const auto& negative = a.needed("negative");
+	auto margin = a.number();
+	auto p = a.number();
+	auto eps = a.number();
+	auto swap = a.boolean();
+	auto reduction = a.integer();
+	rule::reduction(rule::of(reduction));
+	r.tensor(at::_ops::triplet_margin_loss::call(anchor, positive, negative, margin, p, eps, swap, reduction));
+}
+
+void unbind_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	rule::pieces(rule::of(self), rule::of(dim));
+	r.tensors(at::_ops::unbind_int::call(self, dim));
+}
+
+void unbind_copy_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto dim = a.integer();
+	rule::pieces(rule::of(self), rule::of(dim));
+	r.tensors(at::_ops::unbind_copy_int::call(self, dim));
+}
+
+void unfold_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("unfold_backward");
+	const auto& grad_in = a.needed("grad_in");
+	auto input_sizes = a.symints();
+	auto dim = a.integer();
+	auto size = a.integer();
+	auto step = a.integer();
+	r.tensor(at::_ops::unfold_backward::call(grad_in, input_sizes, dim, size, step));
+}
+
+void unsafe_chunk(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto chunks = a.integer();
+	auto dim = a.integer();
+	rule::chunks(rule::of(self), rule::of(chunks), rule::of(dim));
+	r.tensors(at::_ops::unsafe_chunk::call(self, chunks, dim));
+}
+
+void unsafe_split_Tensor(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto split_size = a.integer();
+	auto dim = a.integer();
+	rule::pieces(rule::of(self), rule::of(split_size), rule::of(dim));
+	r.tensors(at::_ops::unsafe_split_Tensor::call(self, split_size, dim));
+}
+
 void upsample_bicubic2d(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto output_size = a.symints();
@@ -2573,10 +8400,21 @@ void upsample_bicubic2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::upsample_bicubic2d::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
+void upsample_bicubic2d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::upsample_bicubic2d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
 void upsample_bicubic2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("upsample_bicubic2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -2594,10 +8432,21 @@ void upsample_bilinear2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::upsample_bilinear2d::call(self, output_size, align_corners, scales_h, scales_w));
 }
 
+void upsample_bilinear2d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::upsample_bilinear2d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
 void upsample_bilinear2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("upsample_bilinear2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -2614,10 +8463,21 @@ void upsample_linear1d(Args& a, Results& r) {
 	auto align_corners = a.boolean();
 	auto scales = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::upsample_linear1d::call(self, output_size, align_corners, scales));
 }
 
+void upsample_linear1d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::upsample_linear1d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
 void upsample_linear1d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("upsample_linear1d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -2632,10 +8492,20 @@ void upsample_nearest1d(Args& a, Results& r) {
 	auto output_size = a.symints();
 	auto scales = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::upsample_nearest1d::call(self, output_size, scales));
 }
 
+void upsample_nearest1d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::upsample_nearest1d_vec::call(input, output_size, scale_factors));
+}
+
 void upsample_nearest1d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("upsample_nearest1d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -2650,10 +8520,20 @@ void upsample_nearest2d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::upsample_nearest2d::call(self, output_size, scales_h, scales_w));
 }
 
+void upsample_nearest2d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::upsample_nearest2d_vec::call(input, output_size, scale_factors));
+}
+
 void upsample_nearest2d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("upsample_nearest2d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -2670,10 +8550,20 @@ void upsample_nearest3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::upsample_nearest3d::call(self, output_size, scales_d, scales_h, scales_w));
 }
 
+void upsample_nearest3d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::upsample_nearest3d_vec::call(input, output_size, scale_factors));
+}
+
 void upsample_nearest3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("upsample_nearest3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -2692,10 +8582,21 @@ void upsample_trilinear3d(Args& a, Results& r) {
 	auto scales_h = a.opt_number();
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
+	rule::resized(rule::of(self), rule::of(output_size), {});
 	r.tensor(at::_ops::upsample_trilinear3d::call(self, output_size, align_corners, scales_d, scales_h, scales_w));
 }
 
+void upsample_trilinear3d_vec(Args& a, Results& r) {
+	const auto& input = a.needed("input");
+	auto output_size = a.opt_symints();
+	auto align_corners = a.boolean();
+	auto scale_factors = a.opt_numbers();
+	rule::resized(rule::of(input), rule::of(output_size), rule::of(scale_factors));
+	r.tensor(at::_ops::upsample_trilinear3d_vec::call(input, output_size, align_corners, scale_factors));
+}
+
 void upsample_trilinear3d_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("upsample_trilinear3d_backward");
 	const auto& grad_output = a.needed("grad_output");
 	auto output_size = a.symints();
 	auto input_size = a.symints();
@@ -2705,6 +8606,29 @@ void upsample_trilinear3d_backward(Args& a, Results& r) {
 	auto scales_w = a.opt_number();
 	rule::lengths("output_size", rule::of(output_size));
 	r.tensor(at::_ops::upsample_trilinear3d_backward::call(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w));
+}
+
+void value_selecting_reduction_backward(Args& a, Results& r) {
+	rule::refuse_unsafe("value_selecting_reduction_backward");
+	const auto& grad = a.needed("grad");
+	auto dim = a.integer();
+	const auto& indices = a.needed("indices");
+	auto sizes = a.symints();
+	auto keepdim = a.boolean();
+	r.tensor(at::_ops::value_selecting_reduction_backward::call(grad, dim, indices, sizes, keepdim));
+}
+
+void values_copy(Args& a, Results& r) {
+	rule::refuse_unsafe("values_copy");
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::values_copy::call(self));
+}
+
+void vsplit_int(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	auto sections = a.integer();
+	rule::sections(rule::of(sections));
+	r.tensors(at::_ops::vsplit_int::call(self, sections));
 }
 
 }  // namespace tg::op

@@ -28,7 +28,8 @@ func (c *chunk) run(k *Case) (difference string, err error) {
 	torch.ManualSeed(seed)
 	var out []any
 	var misfit error
-	thrown := torch.Try(func() { out, misfit = call.call(k) })
+	// Python's own calls of inner operators are among the cases.
+	thrown := torch.Try(func() { torch.Unsafe(func() { out, misfit = call.call(k) }) })
 	switch {
 	case misfit != nil:
 		return "", fmt.Errorf("%w: %w", errNoForm, misfit)

@@ -1,6 +1,11 @@
 #include "boxed.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
+
 #include <unordered_map>
+#include <unordered_set>
+
+#include "rules.h"
 
 namespace tg {
 
@@ -16,23 +21,30 @@ const GuardRow* find_guard(const std::string& name, const std::string& overload)
 	return at == rows.end() ? nullptr : at->second;
 }
 
-namespace boxed {
+namespace {
 
-void finish(torch::jit::Stack& s, size_t outs, std::vector<at::Tensor> results) {
-	if (outs == 0) {
-		s.assign(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
-		return;
-	}
-	torch::jit::Stack given(s.end() - static_cast<int64_t>(outs), s.end());
-	for (size_t i = 0; i < outs; i++) {
-		auto out = given[i].toTensor();
-		if (out.sizes() != results[i].sizes()) {
-			out.resize_(results[i].sizes());
-		}
-		out.copy_(results[i]);
-	}
-	s = std::move(given);
+std::unordered_set<std::string>& inner_namespaces() {
+	static auto& set = *new std::unordered_set<std::string>;
+	return set;
 }
 
-}  // namespace boxed
+std::string namespace_of(const std::string& name) {
+	return name.substr(0, name.find("::"));
+}
+
+}  // namespace
+
+void know_inner_namespaces() {
+	for (const auto& op : c10::Dispatcher::singleton().getAllOpNames()) {
+		inner_namespaces().insert(namespace_of(op.name));
+	}
+	inner_namespaces().erase("aten");
+}
+
+void refuse_inner(const std::string& name) {
+	if (name.compare(0, 6, "aten::") != 0 && inner_namespaces().count(namespace_of(name)) > 0) {
+		rule::refuse_unsafe(name.c_str());
+	}
+}
+
 }  // namespace tg

@@ -3,21 +3,18 @@
 #pragma once
 
 #include <ATen/core/ivalue.h>
-#include <ATen/core/stack.h>
 
 #include <iterator>
-#include <tuple>
 
 #include "wire.h"
 
 namespace tg {
 
-// GuardRow is what stands before an operator. Both functions may be missing.
+// GuardRow is what stands before an operator.
 struct GuardRow {
 	const char* name;
 	const char* overload;
-	void (*check)(const c10::IValue*);       // refuses arguments
-	void (*instead)(torch::jit::Stack&);     // computes it
+	void (*check)(const c10::IValue*);
 };
 
 extern const GuardRow guard_rows[];
@@ -25,6 +22,11 @@ extern const size_t guard_count;
 
 // The row of an operator, or nullptr.
 const GuardRow* find_guard(const std::string& name, const std::string& overload);
+
+// Refuses the operators that libtorch has beside aten, whose callers are libtorch's own
+// compilers and runtimes, outside of torch.Unsafe.
+void refuse_inner(const std::string& name);
+void know_inner_namespaces();  // before others are loaded
 
 namespace boxed {
 
@@ -47,30 +49,28 @@ inline std::optional<std::string_view> opt_string(const IValue& v) {
 	return v.isNone() ? std::nullopt : std::optional(v.toStringView());
 }
 inline std::optional<at::Layout> opt_layout(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toLayout()); }
+inline std::optional<at::MemoryFormat> opt_format(const IValue& v) {
+	return v.isNone() ? std::nullopt : std::optional(v.toMemoryFormat());
+}
 inline at::ScalarType dtype(const IValue& v) { return v.toScalarType(); }
 inline std::optional<at::ScalarType> opt_dtype(const IValue& v) {
 	return v.isNone() ? std::nullopt : std::optional(v.toScalarType());
 }
 
-// An optional list of ints that owns them for the call.
+// Optional lists that own their elements for the call.
+struct OptNumbers {
+	std::vector<double> list;
+	bool given;
+	operator std::optional<at::ArrayRef<double>>() const { return given ? std::optional(at::ArrayRef<double>(list)) : std::nullopt; }
+};
+inline OptNumbers opt_numbers(const IValue& v) { return v.isNone() ? OptNumbers{{}, false} : OptNumbers{v.toDoubleVector(), true}; }
+
 struct OptInts {
 	std::vector<int64_t> list;
 	bool given;
 	operator at::OptionalIntArrayRef() const { return given ? at::OptionalIntArrayRef(list) : at::OptionalIntArrayRef(); }
 };
 inline OptInts opt_ints(const IValue& v) { return v.isNone() ? OptInts{{}, false} : OptInts{v.toIntVector(), true}; }
-
-// finish leaves results on the stack: as they are, or in the tensors that were given for them.
-void finish(torch::jit::Stack& s, size_t outs, std::vector<at::Tensor> results);
-
-template <class... T>
-void finish(torch::jit::Stack& s, size_t outs, std::tuple<T...> results) {
-	finish(s, outs, std::apply([](auto&... t) { return std::vector<at::Tensor>{t...}; }, results));
-}
-
-inline void finish(torch::jit::Stack& s, size_t outs, at::Tensor result) {
-	finish(s, outs, std::vector<at::Tensor>{std::move(result)});
-}
 
 }  // namespace boxed
 }  // namespace tg

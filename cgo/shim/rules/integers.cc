@@ -128,6 +128,11 @@ void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor&
 	}
 }
 
+// For floating-point numbers without an end libtorch looks for the next number after from.
+void range(const Tensor& x, int64_t from, std::optional<int64_t> to) {
+	TORCH_CHECK(to || from != std::numeric_limits<int64_t>::max() || integral(x), "from has to be less than ", from);
+}
+
 // One number has no absolute value.
 void exponent(int64_t n) {
 	TORCH_CHECK_VALUE(n != std::numeric_limits<int64_t>::min(), "the exponent ", n, " is too small");

@@ -1,6 +1,8 @@
 // Layers whose kernels trust in one number for each channel.
 #include "rules.h"
 
+#include <c10/core/GradMode.h>
+
 namespace tg::rule {
 
 // Statistics and weights are one for each channel.
@@ -17,6 +19,22 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, c
 	check("bias", bias, false);
 	check("running_mean", mean, !training);
 	check("running_var", variance, !training);
+}
+
+// The gradient divides by the number of elements.
+void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+	auto learns = [](const Tensor& t) { return t.defined() && t.requires_grad(); };
+	TORCH_CHECK(!has(input) || input.numel() > 0 || !c10::GradMode::is_enabled() || !(learns(input) || learns(weight) || learns(bias)),
+	            "input tensor must have at least one element, but got input_sizes = ", input.sizes());
+}
+
+// The fused kernel scales each slice of v along dim by one element of g.
+void weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
+	if (!has(v) || !has(g) || (dim != 0 && dim != v.dim() - 1) || v.dim() == 0) {
+		return;
+	}
+	TORCH_CHECK(v.numel() > 0, "expected v to have elements, but got one of size ", v.sizes());
+	TORCH_CHECK(g.numel() == v.size(dim), "expected g to have ", v.size(dim), " elements, one for each slice of v along dimension ", dim, ", but got ", g.numel());
 }
 
 // A grouped query has groups: libtorch divides by their number.

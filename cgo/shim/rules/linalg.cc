@@ -57,4 +57,14 @@ void pivots(const Tensor& pivots) {
 	}
 }
 
+// There is a pivot for each row or column, whichever are fewer, of each matrix.
+void lu_pivots(const Tensor& lu, const Tensor& pivots, bool wanted) {
+	if (!wanted || !has(lu) || !has(pivots) || lu.dim() < 2) {
+		return;
+	}
+	auto want = lu.sizes().slice(0, lu.dim() - 2).vec();
+	want.push_back(std::min(lu.size(-2), lu.size(-1)));
+	TORCH_CHECK(pivots.sizes() == IntArrayRef(want), "Expected pivots of size ", IntArrayRef(want), ", but got ", pivots.sizes());
+}
+
 }  // namespace tg::rule

@@ -7,6 +7,11 @@ void some(TensorList tensors) {
 	TORCH_CHECK_VALUE(!tensors.empty(), "expected a non-empty list of Tensors");
 }
 
+void same_length(TensorList a, TensorList b) {
+	TORCH_CHECK(a.size() == b.size(), "Tensor lists must have the same number of tensors, got ", a.size(), " and ", b.size());
+	some(a);
+}
+
 // Bags lie inside of the indices, and each index in one.
 void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, const Tensor& scales, bool include_last) {
 	TORCH_CHECK_VALUE(mode >= 0 && mode <= 2, "mode has to be 0 (sum), 1 (mean) or 2 (max), but got ", mode);
@@ -40,6 +45,7 @@ void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int
 
 // Labels are classes: the CTC loss looks them up unasked.
 void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths) {
+	solid("targets", targets);
 	if (!has(log_probs) || !on_host(targets) || log_probs.dim() < 2 || !integral(targets)) {
 		return;
 	}
@@ -69,6 +75,7 @@ void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths)
 
 // For probabilities on the CPU libtorch fetches the lengths too, wherever they are.
 void labels(const Tensor& log_probs, const Tensor& targets, const Tensor& lengths) {
+	solid("target_lengths", lengths);
 	if (!has(log_probs) || !has(lengths) || lengths.is_meta() || !integral(lengths)) {
 		return;
 	}

@@ -18,10 +18,12 @@ struct Recurrent {
 };
 
 void expect(const char* what, const Tensor& t, IntArrayRef want) {
+	solid(what, t);
 	TORCH_CHECK(has(t) && t.sizes() == want, "Expected ", what, " of size ", want, ", but got ", has(t) ? t.sizes() : IntArrayRef());
 }
 
 void Recurrent::sequence(const Tensor& input, bool batch_first) {
+	solid("input", input);
 	TORCH_CHECK(has(input) && input.dim() == 3, "Expected an input of 3 dimensions, but got ", input.dim());
 	width = input.size(2);
 	batch = input.size(batch_first ? 0 : 1);
@@ -30,6 +32,7 @@ void Recurrent::sequence(const Tensor& input, bool batch_first) {
 
 // The batch sizes, which libtorch reads on the CPU, descend and add up to the rows of data.
 void Recurrent::packed(const Tensor& data, const Tensor& sizes) {
+	solid("data", data);
 	TORCH_CHECK(has(data) && data.dim() == 2, "Expected packed data of 2 dimensions, but got ", data.dim());
 	TORCH_CHECK_VALUE(on_host(sizes) && sizes.dim() == 1 && sizes.scalar_type() == at::kLong && sizes.numel() > 0,
 	                  "batch_sizes has to be a non-empty vector of int64 on the CPU");

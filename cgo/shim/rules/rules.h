@@ -16,6 +16,7 @@ using at::Scalar;
 using at::Tensor;
 using at::TensorList;
 using Layout = std::optional<at::Layout>;
+using Format = std::optional<at::MemoryFormat>;
 using Mode = std::optional<std::string_view>;
 
 // of is an argument as rules take it.
@@ -35,6 +36,7 @@ void refuse_unsafe(const char* op);
 
 // lists.cc
 void some(TensorList tensors);
+void same_length(TensorList a, TensorList b);
 void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, const Tensor& scales, bool include_last);
 void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths);
 void labels(const Tensor& log_probs, const Tensor& targets, const Tensor& lengths);
@@ -42,6 +44,8 @@ void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, 
 
 // layers.cc
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
+void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias);
+void weight_norm(const Tensor& v, const Tensor& g, int64_t dim);
 void heads(const Tensor& key, const Tensor& value, bool grouped);
 
 // fused.cc
@@ -74,6 +78,7 @@ void bsc_alone(const Tensor& compressed, const Tensor& plain, const Tensor& valu
 void quotient(const Tensor& x, const Tensor& other, Mode mode);
 void quotient(const Tensor& x, const Scalar& other, Mode mode);
 void multiple(const Tensor& x, const Tensor& other);
+void range(const Tensor& x, int64_t from, std::optional<int64_t> to);
 void step(const Scalar& step, std::optional<at::ScalarType> dtype, const Tensor& out);
 void exponent(int64_t n);
 
@@ -87,11 +92,35 @@ void trials(const Tensor& count);
 void finite(const Tensor& x);
 void hermitian(const Tensor& x, bool hermitian);
 void pivots(const Tensor& pivots);
+void lu_pivots(const Tensor& lu, const Tensor& pivots, bool wanted);
 
 // windows.cc
 void lengths(const char* name, OptionalIntArrayRef list);
+void pooled1(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
+void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
+void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation);
+void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors = std::nullopt);
+void padded(const Tensor& x, IntArrayRef padding);
+void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride);
+void folded(const Tensor& x, IntArrayRef output);
+
+// views.cc
+void strides(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset);
+void restride(const Tensor& x, IntArrayRef size, Format format);
+void restride(const Tensor& x, const Tensor& like, Format format);
+void dense(const Tensor& index, const Tensor& source);
+void dense(const Tensor& index, const Scalar& source);
+void pieces(const Tensor& x, int64_t dim);
+void pieces(const Tensor& x, int64_t size, int64_t dim);
+void chunks(const Tensor& x, int64_t chunks, int64_t dim);
+void sections(int64_t sections);
+void sections(const Tensor& sections);
+void viewable(const Tensor& x);
+void filled(Layout layout);
+
+// enums.cc
+void reduction(int64_t mode);
+void sampler(int64_t interpolation, int64_t padding);
+void one(const Tensor& scale, const Tensor& zero);
 
 }  // namespace tg::rule
-
-// The functions of the lines "instead": operators that are computed another way.
-namespace tg::instead {}

@@ -1,15 +1,138 @@
-// Windows that slide over a tensor, and borders around one.
+// Windows that slide over a tensor, borders around one, and outputs of a size that is asked for.
+// Their arithmetic overflows, and where there are no elements to hold, nothing but patience
+// bounds the loops.
 #include "rules.h"
 
+#include <cmath>
+
 namespace tg::rule {
+namespace {
+
+using Wide = __int128;
 
 constexpr int64_t most = std::numeric_limits<int32_t>::max();
+
+// An output has at most so many elements, or for each element of the input.
+constexpr Wide most_outputs = Wide(1) << 31;
+constexpr Wide most_for_each = 1 << 16;
+
+// Kernels step through a border to its end, for each output.
+constexpr Wide most_steps = Wide(1) << 34;
+
+// Output counts elements and stops counting far past every bound.
+class Output {
+ public:
+	explicit Output(const Tensor& x, int64_t spatial) : given_(x.numel()) {
+		for (int64_t d = 0; d < x.dim() - spatial; d++) {
+			times(x.size(d));
+		}
+	}
+	void times(Wide n) {
+		count_ = std::min(count_ * std::max(n, Wide(1)), Wide(1) << 62);
+	}
+	// steps are those of the loops inside.
+	void check(Wide steps = 1) const {
+		TORCH_CHECK_VALUE(steps == 1 || count_ * std::min(steps, Wide(1) << 62) <= most_steps, "an output of ", static_cast<int64_t>(count_),
+		                  " elements that takes ", static_cast<int64_t>(steps), " steps for each takes too long");
+		TORCH_CHECK_VALUE(count_ <= std::max(most_outputs, most_for_each * given_), "an output of at least ", static_cast<int64_t>(count_), " elements from an input of ", static_cast<int64_t>(given_),
+		                  " is too large: at most ", static_cast<int64_t>(most_outputs), ", or ", static_cast<int64_t>(most_for_each), " for each element");
+	}
+
+ private:
+	Wide count_ = 1, given_;
+};
+
+// Element d of a list in which one may stand for all.
+int64_t element(IntArrayRef list, size_t d, int64_t otherwise) {
+	return list.empty() ? otherwise : list.size() == 1 ? list[0] : d < list.size() ? list[d] : otherwise;
+}
+
+void pooled(int64_t dims, const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+	if (!has(x) || x.dim() < dims || kernel.empty()) {
+		return;
+	}
+	Output out(x, dims);
+	Wide steps = 1;
+	for (int64_t d = 0; d < dims; d++) {
+		Wide k = element(kernel, d, 1), s = element(stride, d, static_cast<int64_t>(k)), p = element(padding, d, 0), w = element(dilation, d, 1);
+		if (k <= 0 || s <= 0 || p < 0 || w <= 0) {
+			return;  // libtorch has words for it
+		}
+		out.times((x.size(x.dim() - dims + d) + 2 * p - w * (k - 1) - 1) / s + 2);
+		steps = std::max(steps, p / w);
+	}
+	out.check(steps);
+}
+
+}  // namespace
 
 // Kernels compute with these in 32 bits, or step through them one by one.
 void lengths(const char* name, OptionalIntArrayRef list) {
 	for (auto n : list.value_or(IntArrayRef())) {
-		TORCH_CHECK(n <= most && n >= -most, "expected ", name, " to be at most ", most, ", but got ", list.value());
+		TORCH_CHECK(n <= most && n >= -most, "expected ", name, " to be at most ", most, ", but got ", *list);
 	}
+}
+
+void pooled1(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+	pooled(1, x, kernel, stride, padding, dilation);
+}
+
+void pooled2(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+	pooled(2, x, kernel, stride, padding, dilation);
+}
+
+void pooled3(const Tensor& x, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+	pooled(3, x, kernel, stride, padding, dilation);
+}
+
+void resized(const Tensor& x, OptionalIntArrayRef output, std::optional<at::ArrayRef<double>> factors) {
+	auto dims = static_cast<int64_t>(output ? output->size() : factors ? factors->size() : 0);
+	if (!has(x) || x.dim() < dims) {
+		return;
+	}
+	Output out(x, dims);
+	for (int64_t d = 0; d < dims; d++) {
+		if (output) {
+			out.times((*output)[d]);
+		} else {
+			auto n = std::abs((*factors)[d]) * static_cast<double>(x.size(x.dim() - dims + d));
+			out.times(n < 0x1p62 ? static_cast<Wide>(n) : Wide(1) << 62);  // NaN too is too large
+		}
+	}
+	out.check();
+}
+
+// Borders come in pairs, the last dimension first.
+void padded(const Tensor& x, IntArrayRef padding) {
+	auto dims = static_cast<int64_t>(padding.size() / 2);
+	if (!has(x) || x.dim() < dims) {
+		return;
+	}
+	Output out(x, dims);
+	for (int64_t d = 0; d < dims; d++) {
+		out.times(Wide(x.size(x.dim() - 1 - d)) + padding[2 * d] + padding[2 * d + 1]);
+	}
+	out.check();
+}
+
+void unfolded(const Tensor& x, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) {
+	if (!has(x) || x.dim() < 3) {
+		return;
+	}
+	Output out(x, 2);
+	for (int64_t d = 0; d < 2; d++) {
+		Wide k = element(kernel, d, 1), s = element(stride, d, 1);
+		if (s <= 0) {
+			return;
+		}
+		out.times(k);
+		out.times((x.size(x.dim() - 2 + d) + 2 * Wide(element(padding, d, 0)) - Wide(element(dilation, d, 1)) * (k - 1) - 1) / s + 2);
+	}
+	out.check();
+}
+
+void folded(const Tensor& x, IntArrayRef output) {
+	resized(x, output);
 }
 
 }  // namespace tg::rule

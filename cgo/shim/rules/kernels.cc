@@ -1,0 +1,89 @@
+// Kernels in the place of libtorch's, where a right result can be had another way. They stand
+// below autograd, so operators that are composed of these, and gradients, come by them too.
+#include <ATen/ops/_fft_c2c.h>
+#include <ATen/ops/_fft_c2r_cpu_dispatch.h>
+#include <ATen/ops/_pdist_backward_cpu_dispatch.h>
+#include <ATen/ops/empty_native.h>
+#include <ATen/ops/median_cpu_dispatch.h>
+#include <ATen/ops/nanmedian_cpu_dispatch.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/library.h>
+
+#include "boxed.h"
+#include "core.h"
+#include "rules.h"
+
+namespace tg {
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+
+// libtorch transforms all dimensions but the last from complex to complex and hands what comes
+// out, whose last dimension has the widest stride, to MKL, which then writes past its buffers.
+// Here the last dimension is made the innermost in between.
+Tensor innermost(const Tensor& x, int64_t dim) {
+	return x.transpose(dim, -1).contiguous().transpose(dim, -1);
+}
+
+Tensor fft_c2r(const Tensor& x, IntArrayRef dim, int64_t normalization, c10::SymInt last) {
+	if (dim.size() < 2) {
+		return at::cpu::_fft_c2r_symint(x, dim, normalization, last);
+	}
+	auto half = at::_fft_c2c(x, dim.slice(0, dim.size() - 1), normalization, /*forward=*/false);
+	return at::cpu::_fft_c2r_symint(innermost(half, dim.back()), dim.back(), normalization, last);
+}
+
+Tensor& fft_c2r_out(const Tensor& x, IntArrayRef dim, int64_t normalization, c10::SymInt last, Tensor& out) {
+	if (dim.size() < 2) {
+		return at::cpu::_fft_c2r_symint_out(out, x, dim, normalization, last);
+	}
+	auto half = at::_fft_c2c(x, dim.slice(0, dim.size() - 1), normalization, /*forward=*/false);
+	return at::cpu::_fft_c2r_symint_out(out, innermost(half, dim.back()), dim.back(), normalization, last);
+}
+
+// libtorch walks a row by the strides of the tensor it was given, in a copy that has its own.
+std::tuple<Tensor&, Tensor&> median_out(const Tensor& x, int64_t dim, bool keepdim, Tensor& values, Tensor& indices) {
+	return at::cpu::median_out(values, indices, x.contiguous(), dim, keepdim);
+}
+
+std::tuple<Tensor&, Tensor&> nanmedian_out(const Tensor& x, int64_t dim, bool keepdim, Tensor& values, Tensor& indices) {
+	return at::cpu::nanmedian_out(values, indices, x.contiguous(), dim, keepdim);
+}
+
+// Where there are no rows, there is nothing to add to.
+Tensor pdist_backward(const Tensor& gradient, const Tensor& x, double p, const Tensor& distances) {
+	return x.numel() == 0 ? at::zeros_like(x, at::MemoryFormat::Contiguous) : at::cpu::_pdist_backward(gradient, x, p, distances);
+}
+
+// libtorch leaves the indices of a new compressed tensor unset.
+Tensor empty_compressed(c10::SymIntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout, std::optional<at::Device> device,
+                        std::optional<bool> pin, std::optional<at::MemoryFormat> format) {
+	auto x = at::native::empty_sparse_compressed(C10_AS_INTARRAYREF_SLOW(size), dtype, layout, device, pin, format);
+	bool rows = x.layout() == at::kSparseCsr || x.layout() == at::kSparseBsr;
+	(rows ? x.crow_indices() : x.ccol_indices()).zero_();
+	return x;
+}
+
+// libtorch warns of kernels that are replaced.
+struct Silent final : c10::WarningHandler {
+	void process(const c10::Warning&) override {}
+};
+
+}  // namespace
+
+void replace_kernels() {
+	Silent silent;
+	c10::WarningUtils::WarningHandlerGuard guard(&silent);
+	static auto& library = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, "libtorch for Go", 0);
+	library.impl("_fft_c2r", fft_c2r);
+	library.impl("_fft_c2r.out", fft_c2r_out);
+	library.impl("median.dim_values", median_out);
+	library.impl("nanmedian.dim_values", nanmedian_out);
+	library.impl("_pdist_backward", pdist_backward);
+	static auto& sparse = *new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::SparseCsrCPU, "libtorch for Go", 0);
+	sparse.impl("empty.memory_format", empty_compressed);
+	know_inner_namespaces();
+}
+
+}  // namespace tg

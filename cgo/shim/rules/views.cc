@@ -1,0 +1,114 @@
+// Strides that reach outside of memory, memory that is not what a kernel takes it for, and
+// tensors in more pieces than anyone can hold.
+#include "rules.h"
+
+namespace tg::rule {
+
+// libtorch multiplies sizes by strides, and both by the size of an element, without looking.
+void strides(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset) {
+	constexpr int64_t widest = 16;
+	int64_t reach = offset.value_or(0);
+	bool past = reach < 0;
+	for (size_t i = 0; i < std::min(size.size(), stride.size()); i++) {
+		int64_t along = 0;
+		past |= overflows(std::max<int64_t>(size[i] - 1, 1), std::max<int64_t>(stride[i], 0), &along) || __builtin_add_overflow(reach, along, &reach);
+	}
+	int64_t bytes = 0;
+	if (reach >= 0 && (past || overflows(reach, widest, &bytes))) {
+		TORCH_CHECK(false, "Storage size calculation overflowed with sizes=", size, " and strides=", stride);
+	}
+}
+
+namespace {
+
+void restride(const Tensor& x, IntArrayRef size, const Format& format, bool contiguous) {
+	if (!contiguous || !has(x) || !x.has_storage() || x.sizes() != size) {
+		return;
+	}
+	auto room = static_cast<int64_t>(x.storage().nbytes() / x.dtype().itemsize()) - x.storage_offset();
+	TORCH_CHECK(room >= x.numel(), "a tensor of size ", size, " cannot be laid out as ", *format, ": its memory has room for ", room,
+	            " elements; make it contiguous first");
+}
+
+}  // namespace
+
+// A tensor of that size already is laid out anew in the memory it has.
+void restride(const Tensor& x, IntArrayRef size, Format format) {
+	restride(x, size, format, format && *format != at::MemoryFormat::Preserve);
+}
+
+void restride(const Tensor& x, const Tensor& like, Format format) {
+	if (has(like)) {
+		restride(x, like.sizes(), format);
+	}
+}
+
+// In place these kernels take every layout for a strided one.
+void dense(const Tensor& index, const Tensor& source) {
+	for (const auto* t : {&index, &source}) {
+		TORCH_CHECK_NOT_IMPLEMENTED(!t->defined() || t->layout() != at::kMkldnn, "expected a strided tensor, but got one of layout ", t->layout(),
+		                            "; ToDense makes it strided");
+	}
+}
+
+void dense(const Tensor& index, const Scalar&) {
+	dense(index, undefined);
+}
+
+namespace {
+
+constexpr int64_t most_pieces = 1 << 22;
+
+void check_pieces(int64_t n) {
+	TORCH_CHECK_VALUE(n <= most_pieces, "a tensor in ", n, " pieces is too many: at most ", most_pieces);
+}
+
+int64_t size_of(const Tensor& x, int64_t dim) {
+	dim += dim < 0 ? x.dim() : 0;
+	return dim >= 0 && dim < x.dim() ? x.size(dim) : 0;
+}
+
+}  // namespace
+
+void pieces(const Tensor& x, int64_t dim) {
+	if (has(x)) {
+		check_pieces(size_of(x, dim));
+	}
+}
+
+void pieces(const Tensor& x, int64_t size, int64_t dim) {
+	if (has(x) && size > 0) {
+		check_pieces(size_of(x, dim) / size);
+	}
+}
+
+void chunks(const Tensor& x, int64_t chunks, int64_t dim) {
+	if (has(x) && chunks > 0) {
+		auto n = size_of(x, dim);
+		check_pieces(n == 0 ? chunks : std::min(n, chunks));
+	}
+}
+
+void sections(int64_t sections) {
+	check_pieces(sections);
+}
+
+void sections(const Tensor& sections) {
+	if (on_host(sections) && sections.dim() == 0 && integral(sections)) {
+		check_pieces(values(sections)[0]);
+	}
+}
+
+// Operators resolve these views by copying, which for other layouts comes back to the view.
+void viewable(const Tensor& x) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!has(x) || (x.layout() == at::kStrided && !x.is_quantized()), "there are no conjugate and negative views of ",
+	                            x.is_quantized() ? "quantized tensors" : "tensors that are not strided");
+}
+
+// There are no elements to fill in a compressed layout, and its indices are left as they are.
+void filled(Layout layout) {
+	bool compressed = layout && (*layout == at::kSparseCsr || *layout == at::kSparseCsc || *layout == at::kSparseBsr || *layout == at::kSparseBsc);
+	TORCH_CHECK_NOT_IMPLEMENTED(!compressed, "a tensor of layout ", *layout, " cannot be filled: make a strided one and convert it");
+}
+
+}  // namespace tg::rule
