@@ -39,9 +39,7 @@ const snippet = `package main
 
 import (
 	"github.com/libtorch-go/libtorch/amp"
-	"github.com/libtorch-go/libtorch/internal/bridge"
 	"github.com/libtorch-go/libtorch/torch"
-	"github.com/libtorch-go/libtorch/torch/aten"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/fft"
@@ -131,7 +129,7 @@ func TestMistakesDoNotCompile(t *testing.T) {
 		require.Error(t, err, statement)
 		require.NotContains(t, err.Error(), "undefined", statement)
 	}
-	for _, statement := range []string{`_ = aten.MSELoss(x, y)`, `_ = linalg.SVD(x)`, `_ = fft.FFT(x)`, `_ = bridge.Handle(x)`} {
+	for _, statement := range []string{`_ = torch.MSELoss(x, y)`, `_ = torch.LinalgSVD(x)`, `_ = torch.FFT(x)`, `_ = x.Raw()`} {
 		require.ErrorContains(t, compile(t, statement), "undefined", statement) // has moved
 	}
 }
