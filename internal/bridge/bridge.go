@@ -93,6 +93,12 @@ func Device[Device any](code uint64) Device {
 	return *as[Device](&n)
 }
 
+// Enum is the torch.DType, Layout or MemoryFormat of a number of libtorch's.
+func Enum[Enum any](number int64) Enum {
+	n := uint8(number + 1)
+	return *as[Enum](&n)
+}
+
 // Reduction is the number of a torch.Reduction in libtorch, where the mean is 1.
 func Reduction[R any](r R) int64 { return int64(*as[uint8](&r)+1) % 3 }
 

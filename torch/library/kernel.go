@@ -140,8 +140,14 @@ func value(v any, t reflect.Type) reflect.Value {
 		return r
 	}
 	switch t {
-	case reflect.TypeFor[torch.DType](), reflect.TypeFor[torch.Layout](), reflect.TypeFor[torch.MemoryFormat]():
-		r.SetUint(uint64(v.(int64) + 1)) // libtorch's numbers begin with 0
+	case reflect.TypeFor[torch.DType]():
+		r.Set(reflect.ValueOf(bridge.Enum[torch.DType](v.(int64))))
+		return r
+	case reflect.TypeFor[torch.Layout]():
+		r.Set(reflect.ValueOf(bridge.Enum[torch.Layout](v.(int64))))
+		return r
+	case reflect.TypeFor[torch.MemoryFormat]():
+		r.Set(reflect.ValueOf(bridge.Enum[torch.MemoryFormat](v.(int64))))
 		return r
 	}
 	switch t.Kind() {
