@@ -93,9 +93,9 @@ func Device[Device any](code uint64) Device {
 	return *as[Device](&n)
 }
 
-// Enumerator is the torch.DType, Layout or MemoryFormat that has that number in libtorch.
-func Enumerator[Enum any](code int64) Enum {
-	n := uint8(code + 1)
+// Enum is the torch.DType, Layout or MemoryFormat of a number of libtorch's.
+func Enum[Enum any](number int64) Enum {
+	n := uint8(number + 1)
 	return *as[Enum](&n)
 }
 

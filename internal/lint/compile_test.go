@@ -129,7 +129,7 @@ func TestMistakesDoNotCompile(t *testing.T) {
 		require.Error(t, err, statement)
 		require.NotContains(t, err.Error(), "undefined", statement)
 	}
-	for _, statement := range []string{`_ = torch.MSELoss(x, y)`, `_ = torch.LinalgSVD(x)`, `_ = torch.FFTRFFT(x)`, `_ = x.Raw()`} {
+	for _, statement := range []string{`_ = torch.MSELoss(x, y)`, `_ = torch.LinalgSVD(x)`, `_ = torch.FFT(x)`, `_ = x.Raw()`} {
 		require.ErrorContains(t, compile(t, statement), "undefined", statement) // has moved
 	}
 }

@@ -239,8 +239,12 @@ func (b *builder) build(class string, args values) (m any, err error) {
 }
 
 // arguments are those for a function: the ones that names lists, with their defaults, then a
-// pointer to options with all others.
+// struct of options with all others.
 func (b *builder) arguments(fn reflect.Type, names string, left values) (in []reflect.Value, err error) {
+	n := fn.NumIn()
+	if fn.IsVariadic() {
+		n--
+	}
 	for _, name := range strings.Fields(names) {
 		name, text, _ := strings.Cut(name, "=")
 		value, given := left[name]
@@ -249,11 +253,11 @@ func (b *builder) arguments(fn reflect.Type, names string, left values) (in []re
 			value = f
 		}
 		several := []any{value}
-		if list, ok := value.([]any); ok && len(in) < fn.NumIn() && fn.In(len(in)) == reflect.TypeFor[torch.Tensor]() {
+		if list, ok := value.([]any); ok && len(in) < n && fn.In(len(in)) == reflect.TypeFor[torch.Tensor]() {
 			several = list // the states of an LSTM
 		}
 		for _, value := range several {
-			if len(in) == fn.NumIn() {
+			if len(in) == n {
 				if value == nil {
 					continue
 				}
@@ -266,14 +270,12 @@ func (b *builder) arguments(fn reflect.Type, names string, left values) (in []re
 			in = append(in, v)
 		}
 	}
-	for len(in) < fn.NumIn() {
-		t := fn.In(len(in))
-		if t.Kind() != reflect.Pointer || len(left) == 0 {
-			in = append(in, reflect.Zero(t))
-			continue
-		}
-		o := reflect.New(t.Elem())
-		if err := b.set(o.Elem(), left); err != nil {
+	for len(in) < n {
+		in = append(in, reflect.Zero(fn.In(len(in))))
+	}
+	if fn.IsVariadic() && len(left) > 0 {
+		o := reflect.New(fn.In(n).Elem()).Elem()
+		if err := b.set(o, left); err != nil {
 			return nil, err
 		}
 		in, left = append(in, o), nil

@@ -141,11 +141,14 @@ func value(v any, t reflect.Type) reflect.Value {
 	}
 	switch t {
 	case reflect.TypeFor[torch.DType]():
-		return reflect.ValueOf(bridge.Enumerator[torch.DType](v.(int64)))
+		r.Set(reflect.ValueOf(bridge.Enum[torch.DType](v.(int64))))
+		return r
 	case reflect.TypeFor[torch.Layout]():
-		return reflect.ValueOf(bridge.Enumerator[torch.Layout](v.(int64)))
+		r.Set(reflect.ValueOf(bridge.Enum[torch.Layout](v.(int64))))
+		return r
 	case reflect.TypeFor[torch.MemoryFormat]():
-		return reflect.ValueOf(bridge.Enumerator[torch.MemoryFormat](v.(int64)))
+		r.Set(reflect.ValueOf(bridge.Enum[torch.MemoryFormat](v.(int64))))
+		return r
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -171,6 +171,9 @@ func (s setting) set(v any) error {
 
 // wanted is what a state dict may hold for a field of that type.
 func wanted(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"

@@ -189,7 +189,7 @@ func TestComplaints(t *testing.T) {
 		{"parametrize: Module '*nn.Linear' has no parameter with name 'wait'", func() { parametrize.Register(l, "wait", same{}) }},
 		{"parametrize: Registering a parametrization may not change the shape of the tensor: it was [2 3] and is [3 2]", func() { parametrize.Register(l, "weight", turned{}) }},
 		{"parametrize: Module *nn.LSTM does not have a parametrization on weight", func() { lstm.Value("weight") }},
-		{"parametrize: *nn.LSTM has no Forward from one tensor to another: call it by With", func() { lstm.Forward(l.Weight) }},
+		{"Module[*nn.LSTM]: parametrize: *nn.LSTM has no Forward from one tensor to another: call it by With", func() { lstm.Forward(l.Weight) }},
 		{"spectral_norm: Dimension out of range (expected to be in range of [-2, 1] but got 2)", func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Dim: new(2)}) }},
 		{"spectral_norm: Expected n_power_iterations to be positive, but got n_power_iterations=-1", func() { parametrize.SpectralNorm(l, parametrize.SpectralNormOptions{Iterations: -1}) }},
 		{"orthogonal: Expected a matrix or batch of matrices. Got a tensor of 1 dimensions.", func() { parametrize.Orthogonal(l, parametrize.OrthogonalOptions{Name: "bias"}) }},
