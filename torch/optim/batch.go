@@ -236,9 +236,18 @@ func (b *base) sort(g *Group, grads []torch.Tensor, index []int) (batches []*bat
 		}
 		part.add(i, p, grad, state)
 	}
+	gathered := false
+	defer func() {
+		for _, batch := range batches {
+			if !gathered {
+				torch.Close(batch.columns...)
+			}
+		}
+	}()
 	for _, batch := range batches {
 		b.gather(batch)
 	}
+	gathered = true
 	return batches
 }
 

@@ -390,7 +390,9 @@ func TestFusedKernelsRefuse(t *testing.T) {
 			params, grads := []torch.Tensor{square}, []torch.Tensor{grad}
 			for _, step := range []func(){
 				func() { aten.FusedSGDInPlace(params, grads, nil, 0, 0, 1, 0, false, false, false) },
-				func() { torch.Call("_fused_sgd_", params, grads, []torch.Tensor{}, 0.0, 0.0, 1.0, 0.0, false, false, false) },
+				func() {
+					torch.Call("_fused_sgd_", params, grads, []torch.Tensor{}, 0.0, 0.0, 1.0, 0.0, false, false, false)
+				},
 			} {
 				require.ErrorContains(t, torch.Try(step), "do not lie in memory alike", name)
 			}
