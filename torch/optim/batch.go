@@ -236,9 +236,18 @@ func (b *base) sort(g *Group, grads []torch.Tensor, index []int) (batches []*bat
 		}
 		part.add(i, p, grad, state)
 	}
+	gathered := false
+	defer func() {
+		for _, batch := range batches {
+			if !gathered {
+				torch.Close(batch.columns...)
+			}
+		}
+	}()
 	for _, batch := range batches {
 		b.gather(batch)
 	}
+	gathered = true
 	return batches
 }
 
@@ -315,14 +324,13 @@ func (b *base) stateOf(g *Group, param, grad torch.Tensor, slots []slot) (state 
 		return state[:len(slots)], false
 	}
 	torch.Close(state...) // made under other settings
-	state = nil
+	delete(b.state, param)
 	torch.Unscoped(func() {
 		for _, s := range slots {
-			state = append(state, born(s, param, grad, isFused(g.Options)))
+			b.state[param] = append(b.state[param], born(s, param, grad, isFused(g.Options)))
 		}
 	})
-	b.state[param] = state
-	return state, true
+	return b.state[param], true
 }
 
 // born makes a state tensor. Only fused kernels want numbers where the parameter is, and only
@@ -338,15 +346,13 @@ func born(s slot, param, grad torch.Tensor, fused bool) torch.Tensor {
 	case s.shape != nil:
 		return param.NewZeros(s.shape)
 	}
-	t := torch.ZerosLike(param)
-	if s.first != 0 {
-		view := pairs([]torch.Tensor{t})[0] // complex numbers have two parts to fill
-		view.FillInPlace(s.first)
-		if !view.Is(t) {
-			view.Close()
+	return torch.Scope1(func() torch.Tensor {
+		t := torch.ZerosLike(param)
+		if s.first != 0 {
+			pairs([]torch.Tensor{t})[0].FillInPlace(s.first) // complex numbers have two parts to fill
 		}
-	}
-	return t
+		return t
+	})
 }
 
 // unmake takes back the state that was made for a batch.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -375,4 +376,46 @@ func dense(x torch.Tensor) torch.Tensor {
 		x = x.ToDense()
 	}
 	return x.ResolveConj().ResolveNeg().Contiguous().Clone()
+}
+
+// The kernels themselves, typed and by name, refuse what they would walk over wrongly.
+func TestFusedKernelsRefuse(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		square := torch.Ones(3, 3)
+		for name, grad := range map[string]torch.Tensor{
+			"transposed": torch.Ones(3, 3).T(), "expanded": torch.Ones(1).Expand(3, 3), "dtype": torch.TensorOptions{DType: torch.Float64}.Ones(3, 3),
+			"shape": torch.Ones(3), "sparse": torch.Ones(3, 3).ToSparse(), "shared": square.View(9).View(3, 3), "negative": aten.NegView(torch.Ones(3, 3)),
+		} {
+			params, grads := []torch.Tensor{square}, []torch.Tensor{grad}
+			for _, step := range []func(){
+				func() { aten.FusedSGDInPlace(params, grads, nil, 0, 0, 1, 0, false, false, false) },
+				func() {
+					torch.Call("_fused_sgd_", params, grads, []torch.Tensor{}, 0.0, 0.0, 1.0, 0.0, false, false, false)
+				},
+			} {
+				require.ErrorContains(t, torch.Try(step), "do not lie in memory alike", name)
+			}
+			require.Equal(t, 9.0, square.Sum().Float64(), name)
+		}
+	})
+}
+
+// Options may change between steps, also into what no step can be made with.
+func TestOptionsThatCannotBe(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		p := torch.Ones(2, 2).SetRequiresGrad(true)
+		p.SetGrad(torch.Ones(2, 2))
+		list := []torch.Tensor{p}
+		adam, muon := optim.NewAdam(list, 0.1, nil), optim.NewMuon(list, 0.1, nil)
+		adam.ParamGroups()[0].Options.(*optim.AdamOptions).Eps = nil
+		require.EqualError(t, torch.Try(adam.Step), "torch: adam: the options of a group have nil for eps, expected a number")
+		adam.ParamGroups()[0].Options = nil
+		require.ErrorContains(t, torch.Try(adam.Step), "the options of a group are of type <nil>, expected *optim.AdamOptions")
+		muon.ParamGroups()[0].Options.(*optim.MuonOptions).NSSteps = math.MaxInt
+		require.ErrorContains(t, torch.Try(muon.Step), "Number of steps must be less than 100")
+		adam.Close()
+		muon.Close()
+	})
 }

@@ -70,11 +70,14 @@ func fuses(param, grad torch.Tensor, slots []slot, state []torch.Tensor) bool {
 		return true
 	}
 	for k, s := range slots {
-		if old := state[k]; s.form == elements && old.DType() == param.DType() && slices.Equal(old.Shape(), param.Shape()) {
-			torch.Unscoped(func() { state[k] = torch.EmptyLike(param) })
-			state[k].CopyInPlace(old)
-			old.Close()
+		old := state[k]
+		if s.form != elements || old.Layout() != torch.Strided || old.DType() != param.DType() || !slices.Equal(old.Shape(), param.Shape()) {
+			continue
 		}
+		torch.Unscoped(func() {
+			state[k] = torch.Scope1(func() torch.Tensor { return torch.EmptyLike(param).CopyInPlace(old) })
+		})
+		old.Close()
 	}
 	return alike()
 }
