@@ -62,10 +62,10 @@ func absent(class string, names []string) []string {
 	e := modules[class]
 	t := reflect.TypeOf(e.make)
 	if t.Kind() == reflect.Func {
-		t = t.In(t.NumIn() - 1)
-	}
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+		variadic := t.IsVariadic()
+		if t = t.In(t.NumIn() - 1); variadic {
+			t = t.Elem()
+		}
 	}
 	var before []string
 	for _, name := range strings.Fields(e.signature.make) {

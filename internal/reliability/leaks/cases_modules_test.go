@@ -67,7 +67,7 @@ var moduleCases = cases{
 		}
 	},
 	"checkpoints": func() {
-		m, x := nn.Sequential{nn.NewLinear(3, 3), nn.Tanh{}}, parameter(2, 3)
+		m, x := nn.NewSequential(nn.NewLinear(3, 3), nn.Tanh{}), parameter(2, 3)
 		first := func(in ...torch.Tensor) torch.Tensor { return m.Forward(in[0]) }
 		all := func(in ...torch.Tensor) []torch.Tensor { return []torch.Tensor{m.Forward(in[0])} }
 		nn.Checkpoint(first, x).Sum().Backward()

@@ -67,6 +67,8 @@ var torchCases = cases{
 		x.Index(torch.Slice(0, 2), 1)
 		x.At(0).Set(1.0)
 		x.At(0).Add(1.0)
+		x.Where(x.GtScalar(0), x.Neg())
+		torch.Matrix[float32](torch.FromNested([][]float32{{1, 2}, {3, 4}}))
 		for range x.Rows() {
 		}
 		for range x.Each(1) {
