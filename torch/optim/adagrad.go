@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdagradOptions are the settings of [Adagrad] besides the learning rate. In a [Group] Eps is
-// never nil.
+// AdagradOptions are the settings of [Adagrad] other than the learning rate. In a [Group] Eps
+// is never nil.
 type AdagradOptions struct {
 	LRDecay                 float64  `torch:"lr_decay"`                  // how fast the rate falls: lr / (1 + (t-1)*LRDecay); default 0
 	WeightDecay             float64  `torch:"weight_decay"`              // part of the parameter that is added to its gradient; default 0
@@ -40,7 +40,7 @@ func (o *AdagradOptions) check([]torch.Tensor) string {
 type Adagrad struct{ scaled[AdagradOptions] }
 
 // NewAdagrad makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdagrad(params []torch.Tensor, lr float64, o *AdagradOptions) *Adagrad {
 	a := &Adagrad{scaled[AdagradOptions]{optimizer[AdagradOptions]{newBase("adagrad", "foreach", "differentiable"), adagrad}}}
 	a.AddGroup(params, lr, o)
@@ -48,7 +48,7 @@ func NewAdagrad(params []torch.Tensor, lr float64, o *AdagradOptions) *Adagrad {
 }
 
 // AddGroup adds parameters with settings of their own; nil stands for the defaults. As in
-// PyTorch the state is there from the beginning.
+// PyTorch the state is made at once.
 func (a *Adagrad) AddGroup(params []torch.Tensor, lr float64, o *AdagradOptions) {
 	own := settled(o)
 	g := a.addGroup(params, lr, own)
@@ -86,7 +86,7 @@ func adagrad(b *batch, lr float64, o *AdagradOptions) {
 	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), -rate)
 }
 
-// adagradSparse moves only the elements that the gradients have.
+// adagradSparse changes only the elements for which there are gradients.
 func adagradSparse(b *batch, rate, eps float64) {
 	for i, grad := range b.grads {
 		grad = grad.Coalesce() // the update is not linear: every element once
