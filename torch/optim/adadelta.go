@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdadeltaOptions are the settings of [Adadelta] besides the learning rate. In a [Group] the
-// pointers are never nil.
+// AdadeltaOptions are the settings of [Adadelta] other than the learning rate. In a [Group]
+// the pointers are never nil.
 type AdadeltaOptions struct {
 	Rho         *float64 `torch:"rho" default:"0.9"`  // part that the running means of squares keep; default 0.9
 	Eps         *float64 `torch:"eps" default:"1e-6"` // added to the means before their roots; default 1e-6

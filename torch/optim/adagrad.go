@@ -8,8 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdagradOptions are the settings of [Adagrad] besides the learning rate. In a [Group] Eps is
-// never nil.
+// AdagradOptions are the settings of [Adagrad] other than the learning rate. In a [Group] Eps
+// is never nil.
 type AdagradOptions struct {
 	LRDecay                 float64  `torch:"lr_decay"`                  // how fast the rate falls: lr / (1 + (t-1)*LRDecay); default 0
 	WeightDecay             float64  `torch:"weight_decay"`              // part of the parameter that is added to its gradient; default 0
@@ -87,7 +87,7 @@ func adagrad(b *batch, lr float64, o *AdagradOptions) {
 	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), aten.ForeachAddCDivScalarOptions{Value: -rate})
 }
 
-// adagradSparse moves only the elements that the gradients have.
+// adagradSparse changes only the elements for which there are gradients.
 func adagradSparse(b *batch, rate, eps float64) {
 	for i, grad := range b.grads {
 		grad = grad.Coalesce() // the update is not linear: every element once

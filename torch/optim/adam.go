@@ -9,7 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdamOptions are the settings of [Adam] and [AdamW] besides the learning rate. In a
+// AdamOptions are the settings of [Adam] and [AdamW] other than the learning rate. In a
 // [Group] the pointers are never nil.
 type AdamOptions struct {
 	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
@@ -134,5 +134,5 @@ func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {
 	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, aten.ForeachAddCDivScalarOptions{Value: -(lr / unbias(o.Betas[0], step))})
 }
 
-// unbias is what a running mean that began at zero has to be divided by.
+// unbias is the divisor that corrects a running mean which began at zero.
 func unbias(beta, step float64) float64 { return 1 - cgo.Pow(beta, step) }

@@ -6,8 +6,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// ASGDOptions are the settings of [ASGD] besides the learning rate. In a [Group] the pointers
-// are never nil.
+// ASGDOptions are the settings of [ASGD] other than the learning rate. In a [Group] the
+// pointers are never nil.
 type ASGDOptions struct {
 	Lambd       *float64 `torch:"lambd" default:"1e-4"` // decay of the parameters and of the rate; default 1e-4
 	Alpha       *float64 `torch:"alpha" default:"0.75"` // power of the rate's decay; default 0.75

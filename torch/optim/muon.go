@@ -10,8 +10,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
-// MuonOptions are the settings of [Muon] besides the learning rate. In a [Group] the pointers
-// are never nil.
+// MuonOptions are the settings of [Muon] other than the learning rate. In a [Group] the
+// pointers are never nil.
 type MuonOptions struct {
 	WeightDecay    *float64   `torch:"weight_decay" default:"0.1"`                     // decoupled, as AdamW's; default 0.1
 	Momentum       *float64   `torch:"momentum" default:"0.95"`                        // part of the running mean of gradients that is kept; default 0.95

@@ -8,8 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// NAdamOptions are the settings of [NAdam] besides the learning rate. In a [Group] the
-// pointers are never nil.
+// NAdamOptions are the settings of [NAdam] other than the learning rate. In a [Group]
+// the pointers are never nil.
 type NAdamOptions struct {
 	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"`     // part that the running means of gradient and square keep; default {0.9, 0.999}
 	Eps                  *float64    `torch:"eps" default:"1e-8"`            // added to the root of the square's mean; default 1e-8

@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// RMSpropOptions are the settings of [RMSprop] besides the learning rate. In a [Group] the
-// pointers are never nil.
+// RMSpropOptions are the settings of [RMSprop] other than the learning rate. In a [Group]
+// the pointers are never nil.
 type RMSpropOptions struct {
 	Alpha       *float64 `torch:"alpha" default:"0.99"` // part that the running means keep; default 0.99
 	Eps         *float64 `torch:"eps" default:"1e-8"`   // added to the root; default 1e-8

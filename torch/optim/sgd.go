@@ -7,7 +7,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// SGDOptions are the settings of [SGD] besides the learning rate.
+// SGDOptions are the settings of [SGD] other than the learning rate.
 type SGDOptions struct {
 	Momentum    float64 `torch:"momentum"`     // part of the last step's direction that is kept; default 0
 	Dampening   float64 `torch:"dampening"`    // part of the gradient that momentum leaves out; default 0
