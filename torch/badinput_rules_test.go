@@ -8,6 +8,8 @@ import (
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
+	"github.com/libtorch-go/libtorch/torch/fft"
+	"github.com/libtorch-go/libtorch/torch/special"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
@@ -29,10 +31,10 @@ var badRules = []badInput{
 		torch.Call("lstm.input", torch.Ones(2, 1, 30), twice(1, 1, 4), gated(4, 3, 4, 1, 1), true, 1, 0.0, false, false, false)
 	}, broken, "Expected parameter of size [16, 30], but got [16, 3]"},
 	{"packed sequences of a cube", func() {
-		torch.LSTMPacked(torch.Ones(3, 3, 1), long(2, 1), twice(1, 2, 4), gated(4, 3, 4, 1, 1), true, 1, 0, false, false)
+		aten.LSTMPacked(torch.Ones(3, 3, 1), long(2, 1), twice(1, 2, 4), gated(4, 3, 4, 1, 1), true, 1, 0, false, false)
 	}, broken, "Expected packed data of 2 dimensions, but got 3"},
-	{"bags of offsets in rows", func() { torch.EmbeddingBag(torch.Ones(4, 3), long(0, 1), long(0, 1).Reshape(1, 2)) }, broken, "offsets has to be a 1D Tensor"},
-	{"bags of no rows", func() { torch.EmbeddingBag(torch.Ones(0, 3), long(0, 1), long(0)) }, broken, "no index into a weight of no rows"},
+	{"bags of offsets in rows", func() { aten.EmbeddingBag(torch.Ones(4, 3), long(0, 1), long(0, 1).Reshape(1, 2)) }, broken, "offsets has to be a 1D Tensor"},
+	{"bags of no rows", func() { aten.EmbeddingBag(torch.Ones(0, 3), long(0, 1), long(0)) }, broken, "no index into a weight of no rows"},
 	{"the least common multiple of the least", func() { least(torch.Int64, 1).LCM(long(far)) }, misused, "the least common multiple of -9223372036854775808"},
 	{"the least common multiple of the least, by name", func() {
 		torch.Call("lcm.out", least(torch.Int32, 3), torch.Tensor.To(long(math.MaxInt32), torch.Int32), torch.Arg("out", short(0, 0, 0)))
@@ -41,26 +43,26 @@ var badRules = []badInput{
 	{"a half step in integers to a range", func() { torch.TensorOptions{DType: torch.Uint8}.RangeStep(0, 4, 0.5) }, broken, "step must be nonzero"},
 	{"a half step to integers", func() { torch.Call("arange.start_out", 0, 4, 0.5, torch.Arg("out", long(1))) }, broken, "step must be nonzero"},
 	{"pivots that are too few", func() { torch.LUUnpack(torch.Ones(2, 5, 5), short(1, 2, 3, 4, 5)) }, broken, "Expected pivots of size [2, 5], but got [5]"},
-	{"replication to past all numbers", func() { torch.ReplicationPad2d(torch.Ones(1, 1, 3, 3), far, far, far, far) }, broken, "expected padding to be at most"},
-	{"replication to 2^40", func() { torch.ReplicationPad2d(torch.Ones(0, 1, 3, 3), 1<<30, 0, 1<<30, 0) }, misused, "is too large"},
-	{"pooling in a window past all numbers", func() { torch.MaxPool1d(torch.Ones(1, 4), []int{far}) }, broken, "expected kernel_size to be at most"},
+	{"replication to past all numbers", func() { aten.ReplicationPad2d(torch.Ones(1, 1, 3, 3), far, far, far, far) }, broken, "expected padding to be at most"},
+	{"replication to 2^40", func() { aten.ReplicationPad2d(torch.Ones(0, 1, 3, 3), 1<<30, 0, 1<<30, 0) }, misused, "is too large"},
+	{"pooling in a window past all numbers", func() { aten.MaxPool1d(torch.Ones(1, 4), []int{far}) }, broken, "expected kernel_size to be at most"},
 	{"pooling through borders of 2^29", func() {
-		torch.MaxPool1d(torch.Ones(64, 4), []int{1 << 30}, torch.MaxPool1dOptions{Padding: []int{1 << 29}, Stride: []int{1}})
+		aten.MaxPool1d(torch.Ones(64, 4), []int{1 << 30}, aten.MaxPool1dOptions{Padding: []int{1 << 29}, Stride: []int{1}})
 	}, misused, "536870912 steps for each takes too long"},
 	{"a negative view of a quantized tensor", func() {
 		aten.NegView(aten.QuantizePerTensor(torch.Ones(3), 1, 0, torch.QInt8))
 	}, lacking, "there are no conjugate and negative views of quantized tensors"},
 	{"ones in compressed rows", func() { torch.TensorOptions{Layout: torch.SparseCSR}.Ones(3, 3) }, lacking, "cannot be filled"},
 	{"a reduction that is not there, by name", func() { torch.Call("mse_loss", torch.Ones(1), torch.Ones(1), 77) }, misused, "reduction has to be 0 (none), 1 (mean) or 2 (sum), but got 77"},
-	{"an interpolation that is not there", func() { torch.GridSampler(torch.Ones(1, 1, 2, 2), torch.Ones(1, 1, 1, 2), 7, 0, false) }, misused, "but got 7"},
+	{"an interpolation that is not there", func() { aten.GridSampler(torch.Ones(1, 1, 2, 2), torch.Ones(1, 1, 1, 2), 7, 0, false) }, misused, "but got 7"},
 	{"norms that are not one for each slice", func() { aten.WeightNorm(torch.Ones(3, 2), torch.Ones(2)) }, broken, "expected g to have 3 elements"},
 	{"labels without memory", func() {
-		torch.CTCLossTensor(scored(9, 2, 5), long(1, 2, 3, 4), long(9, 9), aten.EfficientZeroTensor([]int{2}, torch.TensorOptions{DType: torch.Int64}))
+		aten.CTCLossTensor(scored(9, 2, 5), long(1, 2, 3, 4), long(9, 9), aten.EfficientZeroTensor([]int{2}, torch.TensorOptions{DType: torch.Int64}))
 	}, lacking, "target_lengths is a ZeroTensor"},
 	{"an operator of libtorch's own runtimes", func() { torch.Call("prepacked::linear_clamp_run", torch.Ones(1), torch.Ones(1)) }, lacking, "torch.Unsafe permits it"},
-	{"adaptive pooling to 2^40 of nothing", func() { torch.AdaptiveMaxPool2d(torch.Ones(0, 1, 4, 4), 1<<20, 1<<20) }, misused, "an output of at least 1099511627776 elements from an input of 0"},
-	{"adaptive pooling to 2^53", func() { torch.AdaptiveMaxPool3d(torch.Ones(1, 4, 4, 4), 1<<18, 1<<18, 1<<17) }, misused, "is too large"},
-	{"upsampling to 2^40", func() { torch.UpsampleNearest2d(torch.Ones(1, 1, 2, 2), []int{1 << 20, 1 << 20}) }, misused, "is too large"},
+	{"adaptive pooling to 2^40 of nothing", func() { aten.AdaptiveMaxPool2d(torch.Ones(0, 1, 4, 4), 1<<20, 1<<20) }, misused, "an output of at least 1099511627776 elements from an input of 0"},
+	{"adaptive pooling to 2^53", func() { aten.AdaptiveMaxPool3d(torch.Ones(1, 4, 4, 4), 1<<18, 1<<18, 1<<17) }, misused, "is too large"},
+	{"upsampling to 2^40", func() { aten.UpsampleNearest2d(torch.Ones(1, 1, 2, 2), []int{1 << 20, 1 << 20}) }, misused, "is too large"},
 	{"an expanded tensor in another format", func() {
 		torch.Ones(1, 1, 1, 1).Expand(2, 3, 4, 4).ResizeAsInPlace(torch.Ones(2, 3, 4, 4), torch.ChannelsLast)
 	}, broken, "has room for 1 elements; make it contiguous first"},
@@ -69,13 +71,13 @@ var badRules = []badInput{
 	{"scattering from oneDNN", func() { torch.Ones(1, 3).ScatterInPlace(0, long(0, 0, 0).Reshape(1, 3), mkldnn(1, 3)) }, lacking, "expected a strided tensor, but got one of layout Mkldnn"},
 	{"copies at indices from oneDNN", func() { torch.Ones(3, 3).IndexCopyInPlace(0, long(0), mkldnn(1, 3)) }, lacking, "layout Mkldnn"},
 	{"random numbers from the last", func() { torch.Ones(3).RandomRangeInPlace(far, nil) }, broken, "from has to be less than 9223372036854775807"},
-	{"a polynomial of many degrees over many elements", func() { torch.SpecialLaguerrePolynomialLScalar(torch.Zeros(1000000), 1<<23) }, misused, "takes more than"},
-	{"a shifted polynomial of huge degree", func() { torch.SpecialShiftedChebyshevPolynomialT(torch.Zeros(3), filled(1e9, 3)) }, misused, "the degree n is at most 16777216"},
+	{"a polynomial of many degrees over many elements", func() { special.LaguerrePolynomialLScalar(torch.Zeros(1000000), 1<<23) }, misused, "takes more than"},
+	{"a shifted polynomial of huge degree", func() { special.ShiftedChebyshevPolynomialT(torch.Zeros(3), filled(1e9, 3)) }, misused, "the degree n is at most 16777216"},
 	{"2^24 pieces", func() { torch.Ones(3).TensorSplit(1 << 24) }, misused, "a tensor in 16777216 pieces is too many"},
 	{"2^24 columns", func() { torch.Ones(3).HSplit(1 << 24) }, misused, "too many"},
 	{"unbinding 2^30 rows", func() { torch.Ones(1).Expand(1 << 30).Unbind() }, misused, "too many"},
 	{"statistics of nothing with a gradient", func() {
-		torch.NativeBatchNorm(weight(0, 3, 2), none, none, torch.Ones(3), torch.Ones(3), false, 0.1, 1e-5)
+		aten.NativeBatchNorm(weight(0, 3, 2), none, none, torch.Ones(3), torch.Ones(3), false, 0.1, 1e-5)
 	}, broken, "input tensor must have at least one element"},
 	{"an undefined tensor by name", func() { torch.Call("aten::add.Tensor", torch.Ones(1), none) }, mixedUp, "argument other must be a tensor, but got one that is undefined"},
 	{"an undefined tensor to an inner operator", func() { aten.TanhBackward(torch.Ones(1), none) }, mixedUp, "argument output must be a tensor"},
@@ -93,8 +95,8 @@ func TestUnsafe(t *testing.T) {
 		x := torch.Complex(torch.RandN(4), torch.RandN(4))
 		call := func() torch.Tensor { return aten.FFTC2C(x, []int{0}, 0, true) }
 		torch.Unsafe(func() {
-			torch.Unsafe(func() { torchtest.Equal(t, call(), torch.FFT(x)) })
-			torchtest.Equal(t, torch.Call("_fft_c2c", x, []int{0}, 0, true)[0].(torch.Tensor), torch.FFT(x))
+			torch.Unsafe(func() { torchtest.Equal(t, call(), fft.FFT(x)) })
+			torchtest.Equal(t, torch.Call("_fft_c2c", x, []int{0}, 0, true)[0].(torch.Tensor), fft.FFT(x))
 			other := make(chan error)
 			go func() { other <- torch.Try(func() { call() }) }()
 			require.ErrorIs(t, <-other, torch.ErrNotImplemented)
@@ -114,7 +116,7 @@ func TestComputedAnotherWay(t *testing.T) {
 		values, _ = x.Reshape(50, 1).Expand(50, 30).NaNMedianDim(1)
 		torchtest.Equal(t, values, x)
 		empty := weight(0, 3)
-		torch.PDist(empty).Sum().Backward()
+		aten.PDist(empty).Sum().Backward()
 		require.Equal(t, []int{0, 3}, empty.Grad().Shape())
 		empty.SetGrad(none)
 		empty.Close()
