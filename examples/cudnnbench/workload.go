@@ -41,7 +41,7 @@ func (w workload) String() string {
 // build makes the module, and the size of one of its inputs.
 func (w workload) build() (m nn.Layer, input []int, err error) {
 	if w.Conv == "" {
-		m, err = models.New(w.Model, classes, nil)
+		m, err = models.New(w.Model, classes)
 		return m, []int{3, w.Size, w.Size}, err
 	}
 	s, err := parseShape(w.Conv)

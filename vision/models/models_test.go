@@ -31,7 +31,7 @@ func TestKeysAreTorchvisions(t *testing.T) {
 			torchtest.NoLeaks(t)
 			want, err := os.ReadFile("testdata/" + name + ".keys")
 			require.NoError(t, err)
-			model, err := models.New(name, 1000, nil)
+			model, err := models.New(name, 1000)
 			require.NoError(t, err)
 			defer nn.Close(model)
 			var got strings.Builder

@@ -31,7 +31,7 @@ var registry = map[string]func(classes int, opts []any) (nn.Layer, error){
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
 // New makes a model by torchvision's name. The options are those of the model's own function:
-// [ResNetOptions] for a ResNet, [VGGOptions] for a VGG.
+// [ResNetOptions] for a ResNet, [VGGOptions] for a VGG; none, or nil, stands for the defaults.
 func New(name string, classes int, opts ...any) (nn.Layer, error) {
 	build, ok := registry[name]
 	if !ok {
@@ -50,7 +50,7 @@ func New(name string, classes int, opts ...any) (nn.Layer, error) {
 // entry is a model's own function as the registry wants it.
 func entry[M nn.Layer, O any](build func(classes int, opts ...O) M) func(int, []any) (nn.Layer, error) {
 	return func(classes int, opts []any) (nn.Layer, error) {
-		if len(opts) == 0 {
+		if len(opts) == 0 || opts[0] == nil {
 			return build(classes), nil
 		}
 		o, ok := option.One(opts).(O)

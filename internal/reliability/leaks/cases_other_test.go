@@ -58,7 +58,7 @@ var otherCases = cases{
 	},
 	"models": func() {
 		models.Names()
-		_, err := models.New("no such model", 10, nil)
+		_, err := models.New("no such model", 10)
 		refuse(err)
 	},
 	"transforms": func() {
