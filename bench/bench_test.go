@@ -38,7 +38,7 @@ func newCrew(t *testing.T) *crew {
 	return c
 }
 
-// The cases of a card, by way of the CPU: both sides compute the same. Full training steps would
+// The cases of a card, run on the CPU: both sides compute the same. Full training steps would
 // take too long here.
 func TestCardCasesAgree(t *testing.T) {
 	t.Setenv(deviceVariable, "cpu")
@@ -101,7 +101,7 @@ func TestSidesAnswerErrors(t *testing.T) {
 	}
 }
 
-// answering is a side whose answers are known beforehand.
+// answering is a side with given answers.
 func answering(replies ...reply) *side {
 	var text strings.Builder
 	for _, r := range replies {

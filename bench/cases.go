@@ -9,7 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// benchmark is a case that both sides know by the same name.
+// benchmark is a case that exists under the same name on both sides.
 type benchmark struct {
 	name  string
 	group group
@@ -17,7 +17,7 @@ type benchmark struct {
 	make  func(file string) (workload, error)
 }
 
-// group is what kind of measurement a case is.
+// group is the kind of measurement that a case is.
 type group string
 
 const (

@@ -6,5 +6,5 @@ import "time"
 
 var began = time.Now()
 
-// threadTime is the time that has passed, where the system has no clock for a thread.
+// threadTime is the elapsed time, on systems that have no clock for a thread.
 func threadTime() time.Duration { return time.Since(began) }

@@ -13,8 +13,8 @@ import (
 	"github.com/libtorch-go/libtorch/vision/models"
 )
 
-// deviceVariable says to both sides where the cases of a card run: "cuda:0", or "cpu" to see
-// that both sides compute the same. Graphs are left out there.
+// deviceVariable tells both sides where the cases of a card run: "cuda:0", or "cpu" to check
+// that both sides compute the same, without graphs.
 const deviceVariable = "BENCH_DEVICE"
 
 func cardDevice() torch.Device {
@@ -25,9 +25,9 @@ func cardDevice() torch.Device {
 	return d
 }
 
-// card is a step on a card; python/cuda_cases.py is its twin, without a graph. Both sides
-// let cuDNN choose its algorithms while they are timed, and compare what others give that are
-// the same each time.
+// card is a step on a card; python/cuda_cases.py is its twin, without a graph. Both sides let
+// cuDNN choose its algorithms while they are timed; results are compared with deterministic
+// algorithms.
 type card struct {
 	step   func() torch.Tensor // in a scope; what it returns is compared
 	graph  func()
@@ -67,7 +67,7 @@ func cardCases() []benchmark {
 	}
 }
 
-// newSubmission is what an operator costs the host: the card's part is small.
+// newSubmission measures what an operator costs the host: the card's part is small.
 func newSubmission(d torch.Device) (*card, error) {
 	var x, y torch.Tensor
 	torch.Unscoped(func() { x, y = torch.FromSlice([]float32{1.5}).To(d), torch.FromSlice([]float32{2.25}).To(d) })
@@ -105,7 +105,7 @@ func newCardTraining(d torch.Device, graph bool) (*card, error) {
 	return c, c.record(graph, step, inputs)
 }
 
-// newCardInference is the answer to one image.
+// newCardInference is the inference of one image.
 func newCardInference(d torch.Device) (*card, error) {
 	c, model := &card{device: d}, models.ResNet50(1000)
 	fill(model)
@@ -121,7 +121,7 @@ func newCardInference(d torch.Device) (*card, error) {
 	return c, c.record(true, step, []torch.Tensor{image})
 }
 
-// record makes a graph of a step, where there is a card.
+// record makes a graph of a step if there is a card.
 func (c *card) record(wanted bool, step func([]torch.Tensor) []torch.Tensor, inputs []torch.Tensor) error {
 	if !wanted || !c.device.IsCUDA() {
 		return nil
@@ -144,7 +144,7 @@ func shaped(shape ...int) torch.Tensor {
 	return pattern(n, 37, 101).Reshape(shape...)
 }
 
-// fill gives a network weights that Python's has, too.
+// fill gives a network the same weights as Python's.
 func fill(network any) {
 	torch.NoGrad(func() {
 		for name, p := range nn.NamedParameters(network) {

@@ -7,7 +7,7 @@ import (
 
 // What can be measured only once in a process: its start and its peak of memory.
 
-// rest compares the start and the memory, for which every measurement is a process.
+// rest compares start and memory, which need a new process for every measurement.
 func (c *crew) rest(r *report, o options) error {
 	const startName, memoryName = "start", "memory"
 	if o.only.MatchString(startName) {
@@ -50,7 +50,8 @@ func timedStart(begin func(...string) (*side, error)) (took time.Duration, err e
 	return took, errors.Join(err, s.Close())
 }
 
-// starts measures how long either side takes from nothing to a first result.
+// starts measures how long each side takes from the start of its process to the first
+// result.
 func (m *maker) starts(rounds int) (ours, theirs []float64, err error) {
 	for range rounds {
 		for _, s := range []struct {

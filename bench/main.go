@@ -4,12 +4,11 @@
 //	go run ./bench -run '^add' -rounds 100
 //	go run ./bench -quick
 //
-// Both sides are processes that obey commands, so that they stay warm and take turns: a
+// Both sides are processes that follow commands, so that they stay warm and take turns: a
 // round of ours, a round of Python's, and so on. Before anything is timed the results of
-// both are compared, bit for bit. On a machine that does other things too the mean says
-// little; the table shows ratios of the lowest and of the quarter-lowest round, by the clock
-// and by the CPU time of the calling thread. A full run is also written, as JSON, to
-// bench/results.
+// both are compared, bit for bit. On a busy machine the mean says little, so the table shows
+// ratios of the lowest and of the quarter-lowest round, by the clock and by the CPU time of
+// the calling thread. A full run is also written, as JSON, to bench/results.
 package main
 
 import (
@@ -123,7 +122,7 @@ func run(o options) (err error) {
 	return err
 }
 
-// measure runs all that is asked for.
+// measure runs everything that was asked for.
 func (c *crew) measure(o options) (*report, error) {
 	s, err := c.get(c.ours, "ours", nil)
 	if err != nil {
@@ -184,5 +183,5 @@ func (c *crew) times(r *report, o options) error {
 	return nil
 }
 
-// progress shows what is being done, in one line of the terminal.
+// progress shows the current measurement in one line of the terminal.
 func progress(text string) { fmt.Fprintf(os.Stderr, "\r\033[K%s\r", text) }

@@ -35,10 +35,10 @@ type pair struct {
 	ours, theirs *side
 }
 
-// timing is what one side took, in nanoseconds for one iteration of each round.
+// timing holds the times of one side, in nanoseconds for one iteration of each round.
 type timing struct{ wall, cpu []float64 }
 
-// crew are the processes in service, by kind and environment.
+// crew are the running processes, by kind and environment.
 type crew struct {
 	*maker
 	file  string
@@ -68,7 +68,7 @@ func (c *crew) close() error {
 	return errors.Join(failed...)
 }
 
-// newTask engages the sides that a case needs: training is measured with every setting of
+// newTask starts the sides that a case needs: training is measured with every setting of
 // malloc, which matters for large blocks only.
 func (c *crew) newTask(b benchmark, threads int) (*task, error) {
 	t := &task{benchmark: b, threads: threads, taken: map[*side]*timing{}}
@@ -140,8 +140,8 @@ func (t *task) round(i int) error {
 	return nil
 }
 
-// measure runs all tasks, round by round: whatever else the machine does meets all alike.
-// Where it has got to is told to progress.
+// measure runs all tasks, round by round, so that whatever else the machine does affects
+// all alike. It reports its progress to progress.
 func measure(tasks []*task, rounds int, progress func(string)) error {
 	for _, t := range tasks {
 		progress("comparing the results of " + t.name)
@@ -161,7 +161,7 @@ func measure(tasks []*task, rounds int, progress func(string)) error {
 	return nil
 }
 
-// lowest and quarter are the two figures that say something on a busy machine.
+// lowest and quarter are the two figures that are meaningful on a busy machine.
 func lowest(list []float64) float64 { return slices.Min(list) }
 
 func quarter(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/4] }

@@ -38,14 +38,14 @@ type workload interface {
 	check() string // what it computes, to be compared with Python's
 }
 
-// server is our side: a process of its own, as Python's is.
+// server is our side: a separate process, as Python's is.
 type server struct {
 	file  string
 	cases map[string]workload
 }
 
-// serve obeys commands until its input ends. It stays on one thread, whose CPU time it
-// reports.
+// serve follows commands until its input ends. It stays on one thread and reports that
+// thread's CPU time.
 func serve(in io.Reader, out io.Writer) error {
 	runtime.LockOSThread()
 	s := &server{cases: map[string]workload{}}
@@ -88,7 +88,7 @@ func (s *server) obey(q request) (reply, error) {
 	return reply{CPU: float64(threadTime() - cpu), Wall: float64(time.Since(wall))}, nil
 }
 
-// workload finds a case and makes it, if it has not been used before.
+// workload finds a case, and makes it before its first use.
 func (s *server) workload(name string) (workload, error) {
 	if w := s.cases[name]; w != nil {
 		return w, nil

@@ -15,8 +15,8 @@ import (
 //go:embed python/*.py
 var scripts embed.FS
 
-// side is one of the processes that are compared: ours or Python's. It is told what to do
-// a line at a time, so that both stay warm and take turns.
+// side is one of the processes that are compared: ours or Python's. It gets one command
+// per line, so that both stay warm and take turns.
 type side struct {
 	name string
 	*talk.Partner

@@ -26,11 +26,11 @@ func newOperands() (t operands) {
 	return t
 }
 
-// tiny is one operator on tensors of a few elements: what a call costs. Gradients are
-// enabled, as they are by default.
+// tiny is one operator on tensors of a few elements: it measures the cost of a call.
+// Gradients are enabled, as by default.
 type tiny struct {
 	op            func() torch.Tensor
-	uninitialised bool // the values are whatever was there
+	uninitialised bool // the values are not set
 }
 
 func (t tiny) run(n int) {

@@ -11,18 +11,19 @@ import (
 	"sync/atomic"
 )
 
-// PrintOptions says how tensors are printed. The zero value is PyTorch's default.
+// PrintOptions say how tensors are printed. The zero value is PyTorch's default.
 type PrintOptions struct {
 	Precision *int  // digits after the decimal point; default: 4
 	Threshold int   // tensors with more elements are summarised; default: 1000
-	EdgeItems *int  // how many are shown at both ends of a summarised dimension; default: 3
-	LineWidth int   // where rows are broken; default: 80
-	SciMode   *bool // 1.0000e+00 rather than 1.0000; default: where the numbers call for it
+	EdgeItems *int  // elements shown at both ends of a summarised dimension; default: 3
+	LineWidth int   // rows are broken at this width; default: 80
+	SciMode   *bool // 1.0000e+00 rather than 1.0000; default: if the numbers need it
 }
 
 var printOptions atomic.Pointer[PrintOptions]
 
-// SetPrintOptions sets how tensors are printed from now on, where nothing else is said.
+// SetPrintOptions sets how tensors are printed from now on, unless a call says
+// otherwise.
 func SetPrintOptions(o PrintOptions) { printOptions.Store(&o) }
 
 func currentPrintOptions() (o PrintOptions) {
@@ -32,12 +33,12 @@ func currentPrintOptions() (o PrintOptions) {
 	return o
 }
 
-// String is what Python's str says of the tensor:
+// String is the tensor as Python's str prints it:
 //
 //	tensor([[0.5000, 1.0000],
 //	        [1.5000, 2.0000]], requires_grad=True)
 //
-// The elements are fetched from the device, those that are shown. A closed tensor prints
+// Only the elements that are shown are fetched from the device. A closed tensor prints
 // as <closed tensor>, the undefined one as <undefined tensor>.
 func (x Tensor) String() string { return currentPrintOptions().Sprint(x) }
 
@@ -63,7 +64,7 @@ func (x Tensor) Format(s fmt.State, verb rune) {
 	if s.Flag('+') {
 		o.Threshold = math.MaxInt
 	}
-	_, _ = io.WriteString(s, o.Sprint(x)) // fmt reports what the writer says
+	_, _ = io.WriteString(s, o.Sprint(x)) // fmt reports the writer's error
 }
 
 // Sprint is [Tensor.String] with these options.
@@ -106,11 +107,12 @@ func (o PrintOptions) printer() printer {
 	return p
 }
 
-// What is printed has bounds: a text is made in Go's memory, and Go ends a program that has none.
+// Bounds of what is printed: the text is made in Go's memory, and Go ends a program that runs out
+// of it.
 const (
-	maxPrecision = 1100    // digits: no float64 has more behind the point
+	maxPrecision = 1100    // digits: no float64 has more after the point
 	maxPrinted   = 1 << 24 // elements
-	maxDeep      = 1000    // dimensions; Python's recursion ends there, too
+	maxDeep      = 1000    // dimensions; Python's recursion ends there too
 )
 
 // printer is PrintOptions with the defaults filled in.
@@ -141,10 +143,10 @@ func (p printer) tensor(t Tensor) string {
 	return p.annotate(prefix+body, notes, len(prefix), t.Layout() == Sparse) + ")"
 }
 
-// body is what stands for the elements, and the notes on size and dtype that belong to it.
+// body is the text for the elements, with its notes on size and dtype.
 func (p printer) body(t Tensor, indent int) (text string, notes []string) {
 	size, dtype := "size="+tuple(t.Shape()), "dtype=torch."+t.DType().String()
-	var implied []DType // dtypes that go without saying
+	var implied []DType // dtypes that need no note
 	switch {
 	case t.Layout() != Strided && t.Layout() != MKLDNN:
 		text, notes = p.sparse(t, indent), []string{size, "nnz=" + fmt.Sprint(Call("_nnz", t)[0])}
@@ -171,8 +173,8 @@ func (p printer) body(t Tensor, indent int) (text string, notes []string) {
 	return text, notes
 }
 
-// annotate appends the notes, each on a new line where the last has no room for it; the
-// first in any case if newline is set.
+// annotate appends the notes. A note goes on a new line if the last line has no room
+// for it; if newline is set, the first note does in any case.
 func (p printer) annotate(text string, notes []string, indent int, newline bool) string {
 	used := len(text) - strings.LastIndexByte(text, '\n') + 1
 	for _, note := range notes {
@@ -232,7 +234,7 @@ func (p printer) elements(t Tensor, indent int) string {
 	return p.nest(cells, width, t.Shape(), cut, indent)
 }
 
-// bound refuses what would print for minutes, or past the end of memory.
+// bound refuses tensors that would take minutes to print, or more memory than there is.
 func (p printer) bound(shape []int, summarize bool) {
 	if len(shape) > maxDeep {
 		throw("print", KindValue, "a tensor of %d dimensions is nested too deep to be printed", len(shape))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Tensors that are printed in a way of their own.
+// Tensors that are printed in a special way.
 
 // nested tells whether x is a list of tensors of different shapes: such a tensor has no sizes.
 func (x Tensor) nested() bool {
@@ -14,7 +14,7 @@ func (x Tensor) nested() bool {
 	return err != nil && Try(func() { x.DType() }) == nil
 }
 
-// nestedTensor prints the tensors that x consists of, each on lines of its own.
+// nestedTensor prints the tensors that x consists of, each on separate lines.
 func (p printer) nestedTensor(x Tensor) string {
 	var parts []string
 	for _, part := range x.Unbind(0) {
@@ -44,7 +44,7 @@ func (x Tensor) dequantized() Tensor { return Call("dequantize.self", x)[0].(Ten
 
 var quantizedDTypes = []DType{QInt8, QUint8, QInt32, QUint4x2, QUint2x4}
 
-// quantization are the notes on what the integers of x stand for.
+// quantization returns the notes that say what the integers of x stand for.
 func (p printer) quantization(x Tensor) []string {
 	scale, err := Try1(func() any { return Call("q_scale", x)[0] })
 	if err == nil {
@@ -60,7 +60,7 @@ func (p printer) quantization(x Tensor) []string {
 	}
 }
 
-// pythonFloat is a number as Python's repr has it.
+// pythonFloat is a number as Python's repr writes it.
 func pythonFloat(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".en") {

@@ -8,7 +8,7 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// What [Tensor.Index] understands besides numbers, tensors and nil.
+// Further indices that [Tensor.Index] takes, beside numbers, tensors and nil.
 type (
 	// SliceRange takes every Step-th element from Start up to, not including, Stop along
 	// one dimension. Make it with [Slice].
@@ -19,7 +19,8 @@ type (
 // All takes a whole dimension, as ":" does in Python.
 var All = SliceRange{0, math.MaxInt, 1}
 
-// Ellipsis stands for as many whole dimensions as are left over, as "..." does in Python.
+// Ellipsis stands for all dimensions that have no index of their own, as "..." does in
+// Python.
 var Ellipsis dots
 
 // Slice is the range of an index: Slice(stop), Slice(start, stop) or Slice(start, stop,

@@ -8,10 +8,10 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// F16 is a half-precision number as its bits: the Go value of [Float16].
+// F16 holds the bits of a half-precision number: the Go value of [Float16].
 type F16 = cgo.F16
 
-// BF16 is the upper half of a float32: the Go value of [BFloat16].
+// BF16 holds the upper half of a float32: the Go value of [BFloat16].
 type BF16 = cgo.BF16
 
 // Element is a Go type whose values a tensor can be made of and turned back into. An int
@@ -164,9 +164,9 @@ func (x Tensor) Bytes() (data []byte) {
 	return data
 }
 
-// readable is x where its elements are really there. A meta tensor and an expanded one may
-// have more elements than there is memory for: Go ends the program if a slice is too large,
-// libtorch says so with an error.
+// readable returns x if its elements are in memory. A meta tensor or an expanded one may
+// have more elements than fit into memory: Go would end the program for too large a slice,
+// libtorch returns an error.
 func (x Tensor) readable() Tensor {
 	const large = 1 << 28 // bytes
 	if d := x.traits(); d.c.IntResult(4) <= large/d.c.IntResult(5) {
@@ -186,7 +186,7 @@ func (x Tensor) read(data unsafe.Pointer, n int) {
 }
 
 // Fill overwrites t, a contiguous CPU tensor, with values of its dtype. It allocates
-// nothing: buffers that are filled again and again are made once.
+// nothing, so a buffer can be made once and filled again and again.
 func Fill[T Element](t Tensor, values []T) {
 	if want := t.DType(); want != DTypeOf[T]() {
 		throw("fill", KindType, "a tensor of %v cannot be filled with values of %v", want, DTypeOf[T]())
@@ -200,15 +200,15 @@ func Fill[T Element](t Tensor, values []T) {
 	}
 }
 
-// MarshalJSON refuses: elements do not belong into the JSON of a struct that happens to have
-// a tensor in it, and leaving them out would lose them without a word. [Values] has them as
-// numbers, package torch/safetensors writes files.
+// MarshalJSON returns an error: elements do not belong into the JSON of a struct that
+// happens to contain a tensor, and leaving them out would lose them silently. [Values]
+// returns them as numbers, package torch/safetensors writes files.
 func (x Tensor) MarshalJSON() ([]byte, error) {
 	return nil, &Error{Op: "json", Kind: KindType, Msg: "a tensor has no JSON; write its torch.Values, or a file of torch/safetensors"}
 }
 
 // Item is the value of a tensor with one element: an int64, float64, bool or complex128,
-// or a uint64 where it is past the largest int64. It waits for the device.
+// or a uint64 if it is larger than the largest int64. It waits for the device.
 func (x Tensor) Item() Scalar {
 	var c cgo.Call
 	c.Begin(cgo.OpItem)
@@ -255,6 +255,6 @@ func (x Tensor) Int() int {
 // ToBF16 rounds to the nearest bfloat16, ties to even.
 func ToBF16(f float32) BF16 { return cgo.ToBF16(f) }
 
-// ToF16 rounds to the nearest half-precision number, ties to even; what is too large
-// becomes infinite.
+// ToF16 rounds to the nearest half-precision number, ties to even; too large numbers
+// become infinite.
 func ToF16(f float32) F16 { return cgo.ToF16(f) }

@@ -1,3 +1,3 @@
-// Package atomicfile writes files whole or not at all: whoever reads one, also after a crash,
-// finds what was there before or all of what came after.
+// Package atomicfile writes files whole or not at all: a reader, also after a crash, finds
+// either the old content or all of the new one.
 package atomicfile

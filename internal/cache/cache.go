@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Key is a name for what is made of these parts: it differs if one of them does.
+// Key is a name for something made from these parts: it differs if one of them differs.
 func Key(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {
-		hash.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part)))) // a hash takes all
+		hash.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part)))) // writing to a hash cannot fail
 		hash.Write([]byte(part))
 	}
 	const enough = 16
@@ -43,7 +43,7 @@ func File(folder, name string, make func(path string) error) (string, error) {
 }
 
 func build(dir, path string, make func(path string) error) error {
-	const private = 0o700 // what lies here is run
+	const private = 0o700 // files here are executed
 	if err := os.MkdirAll(dir, private); err != nil {
 		return err
 	}

@@ -1,3 +1,3 @@
-// Package cache keeps what took long to make, compiled kernels above all, in the user's cache
-// folder, for this process and for later ones.
+// Package cache keeps files that take long to make, such as compiled kernels, in the user's
+// cache folder, for this process and for later ones.
 package cache

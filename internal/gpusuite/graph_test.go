@@ -56,8 +56,8 @@ func batch(i, n int) (images, labels torch.Tensor) {
 	return torch.RandN(n, 3, 32, 32).To(torch.ChannelsLast), torch.RandInt(0, classes, []int{n})
 }
 
-// A training that becomes a graph has the bits of one that does not, step for step: losses, and
-// weights in the end.
+// A training that becomes a graph equals one that does not, bit for bit and step for step:
+// losses, and weights at the end.
 func TestGraphedTrainingEqualsEager(t *testing.T) {
 	needCard(t)
 	const steps, n = 12, 32
@@ -125,7 +125,7 @@ func TestGraphedInferenceEqualsEager(t *testing.T) {
 	})
 }
 
-// Random numbers in a graph are those that there would have been without it.
+// Random numbers in a graph are the same as without the graph.
 func TestGraphedRandomNumbers(t *testing.T) {
 	needCard(t)
 	step := cuda.Graphed(func([]torch.Tensor) []torch.Tensor { return []torch.Tensor{on.RandN(1000)} }, cuda.GraphedOptions{Warmup: 2})
@@ -139,7 +139,8 @@ func TestGraphedRandomNumbers(t *testing.T) {
 	require.Len(t, seen, 8, "each replay has numbers of its own")
 }
 
-// What cannot be captured is told, and the card goes on as before: with captures, too.
+// Work that cannot be captured gives an error, and the card still works afterwards,
+// captures included.
 func TestNotCapturable(t *testing.T) {
 	needCard(t)
 	torch.Scope(func() {

@@ -48,9 +48,9 @@ func TestAllocatorBytesComeBack(t *testing.T) {
 	require.Less(t, cuda.Memory(0).Reserved, reset.ReservedBytes.All.Current+1)
 }
 
-// Every thread gets its context and its handles, and gives them back. Handles are kept, each with
-// memory to work in: as many as there were threads at a time, and a few for those that are still
-// ending while others begin.
+// Every thread gets its context and its handles, and returns them. Handles are kept, each with
+// its working memory: as many as there were threads at a time, and a few for threads that are
+// still ending while others begin.
 func TestThousandFreshThreads(t *testing.T) {
 	needCard(t)
 	threads := reliability.Size(1000, 1000)
@@ -92,7 +92,7 @@ func TestStreamsReadWhatIsFreed(t *testing.T) {
 				slow := on.Ones(2048, 2048)
 				side.WaitStream(current)
 				cuda.WithStream(side, func() {
-					for range 5 { // keeps the stream from getting at x for a while
+					for range 5 { // delays the stream's use of x
 						slow = slow.MatMul(slow).Mul(on.Full(nil, 1e-4))
 					}
 					sum = x.Sum().MoveOut()

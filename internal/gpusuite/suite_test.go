@@ -14,7 +14,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 )
 
-// childVariable names the function that a process of its own is to run.
+// childVariable names the function that a child process runs.
 const childVariable = "GPUSUITE_CHILD"
 
 var children = map[string]func(){"assert": childAssert}
@@ -54,7 +54,7 @@ func exact(fn func()) {
 // on makes tensors on the card.
 var on = torch.TensorOptions{DType: torch.Float32, Device: dev}
 
-// The card's own description is complete and plausible, and goes into the results.
+// The description of the card is complete and plausible, and is part of the results.
 func TestCard(t *testing.T) {
 	needCard(t)
 	p := cuda.DeviceProperties(0)
@@ -83,7 +83,7 @@ func TestCard(t *testing.T) {
 	require.ErrorIs(t, torch.Try(func() { cuda.Memory(cuda.DeviceCount()) }), torch.ErrValue)
 }
 
-// childAssert makes a kernel fail, and says what the process makes of it.
+// childAssert makes a kernel fail, and prints how the process reacts.
 func childAssert() {
 	err := torch.Try(func() {
 		torch.Scope(func() {
@@ -96,7 +96,8 @@ func childAssert() {
 	fmt.Println("again:", torch.Try(func() { torch.Scope(func() { on.Ones(4).Sum().Float64() }) }))
 }
 
-// An assertion in a kernel is an error, the process says that it is done for, and does not abort.
+// An assertion in a kernel is an error: the process reports itself as unhealthy and does not
+// abort.
 func TestDeviceAssertIsUnhealthy(t *testing.T) {
 	needCard(t)
 	exe, err := os.Executable()

@@ -40,7 +40,8 @@ func TestLoaderAndAMPTrainResNet18(t *testing.T) {
 	reliability.AtMost(t, "loss of the last epoch", last, first/2)
 }
 
-// The scaler on a card does what it does on the CPU, where it is held against Python's.
+// The scaler on a card does what it does on the CPU, where it is compared with
+// Python's.
 func TestScalerEqualsCPU(t *testing.T) {
 	needCard(t)
 	torch.Scope(func() {

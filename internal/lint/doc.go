@@ -1,7 +1,7 @@
 // Package lint holds no code: its tests keep the rules of the repository. They look at the
 // source only, so they run where libtorch is not installed.
 //
-//   - C is spoken in package cgo alone, and imports go one way (layers_test.go);
+//   - only package cgo contains C, and imports go one way (layers_test.go);
 //   - every package explains itself, files and functions stay short, nothing happens in
 //     init (source_test.go);
 //   - no file names a machine's folders, a package registry's host, or work to be done

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// layers is the house from the cellar to the roof. A package may import what lies in rows
-// above its own; a name ending in / stands for all packages below it.
+// layers lists the packages from the lowest layer to the highest. A package may import
+// packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
 	{"internal/frames"},
 	{"cgo", "cgo/gen", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pickle", "internal/proc", "internal/pytext", "internal/reliability", "internal/talk"},

@@ -20,7 +20,7 @@ const module = "github.com/libtorch-go/libtorch"
 
 const root = "../.."
 
-// goPackage is what go list tells of a package.
+// goPackage is what go list reports about a package.
 type goPackage struct {
 	Dir, ImportPath, Name, Doc string
 	GoFiles, CgoFiles          []string
@@ -34,7 +34,8 @@ func (p goPackage) path() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
 
-// packages lists the module's packages; those that the current machine cannot build are in.
+// packages lists the module's packages, including those that the current machine cannot
+// build.
 var packages = sync.OnceValues(func() ([]goPackage, error) {
 	cmd := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Name,Doc,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
 	cmd.Dir = root
@@ -62,7 +63,8 @@ func allPackages(t *testing.T) []goPackage {
 	return list
 }
 
-// files lists what belongs to the repository, relative to root: all but what build.sh makes.
+// files lists the files of the repository, relative to root, without those that build.sh
+// makes.
 var files = sync.OnceValues(func() (list []string, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -84,7 +86,8 @@ var files = sync.OnceValues(func() (list []string, err error) {
 	return list, err
 })
 
-// eachFile calls fn with every file of the repository whose name ends so.
+// eachFile calls fn with every file of the repository whose name has one of the
+// endings.
 func eachFile(t *testing.T, endings []string, fn func(name string, text []byte)) {
 	t.Helper()
 	list, err := files()

@@ -1,4 +1,4 @@
-// Package modparity holds no code: its test holds the modules of torch/nn against PyTorch's.
+// Package modparity holds no code: its test compares the modules of torch/nn with PyTorch's.
 //
 // Python makes every configuration of every module that its own module database has, and those of
 // testdata/extra.py, in training and in evaluation, and writes down the arguments, the state, the

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	torchtest.Main(m)
 }
 
-// spec is what testdata/modules.py writes besides tensors.
+// spec is what testdata/modules.py writes in addition to tensors.
 type spec struct {
 	Modules   []string            // of torch.nn
 	Arguments map[string][]string // of their constructors
@@ -44,7 +44,7 @@ type config struct {
 	Gradients   map[string]string // of parameters
 	Inputs      map[string]string // gradients of inputs
 	Final       []string          // the state after the call
-	Error       string            // what Python said in the place of a result
+	Error       string            // Python's error instead of a result
 }
 
 func TestModulesEqualPython(t *testing.T) {
@@ -121,7 +121,7 @@ func (c config) compare(t *testing.T, file peer.Tensors) {
 	}
 }
 
-// try ends the case, and not the program, where a module refuses its arguments.
+// try ends the case, and not the program, if a module refuses its arguments.
 func try(t *testing.T, fn func() error) {
 	t.Helper()
 	var err error

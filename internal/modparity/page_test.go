@@ -29,8 +29,8 @@ module database and of ` + "`internal/modparity/testdata/extra.py`" + `, each in
 |---|---|
 `
 
-// compareWithPage wants every module of torch.nn to be compared in three configurations, in
-// training and in evaluation, or to be listed with a reason; and the page to say so.
+// compareWithPage checks that every module of torch.nn is compared in three configurations,
+// in training and in evaluation, or listed with a reason, and that the page says so.
 func compareWithPage(t *testing.T, s spec, equal map[string]int) {
 	var modules, left, missing strings.Builder
 	total := 0

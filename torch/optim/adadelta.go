@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdadeltaOptions are the settings of [Adadelta] besides the learning rate. In a [Group] the
-// pointers are never nil.
+// AdadeltaOptions are the settings of [Adadelta] other than the learning rate. In a [Group]
+// the pointers are never nil.
 type AdadeltaOptions struct {
 	Rho         *float64 `torch:"rho" default:"0.9"`  // part that the running means of squares keep; default 0.9
 	Eps         *float64 `torch:"eps" default:"1e-6"` // added to the means before their roots; default 1e-6
@@ -35,7 +35,7 @@ func (o *AdadeltaOptions) check([]torch.Tensor) string {
 type Adadelta struct{ optimizer[AdadeltaOptions] }
 
 // NewAdadelta makes an optimizer for the parameters. PyTorch's default learning rate is 1. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdadelta(params []torch.Tensor, lr float64, opts ...AdadeltaOptions) *Adadelta {
 	return &Adadelta{newOptimizer("adadelta", adadelta, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

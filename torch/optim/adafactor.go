@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
-// AdafactorOptions are the settings of [Adafactor] besides the learning rate. In a [Group] the
-// pointers are never nil, but for the first of Eps.
+// AdafactorOptions are the settings of [Adafactor] other than the learning rate. In a [Group]
+// the pointers are never nil, except for the first of Eps.
 type AdafactorOptions struct {
 	Beta2Decay  *float64    `torch:"beta2_decay" default:"-0.8"` // power of the step that new squares count with; default -0.8
 	Eps         [2]*float64 `torch:"eps" default:",1e-3"`        // the least root of a square's mean, and the least size of a parameter; default the resolution of the first parameter's dtype, and 1e-3
@@ -44,8 +44,8 @@ func (o *AdafactorOptions) check(params []torch.Tensor) string {
 }
 
 // Adafactor estimates the mean of a matrix's squares from the means of its rows and columns,
-// which takes next to no memory (Shazeer and Stern, "Adafactor: Adaptive Learning Rates with
-// Sublinear Memory Cost", 2018). A tensor with more dimensions is a stack of matrices; of
+// which takes almost no memory (Shazeer and Stern, "Adafactor: Adaptive Learning Rates with
+// Sublinear Memory Cost", 2018). A tensor with more dimensions is a stack of matrices; for
 // vectors all squares are kept.
 //
 //	w = t^beta2Decay
@@ -55,7 +55,7 @@ func (o *AdafactorOptions) check(params []torch.Tensor) string {
 type Adafactor struct{ optimizer[AdafactorOptions] }
 
 // NewAdafactor makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdafactor(params []torch.Tensor, lr float64, opts ...AdafactorOptions) *Adafactor {
 	return &Adafactor{newOptimizer("adafactor", adafactor, params, lr, opts, "foreach")}
 }
@@ -81,7 +81,7 @@ func adafactor(b *batch, lr float64, o *AdafactorOptions) {
 }
 
 // least is the smallest root of a square's mean. As in PyTorch the first parameter of a group
-// decides for all.
+// decides for the others.
 func (o *AdafactorOptions) least(g *Group) float64 {
 	if o.Eps[0] != nil {
 		return *o.Eps[0]

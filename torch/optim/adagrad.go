@@ -8,8 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdagradOptions are the settings of [Adagrad] besides the learning rate. In a [Group] Eps is
-// never nil.
+// AdagradOptions are the settings of [Adagrad] other than the learning rate. In a [Group] Eps
+// is never nil.
 type AdagradOptions struct {
 	LRDecay                 float64  `torch:"lr_decay"`                  // how fast the rate falls: lr / (1 + (t-1)*LRDecay); default 0
 	WeightDecay             float64  `torch:"weight_decay"`              // part of the parameter that is added to its gradient; default 0
@@ -41,7 +41,7 @@ func (o *AdagradOptions) check([]torch.Tensor) string {
 type Adagrad struct{ scaled[AdagradOptions] }
 
 // NewAdagrad makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdagrad(params []torch.Tensor, lr float64, opts ...AdagradOptions) *Adagrad {
 	a := &Adagrad{scaled[AdagradOptions]{optimizer[AdagradOptions]{newBase("adagrad", "foreach", "differentiable"), adagrad}}}
 	a.AddGroup(params, lr, opts...)
@@ -87,7 +87,7 @@ func adagrad(b *batch, lr float64, o *AdagradOptions) {
 	aten.ForeachAddCDivScalarInPlace(b.params, b.grads, rootPlus(sum, *o.Eps), aten.ForeachAddCDivScalarOptions{Value: -rate})
 }
 
-// adagradSparse moves only the elements that the gradients have.
+// adagradSparse changes only the elements for which there are gradients.
 func adagradSparse(b *batch, rate, eps float64) {
 	for i, grad := range b.grads {
 		grad = grad.Coalesce() // the update is not linear: every element once

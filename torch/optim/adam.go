@@ -9,7 +9,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdamOptions are the settings of [Adam] and [AdamW] besides the learning rate. In a
+// AdamOptions are the settings of [Adam] and [AdamW] other than the learning rate. In a
 // [Group] the pointers are never nil.
 type AdamOptions struct {
 	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
@@ -56,7 +56,7 @@ type Adam struct {
 type AdamW struct{ Adam }
 
 // NewAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdam(params []torch.Tensor, lr float64, opts ...AdamOptions) *Adam {
 	a := &Adam{}
 	a.init("adam", false)
@@ -65,7 +65,7 @@ func NewAdam(params []torch.Tensor, lr float64, opts ...AdamOptions) *Adam {
 }
 
 // NewAdamW makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdamW(params []torch.Tensor, lr float64, opts ...AdamOptions) *AdamW {
 	a := &AdamW{}
 	a.init("adamw", true)
@@ -134,5 +134,5 @@ func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {
 	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, aten.ForeachAddCDivScalarOptions{Value: -(lr / unbias(o.Betas[0], step))})
 }
 
-// unbias is what a running mean that began at zero has to be divided by.
+// unbias is the divisor that corrects a running mean which began at zero.
 func unbias(beta, step float64) float64 { return 1 - cgo.Pow(beta, step) }

@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// AdamaxOptions are the settings of [Adamax] besides the learning rate. In a [Group] Eps is
-// never nil.
+// AdamaxOptions are the settings of [Adamax] other than the learning rate. In a [Group] Eps
+// is never nil.
 type AdamaxOptions struct {
 	Betas       *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running mean and the largest gradient keep; default {0.9, 0.999}
 	Eps         *float64    `torch:"eps" default:"1e-8"`        // added to the size of gradients; default 1e-8
@@ -24,7 +24,7 @@ func (o *AdamaxOptions) check([]torch.Tensor) string {
 	return cmp.Or(negative("epsilon", *o.Eps), invalidBetas(*o.Betas), negative("weight_decay", o.WeightDecay))
 }
 
-// Adamax is [Adam] with the largest gradient of late in the place of the mean of squares
+// Adamax is [Adam] with the largest recent gradient instead of the mean of squares
 // (Kingma and Ba 2014, section 7):
 //
 //	g = grad + weightDecay*p
@@ -34,7 +34,7 @@ func (o *AdamaxOptions) check([]torch.Tensor) string {
 type Adamax struct{ optimizer[AdamaxOptions] }
 
 // NewAdamax makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdamax(params []torch.Tensor, lr float64, opts ...AdamaxOptions) *Adamax {
 	return &Adamax{newOptimizer("adamax", adamax, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// ASGDOptions are the settings of [ASGD] besides the learning rate. In a [Group] the pointers
-// are never nil.
+// ASGDOptions are the settings of [ASGD] other than the learning rate. In a [Group] the
+// pointers are never nil.
 type ASGDOptions struct {
 	Lambd       *float64 `torch:"lambd" default:"1e-4"` // decay of the parameters and of the rate; default 1e-4
 	Alpha       *float64 `torch:"alpha" default:"0.75"` // power of the rate's decay; default 0.75
@@ -33,7 +33,7 @@ func (o *ASGDOptions) check([]torch.Tensor) string { return negative("weight_dec
 type ASGD struct{ optimizer[ASGDOptions] }
 
 // NewASGD makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewASGD(params []torch.Tensor, lr float64, opts ...ASGDOptions) *ASGD {
 	return &ASGD{newOptimizer("asgd", asgd, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

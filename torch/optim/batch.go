@@ -11,10 +11,10 @@ import (
 type slot struct {
 	name  string
 	form  form
-	first float64 // what it is filled with
+	first float64 // the value of its elements at first
 	shape []int   // of elements; nil for the parameter's
 
-	follows bool // begins as the first gradient, also in being sparse
+	follows bool // begins as the first gradient, and is sparse if that is
 }
 
 // form says what a state tensor holds.
@@ -32,12 +32,13 @@ const stepCount = "step"
 // maxNumbers is how many numbers a parameter has at most: the three of ASGD.
 const maxNumbers = 3
 
-// batch are parameters that one call of a kernel updates: of one group, device and dtype.
+// batch is the parameters that one call of a kernel updates: of one group, device and
+// dtype.
 //
-// Their numbers, the counts of steps above all, are elements of one tensor for each slot, so
-// that one call moves all of them; the parameters' own states are views of it. Fused kernels
-// read them there. For separate operators a copy is kept here, and parameters share a batch
-// only if their numbers are the same: then the factors that depend on them are, too.
+// Their numbers, such as the counts of steps, are elements of one tensor for each slot, so
+// that one call changes all of them; the parameters' own states are views of it. Fused
+// kernels read the numbers from that tensor. For separate operators a copy is kept here, and
+// parameters share a batch only if their numbers are equal, because factors depend on them.
 type batch struct {
 	*key
 	group         *Group
@@ -48,7 +49,7 @@ type batch struct {
 	columns       []torch.Tensor   // for each slot that is a number, all of them
 	device        torch.Device
 	dtype         torch.DType
-	reused        bool         // since an earlier step; nobody has looked at the layouts in this one
+	reused        bool         // from an earlier step; the layouts have not been checked in this one
 	scale, found  torch.Tensor // of this step, for fused kernels; see Scaled
 }
 
@@ -73,8 +74,8 @@ func (b *batch) count() float64 {
 	return b.numbers[0]
 }
 
-// fuse calls a fused kernel that reads the counts of steps, which go up before it and down
-// again where it skipped the step or refused it.
+// fuse calls a fused kernel that reads the counts of steps. The counts go up before the
+// call, and down again if the kernel skipped or refused the step.
 func (b *batch) fuse(kernel func()) {
 	steps, finished := b.columns[0], false
 	defer func() {
@@ -90,8 +91,9 @@ func (b *batch) fuse(kernel func()) {
 	}
 }
 
-// directed is the batch with the gradients negated, to go up, and the weight decay in them.
-// They may still be the parameters' own and must not be changed.
+// directed is the batch with its gradients negated, if the loss is maximized, and the
+// weight decay added to them. They may still be the parameters' own gradients and must not
+// be changed.
 func (b *batch) directed(maximize bool, weightDecay float64) *batch {
 	view := *b
 	if maximize {
@@ -120,8 +122,9 @@ func (b *batch) descend(update []torch.Tensor, lr float64) {
 	aten.ForeachAddInPlace(b.params, update, aten.ForeachAddOptions{Alpha: -lr})
 }
 
-// scale multiplies tensors by a number, to the bits of Python's x.mul_(number): libtorch's
-// operator for numbers rounds the number first, on CPUs, where the elements have 16 bits.
+// scale multiplies tensors by a number, with the same bits as Python's x.mul_(number).
+// libtorch's operator for numbers rounds the number first, on CPUs, if the elements have
+// 16 bits.
 func scale(list []torch.Tensor, by float64) {
 	if dtype := list[0].DType(); (dtype == torch.Float16 || dtype == torch.BFloat16) && list[0].Device().IsCPU() {
 		aten.ForeachMulTensorInPlace(list, torch.FromValue(by))
@@ -149,8 +152,8 @@ func rootPlus(x []torch.Tensor, eps float64) []torch.Tensor {
 	return root
 }
 
-// real is the batch with complex numbers seen as pairs of real ones. PyTorch's optimizers
-// update them so, some before the weight decay and some after it, which rounds differently.
+// real is the batch with complex numbers viewed as pairs of real ones. PyTorch's optimizers
+// do the same, some before the weight decay and some after it, which rounds differently.
 func (b *batch) real() *batch {
 	if !b.dtype.IsComplex() {
 		return b
@@ -242,8 +245,8 @@ func (b *base) sort(g *Group, grads []torch.Tensor, index []int) (batches []*bat
 	return batches
 }
 
-// look says of which kind the parameters at these places are, and refuses gradients that are
-// sparse, or not, where the optimizer wants others.
+// look returns the kinds of the parameters at these places, and refuses gradients that are
+// sparse, or that are not, if the optimizer cannot use them.
 func (b *base) look(g *Group, grads []torch.Tensor, index []int) []kind {
 	tuples := make([][]torch.Tensor, len(index))
 	for at, i := range index {
@@ -264,7 +267,7 @@ func (b *base) look(g *Group, grads []torch.Tensor, index []int) []kind {
 	return kinds
 }
 
-// again divides the parameters of a batch that a fused kernel did not take.
+// again divides the parameters of a batch that a fused kernel refused.
 func (b *base) again(g *Group, old *batch, grads []torch.Tensor) []*batch {
 	torch.Close(old.columns...)
 	parts := b.sort(g, grads, old.index)
@@ -273,7 +276,7 @@ func (b *base) again(g *Group, old *batch, grads []torch.Tensor) []*batch {
 	return parts
 }
 
-// numbersOf reads the numbers in the order of the slots, which begin with them.
+// numbersOf reads the numbers in the order of the slots; numbers are the first slots.
 func numbersOf(slots []slot, state []torch.Tensor) (numbers [maxNumbers]float64) {
 	for k, s := range slots {
 		if s.form != elements {
@@ -309,12 +312,12 @@ func (b *base) gather(batch *batch) {
 	})
 }
 
-// stateOf is the state of a parameter, which is made where there is none.
+// stateOf is the state of a parameter; it is made if there is none.
 func (b *base) stateOf(g *Group, param, grad torch.Tensor, slots []slot) (state []torch.Tensor, fresh bool) {
 	if state = b.state[param]; len(slots) == 0 || len(state) == len(slots) {
 		return state[:len(slots)], false
 	}
-	torch.Close(state...) // made under other settings
+	torch.Close(state...) // it was made under other settings
 	state = nil
 	torch.Unscoped(func() {
 		for _, s := range slots {
@@ -325,8 +328,8 @@ func (b *base) stateOf(g *Group, param, grad torch.Tensor, slots []slot) (state 
 	return state, true
 }
 
-// born makes a state tensor. Only fused kernels want numbers where the parameter is, and only
-// a slot that follows gradients may be sparse.
+// born makes a state tensor. Only fused kernels need numbers on the parameter's device, and
+// only a slot that follows gradients may be sparse.
 func born(s slot, param, grad torch.Tensor, fused bool) torch.Tensor {
 	switch {
 	case s.follows && grad.Defined() && grad.Layout() == torch.Sparse:
@@ -349,7 +352,7 @@ func born(s slot, param, grad torch.Tensor, fused bool) torch.Tensor {
 	return t
 }
 
-// unmake takes back the state that was made for a batch.
+// unmake removes the state that was made for a batch.
 func (b *base) unmake(fresh *batch) {
 	for _, p := range fresh.params {
 		torch.Close(b.state[p]...)

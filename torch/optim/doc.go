@@ -14,14 +14,14 @@
 //	NAdam, RAdam, Adamax                   relatives of Adam
 //	Adagrad, Adadelta, RMSprop             its ancestors
 //	Muon                                   matrices of hidden layers
-//	Adafactor                              as good as no memory
+//	Adafactor                              almost no memory
 //	SparseAdam                             sparse gradients
 //	Rprop, LBFGS                           full batches
 //	ASGD                                   averages the parameters
 //
 // Every constructor takes the parameters, the learning rate and a pointer to its options, of
 // which nil and zero fields stand for PyTorch's defaults. It panics with a *torch.Error and
-// PyTorch's words where a setting or a parameter cannot be.
+// PyTorch's words if a setting or a parameter is not valid.
 //
 // # One call a step
 //
@@ -30,17 +30,17 @@
 // fused kernels, in one more call: PyTorch's fused=True, whose numbers they equal to the last
 // bit. ZeroGrad is one call too.
 //
-// PyTorch's own default on CPUs is another: separate operators, which round elsewhere and take
-// a multiple of the time. With Unfused in their options the four compute like that, and so do
-// all others, which have no kernel: one call for each operator and all parameters, bit for bit
-// PyTorch's foreach=False.
+// PyTorch's own default on CPUs is different: separate operators, which round differently and
+// take several times as long. With Unfused in their options the four optimizers compute like
+// that, and so do all others, which have no kernel: one call for each operator and all
+// parameters, bit for bit PyTorch's foreach=False.
 //
-// Fused kernels walk over a parameter, its gradient and its state as over three runs of memory.
-// Parameters for which that is not so are updated by separate operators, to the bits of PyTorch's
-// default, while the others of the group stay with the kernel: gradients that are transposed,
-// expanded, sparse or otherwise laid out than their parameters, views with gaps, complex
-// numbers. A parameter may get another layout between steps (nn.To with ChannelsLast): the state
-// follows it.
+// Fused kernels process a parameter, its gradient and its state as contiguous memory. Parameters
+// for which that is impossible are updated by separate operators, with the bits of PyTorch's
+// default, while the kernel updates the others of the group. These are complex numbers, views
+// with gaps, and parameters whose gradients are transposed, expanded, sparse or otherwise laid
+// out differently. A parameter may get another layout between steps (nn.To with ChannelsLast):
+// the state follows it.
 //
 // PyTorch's capturable and differentiable are missing. A learning rate is a number; for a step
 // in a CUDA graph the fused kernels read it from a tensor, see [Group.LRTensor].
@@ -57,13 +57,13 @@
 //
 // State tensors are made at the first step that needs them and belong to no scope; Close frees
 // them. StateDict and LoadStateDict speak PyTorch's layout, so training goes on where Python
-// left off, and the other way round. As in PyTorch a loaded state brings its settings, also
-// whether to use the fused kernel: a state from Python's default goes on unfused, to the same
-// bits.
+// left off, and the other way round. As in PyTorch a loaded state brings its settings,
+// including whether to use the fused kernel: a state from Python's default continues unfused,
+// with the same bits.
 //
 // # Mixed precision
 //
-// amp.GradScaler hands the loss scale and what it found to the kernel itself, through
-// [Scaled], and never waits for the device. It looks at the gradients of other optimizers by
-// itself.
+// amp.GradScaler passes the loss scale, and whether a gradient was infinite, to the kernel
+// through [Scaled], and never waits for the device. For other optimizers it checks the
+// gradients itself.
 package optim

@@ -9,8 +9,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// LBFGSOptions are the settings of [LBFGS] besides the learning rate. In a [Group] the
-// pointers are never nil.
+// LBFGSOptions are the settings of [LBFGS] other than the learning rate. In a [Group]
+// the pointers are never nil.
 type LBFGSOptions struct {
 	MaxIter         int      `torch:"max_iter" default:"20"`           // iterations of a step; default 20
 	MaxEval         int      `torch:"max_eval"`                        // evaluations of the loss of a step; default MaxIter*5/4
@@ -32,10 +32,11 @@ func (o *LBFGSOptions) check([]torch.Tensor) string {
 	return ""
 }
 
-// LBFGS takes Newton's steps with an inverse Hessian that it guesses from past changes of the
-// gradient (Liu and Nocedal, "On the limited memory BFGS method for large scale optimization",
-// 1989; after Schmidt's minFunc). It needs the loss many times in each step, and memory for
-// 2*HistorySize copies of the parameters. It has one group, and no state for each parameter.
+// LBFGS takes Newton's steps with an inverse Hessian that it estimates from past changes of
+// the gradient (Liu and Nocedal, "On the limited memory BFGS method for large scale
+// optimization", 1989; after Schmidt's minFunc). It needs the loss many times in each step,
+// and memory for 2*HistorySize copies of the parameters. It has one group, and no state for
+// each parameter.
 //
 //	loss := opt.Step(func() torch.Tensor {
 //		opt.ZeroGrad()
@@ -63,7 +64,7 @@ type change struct {
 }
 
 // NewLBFGS makes an optimizer for the parameters. PyTorch's default learning rate is 1. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewLBFGS(params []torch.Tensor, lr float64, opts ...LBFGSOptions) *LBFGS {
 	l := &LBFGS{base: newBase("lbfgs")}
 	own := settled(option.One(opts))
@@ -88,7 +89,7 @@ func (l *LBFGS) minimize(closure func() torch.Tensor) float64 {
 	g := l.groups[0]
 	l.checkOptions(g)
 	o := g.Options.(*LBFGSOptions)
-	complaint := o.check(nil) // a program may have changed them
+	complaint := o.check(nil) // the program may have changed the settings
 	l.want(complaint == "", "%s", complaint)
 	first, grad := l.evaluate(closure)
 	l.evals++
@@ -122,7 +123,7 @@ func (l *LBFGS) minimize(closure func() torch.Tensor) float64 {
 			p := w.search(length)
 			loss, grad, length, tried = p.loss, p.grad, p.t, w.evals
 			l.move(length, direction)
-		case n != o.MaxIter: // there is no use for the loss after the last one
+		case n != o.MaxIter: // the loss after the last iteration is not needed
 			l.move(length, direction)
 			loss, grad = l.evaluate(closure)
 			tried = 1
@@ -175,7 +176,7 @@ func (l *LBFGS) move(length value, direction torch.Tensor) {
 	}
 }
 
-// learn takes the last iteration into the history.
+// learn adds the last iteration to the history.
 func (l *LBFGS) learn(grad, direction torch.Tensor, length value, most int) {
 	y, s := grad.Sub(l.grad), direction.MulScalar(length.f)
 	product := scalar(y.Dot(s))
@@ -190,7 +191,7 @@ func (l *LBFGS) learn(grad, direction torch.Tensor, length value, most int) {
 	l.scale = product.over(scalar(y.Dot(y)))
 }
 
-// newton is the gradient times the inverse Hessian that the history suggests, downwards.
+// newton is the negative gradient times the inverse Hessian estimated from the history.
 func (l *LBFGS) newton(grad torch.Tensor) torch.Tensor {
 	q, shares := grad.Neg(), make([]value, len(l.past))
 	for i, c := range slices.Backward(l.past) {

@@ -32,7 +32,7 @@ func (l *LBFGS) StateDict() StateDict {
 	return dict
 }
 
-// pack is a value as PyTorch has it.
+// pack converts a value to PyTorch's form.
 func (l *LBFGS) pack(v value) any {
 	if v.dtype.IsZero() {
 		return v.f
@@ -40,7 +40,7 @@ func (l *LBFGS) pack(v value) any {
 	return torch.TensorOptions{DType: v.dtype, Device: l.grad.Device()}.Full(nil, v.f)
 }
 
-// LoadStateDict copies a state that StateDict or PyTorch made. Where it does not fit nothing
+// LoadStateDict copies a state that StateDict or PyTorch made. If it does not fit, nothing
 // changes and the error says why.
 func (l *LBFGS) LoadStateDict(d StateDict) error {
 	loaded := &LBFGS{}
@@ -61,7 +61,7 @@ func (l *LBFGS) LoadStateDict(d StateDict) error {
 	return nil
 }
 
-// read reads a state dict into an optimizer of its own.
+// read reads a state dict into a new optimizer.
 func (l *LBFGS) read(d StateDict, into *LBFGS) error {
 	parsed, err := l.parse(d)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *reader) fail(format string, args ...any) {
 
 func (r *reader) number(name string) value { return r.value(name, r.state[name]) }
 
-// count is a number of times.
+// count reads a count.
 func (r *reader) count(name string) int {
 	n := r.number(name).f
 	if !(n >= 0 && n <= math.MaxInt32 && n == math.Trunc(n)) {
@@ -155,8 +155,8 @@ func (r *reader) list(name string) []any {
 	return list
 }
 
-// vector copies a tensor that has an element for each of all parameters. The copy belongs to the
-// scope, so that nothing is left where a later one cannot be copied.
+// vector copies a tensor that has one element for each element of all parameters. The copy
+// belongs to the scope, so that nothing is left if a later one cannot be copied.
 func (r *reader) vector(name string, v any) torch.Tensor {
 	t, ok := v.(torch.Tensor)
 	switch {

@@ -8,16 +8,17 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// kind is what the shim says of a parameter with its gradient and its state: device and dtype
-// of the parameter, whether the gradient is sparse, whether all lie in memory alike.
+// kind describes a parameter with its gradient and its state: device and dtype of the
+// parameter, whether the gradient is sparse, and whether all have the same layout in memory.
 type kind uint64
 
 const (
 	sparseKind kind = 1 << 32 // the gradient is sparse
-	flatKind   kind = 1 << 33 // a fused kernel may walk over all of them as over runs of memory
+	flatKind   kind = 1 << 33 // a fused kernel may process all of them as contiguous memory
 )
 
-// kindsOf looks at many parameters, each with its gradient and its state, in one call.
+// kindsOf returns the kinds of many parameters, each with its gradient and its state,
+// in one call.
 func kindsOf(tuples [][]torch.Tensor) []kind {
 	var c cgo.Call
 	c.Begin(cgo.OpLikeness)
@@ -38,8 +39,8 @@ func kindsOf(tuples [][]torch.Tensor) []kind {
 
 func (k kind) sparse() bool { return k&sparseKind != 0 }
 
-// isAsBefore tells whether separate operators are still the way to update all parameters of
-// the batch, and together.
+// isAsBefore tells whether separate operators can still update all parameters of the batch
+// together.
 func (b *batch) isAsBefore(fused bool) bool {
 	pairs := make([][]torch.Tensor, len(b.params))
 	for i, p := range b.params {
@@ -53,9 +54,9 @@ func (b *batch) isAsBefore(fused bool) bool {
 	return true
 }
 
-// fuses tells whether the state of a parameter, too, lies in memory as a fused kernel takes it
-// to. State that does not, because the parameter has got other strides since it was made, is
-// laid anew: the same values in the parameter's order.
+// fuses tells whether the state of a parameter also has the layout that a fused kernel
+// assumes. If the parameter's strides changed since the state was made, the state is
+// rearranged: the same values in the parameter's order.
 func fuses(param, grad torch.Tensor, slots []slot, state []torch.Tensor) bool {
 	alike := func() bool {
 		list := []torch.Tensor{param, grad}

@@ -2,7 +2,7 @@ package optim
 
 import "github.com/libtorch-go/libtorch/torch"
 
-// point is a step size with what was found there.
+// point is a step size with the loss and the gradient there.
 type point struct {
 	t     value // the step size
 	loss  float64
@@ -11,7 +11,7 @@ type point struct {
 }
 
 // Constants of the strong Wolfe conditions (Nocedal and Wright, "Numerical Optimization",
-// chapter 3), and of when to give up.
+// chapter 3), and limits of the search.
 const (
 	enoughDecrease  = 1e-4
 	enoughFlatter   = 0.9
@@ -75,8 +75,8 @@ func order(bracket []point) (low, high int) {
 	return 1, 0
 }
 
-// bracket goes on from t until there is a point to be found, and returns the two around it;
-// or one alone that will do.
+// bracket continues from t until there is a suitable point, and returns the two points
+// around it, or one alone that is good enough.
 func (w *wolfe) bracket(t value) (found []point, done bool, tries int) {
 	last, p := w.start, w.evaluate(t)
 	for ; tries < w.most; tries++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/linalg"
 )
 
-// MuonOptions are the settings of [Muon] besides the learning rate. In a [Group] the pointers
-// are never nil.
+// MuonOptions are the settings of [Muon] other than the learning rate. In a [Group] the
+// pointers are never nil.
 type MuonOptions struct {
 	WeightDecay    *float64   `torch:"weight_decay" default:"0.1"`                     // decoupled, as AdamW's; default 0.1
 	Momentum       *float64   `torch:"momentum" default:"0.95"`                        // part of the running mean of gradients that is kept; default 0.95
@@ -64,8 +64,8 @@ func complexParams(name string, params []torch.Tensor) string {
 type Muon struct{ optimizer[MuonOptions] }
 
 // NewMuon makes an optimizer for the parameters, which must be matrices. PyTorch's default
-// learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter cannot
-// be.
+// learning rate is 1e-3. It panics with a *torch.Error if a setting or a parameter is not
+// valid.
 func NewMuon(params []torch.Tensor, lr float64, opts ...MuonOptions) *Muon {
 	return &Muon{newOptimizer("muon", muon, params, lr, opts)}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// NAdamOptions are the settings of [NAdam] besides the learning rate. In a [Group] the
-// pointers are never nil.
+// NAdamOptions are the settings of [NAdam] other than the learning rate. In a [Group]
+// the pointers are never nil.
 type NAdamOptions struct {
 	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"`     // part that the running means of gradient and square keep; default {0.9, 0.999}
 	Eps                  *float64    `torch:"eps" default:"1e-8"`            // added to the root of the square's mean; default 1e-8
@@ -36,7 +36,7 @@ func (o *NAdamOptions) check([]torch.Tensor) string {
 type NAdam struct{ optimizer[NAdamOptions] }
 
 // NewNAdam makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewNAdam(params []torch.Tensor, lr float64, opts ...NAdamOptions) *NAdam {
 	return &NAdam{newOptimizer("nadam", nadam, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

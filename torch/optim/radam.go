@@ -8,8 +8,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// RAdamOptions are the settings of [RAdam] besides the learning rate. In a [Group] Eps is
-// never nil.
+// RAdamOptions are the settings of [RAdam] other than the learning rate. In a [Group] Eps
+// is never nil.
 type RAdamOptions struct {
 	Betas                *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
 	Eps                  *float64    `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
@@ -34,7 +34,7 @@ func (o *RAdamOptions) check([]torch.Tensor) string {
 type RAdam struct{ optimizer[RAdamOptions] }
 
 // NewRAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewRAdam(params []torch.Tensor, lr float64, opts ...RAdamOptions) *RAdam {
 	return &RAdam{newOptimizer("radam", radam, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// RMSpropOptions are the settings of [RMSprop] besides the learning rate. In a [Group] the
-// pointers are never nil.
+// RMSpropOptions are the settings of [RMSprop] other than the learning rate. In a [Group]
+// the pointers are never nil.
 type RMSpropOptions struct {
 	Alpha       *float64 `torch:"alpha" default:"0.99"` // part that the running means keep; default 0.99
 	Eps         *float64 `torch:"eps" default:"1e-8"`   // added to the root; default 1e-8
@@ -45,7 +45,7 @@ func (o *RMSpropOptions) check([]torch.Tensor) string {
 type RMSprop struct{ optimizer[RMSpropOptions] }
 
 // NewRMSprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewRMSprop(params []torch.Tensor, lr float64, opts ...RMSpropOptions) *RMSprop {
 	return &RMSprop{newOptimizer("rmsprop", rmsprop, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

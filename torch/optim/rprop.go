@@ -4,7 +4,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// RpropOptions are the settings of [Rprop] besides the learning rate.
+// RpropOptions are the settings of [Rprop] other than the learning rate.
 type RpropOptions struct {
 	Etas      [2]float64 `torch:"etas" default:"0.5,1.2"`       // factors of an element's step where the sign of its gradient changed, and where not; default {0.5, 1.2}
 	StepSizes [2]float64 `torch:"step_sizes" default:"1e-6,50"` // the smallest and the largest step; default {1e-6, 50}
@@ -29,7 +29,7 @@ func (o *RpropOptions) check([]torch.Tensor) string {
 type Rprop struct{ optimizer[RpropOptions] }
 
 // NewRprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewRprop(params []torch.Tensor, lr float64, opts ...RpropOptions) *Rprop {
 	return &Rprop{newOptimizer("rprop", rprop, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// SGDOptions are the settings of [SGD] besides the learning rate.
+// SGDOptions are the settings of [SGD] other than the learning rate.
 type SGDOptions struct {
 	Momentum    float64 `torch:"momentum"`     // part of the last step's direction that is kept; default 0
 	Dampening   float64 `torch:"dampening"`    // part of the gradient that momentum leaves out; default 0
@@ -51,7 +51,7 @@ func (o *SGDOptions) complain(bool) string { return "" }
 type SGD struct{ scaled[SGDOptions] }
 
 // NewSGD makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewSGD(params []torch.Tensor, lr float64, opts ...SGDOptions) *SGD {
 	s := &SGD{}
 	s.base, s.update = newBase("sgd", "foreach", "differentiable"), s.descend

@@ -9,8 +9,8 @@ import (
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
 
-// SparseAdamOptions are the settings of [SparseAdam] besides the learning rate. In a [Group]
-// Eps is never nil.
+// SparseAdamOptions are the settings of [SparseAdam] other than the learning rate. In a
+// [Group] Eps is never nil.
 type SparseAdamOptions struct {
 	Betas    *[2]float64 `torch:"betas" default:"0.9,0.999"` // part that the running means of gradient and square keep; default {0.9, 0.999}
 	Eps      *float64    `torch:"eps" default:"1e-8"`        // added to the root of the square's mean; default 1e-8
@@ -46,8 +46,8 @@ func (o *SparseAdamOptions) complain(sparse bool) string {
 type SparseAdam struct{ optimizer[SparseAdamOptions] }
 
 // NewSparseAdam makes an optimizer for the parameters, which are dense themselves. PyTorch's
-// default learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter
-// cannot be.
+// default learning rate is 1e-3. It panics with a *torch.Error if a setting or a parameter is
+// not valid.
 func NewSparseAdam(params []torch.Tensor, lr float64, opts ...SparseAdamOptions) *SparseAdam {
 	return &SparseAdam{newOptimizer("sparse_adam", sparseAdam, params, lr, opts)}
 }

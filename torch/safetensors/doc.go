@@ -1,7 +1,7 @@
 // Package safetensors reads and writes tensors in the safetensors format: a JSON header
 // with each tensor's dtype, shape and place, then the bytes. Such a file holds no code, so
-// one from a stranger can be read: every number in it is checked before anything is
-// allocated, and a file that does not add up is an error that says where.
+// a file from a stranger can be read: every number in it is checked before anything is
+// allocated, and an inconsistent file gives an error that says where.
 //
 //	err := safetensors.Save("model.safetensors", nn.StateDict(model), nil)
 //	file, err := safetensors.Load("model.safetensors")

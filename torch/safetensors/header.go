@@ -16,10 +16,10 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 )
 
-// mostDims is how many dimensions libtorch's kernels go through.
+// mostDims is the number of dimensions that libtorch's kernels support.
 const mostDims = 64
 
-// entry is what the header says of a tensor.
+// entry is the header's entry for a tensor.
 type entry struct {
 	name       string
 	dtype      torch.DType
@@ -32,8 +32,8 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
 }
 
-// parse reads a header. The tensors come in the order of their bytes, whatever that of the
-// header is.
+// parse reads a header. It returns the tensors in the order of their bytes, whatever their
+// order in the header is.
 func parse(header []byte) (entries []entry, metadata map[string]string, err error) {
 	if !utf8.Valid(header) {
 		return nil, nil, malformed("the header is not UTF-8")
@@ -64,8 +64,8 @@ func parse(header []byte) (entries []entry, metadata map[string]string, err erro
 	return entries, metadata, nil
 }
 
-// parser reads JSON piece by piece: encoding/json by itself passes over a key that comes twice
-// and takes one in capital letters for its like.
+// parser reads JSON piece by piece, because encoding/json accepts a key that occurs twice and
+// ignores the case of letters.
 type parser struct{ *json.Decoder }
 
 // object calls field with the name of every field of an object, to read its value.
@@ -77,7 +77,7 @@ func (p parser) object(what string, field func(name string) error) error {
 			if err != nil {
 				return notJSON(err)
 			}
-			name := key.(string) // the decoder lets nothing else pass
+			name := key.(string) // the decoder accepts nothing else
 			if names[name] {
 				return malformed("%s has %q twice", what, name)
 			}
@@ -150,7 +150,7 @@ func (p parser) text(what string) (string, error) {
 	return text, nil
 }
 
-// numbers reads a list of at most so many whole numbers, none of them negative.
+// numbers reads a list of at most that many whole numbers, none of them negative.
 func (p parser) numbers(what string, most int) (list []int, err error) {
 	list = []int{}
 	err = p.between(what, '[', func() error {
@@ -174,7 +174,7 @@ func (p parser) numbers(what string, most int) (list []int, err error) {
 	return list, err
 }
 
-// entry reads what the header says of a tensor, and checks that it agrees with itself.
+// entry reads the header's entry for a tensor and checks that it is consistent.
 func (p parser) entry(name string) (e entry, err error) {
 	what := fmt.Sprintf("tensor %q", name)
 	var dtype string
@@ -216,7 +216,7 @@ func (p parser) entry(name string) (e entry, err error) {
 	return e, nil
 }
 
-// bytesOf is how many bytes a tensor has; false where they, or its strides, cannot be counted.
+// bytesOf is how many bytes a tensor has; false if they, or its strides, overflow.
 func bytesOf(dtype torch.DType, shape []int) (n int, ok bool) {
 	span, empty := uint64(dtype.Size()), false
 	for _, size := range shape {
@@ -232,8 +232,8 @@ func bytesOf(dtype torch.DType, shape []int) (n int, ok bool) {
 	return int(span), true
 }
 
-// checkLayout wants the tensors to fill the data without gaps, overlaps or a rest: bytes
-// that no tensor owns could be anything.
+// checkLayout checks that the tensors fill the data without gaps, overlaps or a rest:
+// bytes that belong to no tensor could be anything.
 func checkLayout(entries []entry, data int64) error {
 	var at int64
 	for _, e := range entries {

@@ -15,10 +15,10 @@ import (
 // implementation.
 const MaxHeader = 100_000_000
 
-// metadataKey is the header's entry that is no tensor.
+// metadataKey is the header's entry that is not a tensor.
 const metadataKey = "__metadata__"
 
-// ErrFormat is matched by every error that means "this is not a sound safetensors file".
+// Every error that means "this is not a valid safetensors file" matches ErrFormat.
 var ErrFormat = errors.New("not a sound safetensors file")
 
 // File is the content of a safetensors file.
@@ -80,8 +80,8 @@ func Read(r io.Reader, size int64) (*File, error) {
 	return file, nil
 }
 
-// read reads the bytes of a tensor, a buffer at a time: the memory of a large one is libtorch's,
-// which has an error where there is not enough, while Go ends the process.
+// read reads the bytes of a tensor, a buffer at a time. The memory of a large tensor is
+// libtorch's, which returns an error if there is not enough; Go would end the process.
 func (f *File) read(r io.Reader, e entry, buffer []byte) (err error) {
 	left := e.end - e.begin
 	fill := func(n int64) []byte {
@@ -136,7 +136,8 @@ func readHeader(r io.Reader, size int64) ([]entry, map[string]string, error) {
 	return entries, metadata, checkLayout(entries, size-prefix-int64(length))
 }
 
-// cutOff is the error of a read: a file that ends is no sound one, any other is the reader's.
+// cutOff is the error of a read: ErrFormat if the file ends too early, otherwise the reader's
+// error.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return malformed("the file ends too soon: %w", io.ErrUnexpectedEOF)

@@ -41,9 +41,9 @@ func Save(path string, tensors iter.Seq2[string, torch.Tensor], metadata map[str
 	return nil
 }
 
-// Write writes tensors and metadata. It looks at all tensors first: one that is closed, has a
-// dtype or a layout that the format lacks, or has no values is an error that names it, and
-// nothing is written.
+// Write writes tensors and metadata. It checks all tensors first: if one is closed, has a
+// dtype or a layout that the format lacks, or has no values, it writes nothing and returns an
+// error with the tensor's name.
 func Write(w io.Writer, tensors iter.Seq2[string, torch.Tensor], metadata map[string]string) error {
 	var list []named // of one pass: a map's order changes from pass to pass
 	for name, t := range tensors {
@@ -72,8 +72,8 @@ type named struct {
 	torch.Tensor
 }
 
-// write writes the elements in row-major order, a piece at a time: a copy of all of them, where
-// their order calls for one, is libtorch's, which has an error where there is no memory.
+// write writes the elements in row-major order, a piece at a time. If their order requires a
+// copy of all of them, libtorch makes it and returns an error if there is no memory.
 func (t named) write(w io.Writer) (err error) {
 	const piece = 1 << 20 // elements
 	broken := torch.Try(func() {
@@ -92,15 +92,15 @@ func (t named) write(w io.Writer) (err error) {
 	return cmp.Or(err, broken)
 }
 
-// header is what the format says of a tensor.
+// header is the entry for a tensor in the format's header.
 type header struct {
 	DType   string `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// describe is that of a tensor whose bytes begin at an offset, or an error where it has no
-// bytes that could be written.
+// describe returns the header of a tensor whose bytes begin at an offset, or an error if
+// the tensor has no bytes to write.
 func (t named) describe(at int) (h header, err error) {
 	if !t.Defined() {
 		return h, errors.New("it is undefined")
@@ -129,7 +129,7 @@ func (t named) describe(at int) (h header, err error) {
 	return h, cmp.Or(err, broken)
 }
 
-// makeHeader keeps the order of the tensors, which encoding/json would not.
+// makeHeader keeps the order of the tensors, which encoding/json would change.
 func makeHeader(tensors []named, metadata map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	field := func(name string, v any) error {

@@ -1,4 +1,4 @@
-// Command gpureport makes a page and a JSON file of what tests said:
+// Command gpureport makes a page and a JSON file of the output of tests:
 //
 //	gpureport -o FOLDER -machine TEXT FOLDER/gpusuite.txt FOLDER/parity.txt …
 //
@@ -28,7 +28,7 @@ type report struct {
 	Tests   []test `json:"tests"`
 }
 
-// test is what came of one.
+// test is the result of one test.
 type test struct {
 	Package string               `json:"package"`
 	Name    string               `json:"name"`
@@ -125,7 +125,7 @@ func (r *report) write(folder string) error {
 	return os.WriteFile(filepath.Join(folder, "results.md"), []byte(page.String()), 0o644)
 }
 
-// print writes the table, and how many tests came out how.
+// print writes the table, and counts the outcomes.
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "%s; %s.\n\n| package | test | | s | |\n|---|---|---|---|---|\n", r.Machine, r.Date)
 	counts := map[string]int{}

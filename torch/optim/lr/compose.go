@@ -8,7 +8,7 @@ import (
 
 // Sequential runs one schedule after the other: the next begins at each milestone, a number
 // of steps. All must be of one optimizer, none composed itself, and there is one milestone
-// less than schedules. It panics with a *torch.Error where that is not so.
+// less than schedules. Otherwise it panics with a *torch.Error.
 //
 //	warmup := lr.Linear(opt, 0.01, 1, 500)
 //	sched := lr.Sequential([]*lr.Schedule{warmup, lr.CosineAnnealing(opt, 9500, 0)}, []int{500})
@@ -23,7 +23,7 @@ func Sequential(parts []*Schedule, milestones []int) *Schedule {
 		if part.parts != nil { // PyTorch takes the first step of such a part twice, or fails at it
 			torch.Throw(op, torch.KindNotImplemented, "a composed schedule cannot be part of a sequence")
 		}
-		part.done-- // takes back the step that it made when it was made
+		part.done-- // undoes the step that the constructor made
 	}
 	s := &Schedule{opt: opt, base: initialRates(opt), parts: slices.Clone(parts), milestones: append([]int{}, milestones...)}
 	for i, g := range opt.ParamGroups()[:len(s.base)] {
@@ -33,7 +33,7 @@ func Sequential(parts []*Schedule, milestones []int) *Schedule {
 	return s
 }
 
-// stepPart steps the part of a sequence whose turn it is.
+// stepPart steps the current part of a sequence.
 func (s *Schedule) stepPart() {
 	at := 0
 	for at < len(s.milestones) && s.milestones[at] <= s.done {
@@ -54,7 +54,7 @@ func (s *Schedule) stepPart() {
 }
 
 // Chained steps several schedules of one optimizer together: their factors multiply. It
-// panics with a *torch.Error where there is none or where they are of several optimizers.
+// panics with a *torch.Error if there is none or if they are of several optimizers.
 func Chained(parts ...*Schedule) *Schedule {
 	opt := sameOptimizer("chained_scheduler", "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.", parts)
 	return &Schedule{opt: opt, base: initialRates(opt), parts: slices.Clone(parts)}

@@ -23,7 +23,7 @@ type CyclicOptions struct {
 
 // Cyclic goes up and down between two rates along lines, while the momentum does the opposite
 // (Smith, "Cyclical Learning Rates for Training Neural Networks", 2015). The optimizer's own
-// rate does not matter. It panics with a *torch.Error where momentum is to be cycled and there
+// rate does not matter. It panics with a *torch.Error if momentum should be cycled and there
 // is none.
 func Cyclic(opt Target, lowest, highest float64, options ...CyclicOptions) *Schedule {
 	var o CyclicOptions
@@ -57,7 +57,7 @@ func Cyclic(opt Target, lowest, highest float64, options ...CyclicOptions) *Sche
 	return s
 }
 
-// at returns what a step makes of a full height.
+// at returns the height of a cycle at a step, as a part of the full height.
 func (o *CyclicOptions) at(step int) func(height float64) float64 {
 	total := float64(o.Up) + float64(o.Down)
 	ratio := float64(o.Up) / total
@@ -85,7 +85,7 @@ func (o *CyclicOptions) scale(cycle, step float64) float64 {
 	return 1
 }
 
-// wantMomentum complains about a group that has no momentum to cycle.
+// wantMomentum refuses a group that has no momentum to cycle.
 func wantMomentum(schedule string, g *optim.Group, fixed bool) {
 	if !fixed && g.Momentum() == nil {
 		torch.Throw(schedule, torch.KindValue, "optimizer must support momentum or beta1 with `cycle_momentum` option enabled; set FixedMomentum")

@@ -17,7 +17,7 @@
 //	Lambda, Linear, Constant, Polynomial              factors of the rate at the beginning
 //	CosineAnnealing, CosineAnnealingWarmRestarts      along cosines, the second also by parts of steps
 //	Cyclic, OneCycle                                  up and down, the momentum the other way
-//	ReduceOnPlateau                                   fall when a metric stops to improve
+//	ReduceOnPlateau                                   fall when a metric stops improving
 //	SWA                                               to a fixed rate, for weights to be averaged
 //	Sequential, Chained                               several, one after the other or together
 //
@@ -29,6 +29,7 @@
 //
 // # State
 //
-// StateDict and LoadStateDict speak PyTorch's names and survive JSON. As there, functions and
-// arguments are not part of the state: make the schedule anew, then load.
+// StateDict and LoadStateDict use PyTorch's names, and the state can be stored as JSON. As in
+// PyTorch, functions and arguments are not part of the state: make the schedule again, then
+// load.
 package lr

@@ -37,8 +37,8 @@ type phase struct {
 }
 
 // OneCycle raises the rate from highest/25 to highest and lowers it to almost nothing, within
-// so many steps in all, while the momentum does the opposite: super-convergence (Smith and
-// Topin 2017). The optimizer's own rate and momentum do not matter. It panics with a
+// the given number of steps, while the momentum does the opposite: super-convergence (Smith
+// and Topin 2017). The optimizer's own rate and momentum do not matter. It panics with a
 // *torch.Error when stepped past the end, or where momentum is to be cycled and there is
 // none.
 func OneCycle(opt Target, highest float64, steps int, options ...OneCycleOptions) *Schedule {
@@ -88,7 +88,7 @@ func find(phases []phase, step float64) (phase, float64) {
 	panic("unreachable: there is always a last phase")
 }
 
-// between is where a curve from one value to another stands.
+// between is the value of a curve from one value to another.
 func (o *OneCycleOptions) between(from, to, at float64) float64 {
 	if o.Linear {
 		return (to-from)*at + from

@@ -10,7 +10,7 @@ import (
 type PlateauOptions struct {
 	Max       bool     // the metric should rise, not fall
 	Factor    float64  // of the rate; default 0.1
-	Patience  *int     // steps without progress that are let pass; default 10
+	Patience  *int     // steps without progress that are tolerated; default 10
 	Threshold *float64 // how much better is better; default 1e-4
 	Absolute  bool     // Threshold is a difference, not a part of the best
 	Cooldown  int      // steps after a reduction that do not count; default 0
@@ -18,7 +18,7 @@ type PlateauOptions struct {
 	Eps       *float64 // reductions by no more than this are left out; default 1e-8
 }
 
-// Plateau lowers the learning rate when a metric stops to improve.
+// Plateau lowers the learning rate when a metric stops improving.
 type Plateau struct {
 	opt      Target
 	o        PlateauOptions
@@ -103,15 +103,14 @@ func (p *Plateau) LastLR() (rates []float64) {
 	return rates
 }
 
-// StateDict is where the schedule stands, under PyTorch's names. The rates are the
-// optimizer's.
+// StateDict is the state of the schedule, under PyTorch's names. The rates are in the
+// optimizer's state.
 func (p *Plateau) StateDict() map[string]any {
 	return map[string]any{"best": p.best, "num_bad_epochs": p.bad, "cooldown_counter": p.cooldown, "last_epoch": p.done, "_last_lr": p.LastLR()}
 }
 
-// LoadStateDict takes the schedule to where StateDict, or PyTorch's state_dict, says; as in
-// PyTorch the rates are left to the optimizer's own state. Where the state does not fit
-// nothing changes.
+// LoadStateDict restores a state that StateDict or PyTorch's state_dict made; as in PyTorch
+// the rates are in the optimizer's own state. If the state does not fit, nothing changes.
 func (p *Plateau) LoadStateDict(state map[string]any) error {
 	var values [4]float64
 	for i, key := range []string{"best", "num_bad_epochs", "cooldown_counter", "last_epoch"} {
