@@ -1,6 +1,7 @@
 package optim_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -326,4 +327,25 @@ func ExampleSGD() {
 	// tensor([-1.])
 	// sgd
 	//   group 0: 1 parameters, lr 0.25, momentum 0.5, dampening 0, weight_decay 0, nesterov false, maximize false, fused true
+}
+
+// The settings may have been JSON: the numbers of parameters are floats then.
+func TestStateDictsSurviveJSON(t *testing.T) {
+	torchtest.NoLeaks(t)
+	torch.Scope(func() {
+		params := []torch.Tensor{torch.TensorOptions{RequiresGrad: true}.Ones(2)}
+		opt := optim.NewSGD(params, 0.1, &optim.SGDOptions{Momentum: 0.9})
+		defer opt.Close()
+		params[0].Sum().Backward()
+		opt.Step()
+		d := opt.StateDict()
+		text, err := json.Marshal(d["param_groups"])
+		require.NoError(t, err)
+		var groups []any
+		require.NoError(t, json.Unmarshal(text, &groups))
+		d["param_groups"] = groups
+		require.NoError(t, opt.LoadStateDict(d))
+		groups[0].(map[string]any)["params"] = []any{0.5}
+		require.ErrorContains(t, opt.LoadStateDict(d), "expected a number for each parameter")
+	})
 }

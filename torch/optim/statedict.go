@@ -268,7 +268,7 @@ func asDict(v any) (map[string]any, bool) {
 	return dict, true
 }
 
-// keyText is a text, or an integer as text.
+// keyText is a text, or an integer as text. Numbers from JSON are floats.
 func keyText(v reflect.Value) (string, bool) {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -280,6 +280,8 @@ func keyText(v reflect.Value) (string, bool) {
 		return strconv.FormatInt(v.Int(), 10), true
 	case v.CanUint():
 		return strconv.FormatUint(v.Uint(), 10), true
+	case v.CanFloat() && v.Float() == math.Trunc(v.Float()) && math.Abs(v.Float()) < 1<<53:
+		return strconv.FormatInt(int64(v.Float()), 10), true
 	}
 	return "", false
 }
