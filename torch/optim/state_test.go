@@ -334,7 +334,7 @@ func TestStateDictsSurviveJSON(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		params := []torch.Tensor{torch.TensorOptions{RequiresGrad: true}.Ones(2)}
-		opt := optim.NewSGD(params, 0.1, &optim.SGDOptions{Momentum: 0.9})
+		opt := optim.NewSGD(params, 0.1, optim.SGDOptions{Momentum: 0.9})
 		defer opt.Close()
 		params[0].Sum().Backward()
 		opt.Step()
