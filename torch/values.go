@@ -8,10 +8,10 @@ import (
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
-// F16 is a half-precision number as its bits: the Go value of [Float16].
+// F16 holds the bits of a half-precision number: the Go value of [Float16].
 type F16 = cgo.F16
 
-// BF16 is the upper half of a float32: the Go value of [BFloat16].
+// BF16 holds the upper half of a float32: the Go value of [BFloat16].
 type BF16 = cgo.BF16
 
 // Element is a Go type whose values a tensor can be made of and turned back into. An int
@@ -255,6 +255,6 @@ func (x Tensor) Int() int {
 // ToBF16 rounds to the nearest bfloat16, ties to even.
 func ToBF16(f float32) BF16 { return cgo.ToBF16(f) }
 
-// ToF16 rounds to the nearest half-precision number, ties to even; what is too large
-// becomes infinite.
+// ToF16 rounds to the nearest half-precision number, ties to even; too large numbers
+// become infinite.
 func ToF16(f float32) F16 { return cgo.ToF16(f) }

@@ -35,7 +35,7 @@ func (o *AdadeltaOptions) check([]torch.Tensor) string {
 type Adadelta struct{ optimizer[AdadeltaOptions] }
 
 // NewAdadelta makes an optimizer for the parameters. PyTorch's default learning rate is 1. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdadelta(params []torch.Tensor, lr float64, opts ...AdadeltaOptions) *Adadelta {
 	return &Adadelta{newOptimizer("adadelta", adadelta, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

@@ -55,7 +55,7 @@ func (o *AdafactorOptions) check(params []torch.Tensor) string {
 type Adafactor struct{ optimizer[AdafactorOptions] }
 
 // NewAdafactor makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdafactor(params []torch.Tensor, lr float64, opts ...AdafactorOptions) *Adafactor {
 	return &Adafactor{newOptimizer("adafactor", adafactor, params, lr, opts, "foreach")}
 }

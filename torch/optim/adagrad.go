@@ -41,7 +41,7 @@ func (o *AdagradOptions) check([]torch.Tensor) string {
 type Adagrad struct{ scaled[AdagradOptions] }
 
 // NewAdagrad makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdagrad(params []torch.Tensor, lr float64, opts ...AdagradOptions) *Adagrad {
 	a := &Adagrad{scaled[AdagradOptions]{optimizer[AdagradOptions]{newBase("adagrad", "foreach", "differentiable"), adagrad}}}
 	a.AddGroup(params, lr, opts...)

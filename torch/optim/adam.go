@@ -56,7 +56,7 @@ type Adam struct {
 type AdamW struct{ Adam }
 
 // NewAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdam(params []torch.Tensor, lr float64, opts ...AdamOptions) *Adam {
 	a := &Adam{}
 	a.init("adam", false)
@@ -65,7 +65,7 @@ func NewAdam(params []torch.Tensor, lr float64, opts ...AdamOptions) *Adam {
 }
 
 // NewAdamW makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdamW(params []torch.Tensor, lr float64, opts ...AdamOptions) *AdamW {
 	a := &AdamW{}
 	a.init("adamw", true)

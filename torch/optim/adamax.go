@@ -34,7 +34,7 @@ func (o *AdamaxOptions) check([]torch.Tensor) string {
 type Adamax struct{ optimizer[AdamaxOptions] }
 
 // NewAdamax makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewAdamax(params []torch.Tensor, lr float64, opts ...AdamaxOptions) *Adamax {
 	return &Adamax{newOptimizer("adamax", adamax, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

@@ -33,7 +33,7 @@ func (o *ASGDOptions) check([]torch.Tensor) string { return negative("weight_dec
 type ASGD struct{ optimizer[ASGDOptions] }
 
 // NewASGD makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewASGD(params []torch.Tensor, lr float64, opts ...ASGDOptions) *ASGD {
 	return &ASGD{newOptimizer("asgd", asgd, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

@@ -64,7 +64,7 @@ type change struct {
 }
 
 // NewLBFGS makes an optimizer for the parameters. PyTorch's default learning rate is 1. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewLBFGS(params []torch.Tensor, lr float64, opts ...LBFGSOptions) *LBFGS {
 	l := &LBFGS{base: newBase("lbfgs")}
 	own := settled(option.One(opts))

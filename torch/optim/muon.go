@@ -64,8 +64,8 @@ func complexParams(name string, params []torch.Tensor) string {
 type Muon struct{ optimizer[MuonOptions] }
 
 // NewMuon makes an optimizer for the parameters, which must be matrices. PyTorch's default
-// learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter cannot
-// be.
+// learning rate is 1e-3. It panics with a *torch.Error if a setting or a parameter is not
+// valid.
 func NewMuon(params []torch.Tensor, lr float64, opts ...MuonOptions) *Muon {
 	return &Muon{newOptimizer("muon", muon, params, lr, opts)}
 }

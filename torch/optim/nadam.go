@@ -36,7 +36,7 @@ func (o *NAdamOptions) check([]torch.Tensor) string {
 type NAdam struct{ optimizer[NAdamOptions] }
 
 // NewNAdam makes an optimizer for the parameters. PyTorch's default learning rate is 2e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewNAdam(params []torch.Tensor, lr float64, opts ...NAdamOptions) *NAdam {
 	return &NAdam{newOptimizer("nadam", nadam, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

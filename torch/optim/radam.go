@@ -34,7 +34,7 @@ func (o *RAdamOptions) check([]torch.Tensor) string {
 type RAdam struct{ optimizer[RAdamOptions] }
 
 // NewRAdam makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewRAdam(params []torch.Tensor, lr float64, opts ...RAdamOptions) *RAdam {
 	return &RAdam{newOptimizer("radam", radam, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

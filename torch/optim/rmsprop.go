@@ -45,7 +45,7 @@ func (o *RMSpropOptions) check([]torch.Tensor) string {
 type RMSprop struct{ optimizer[RMSpropOptions] }
 
 // NewRMSprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2.
-// It panics with a *torch.Error where a setting or a parameter cannot be.
+// It panics with a *torch.Error if a setting or a parameter is not valid.
 func NewRMSprop(params []torch.Tensor, lr float64, opts ...RMSpropOptions) *RMSprop {
 	return &RMSprop{newOptimizer("rmsprop", rmsprop, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

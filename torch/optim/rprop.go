@@ -29,7 +29,7 @@ func (o *RpropOptions) check([]torch.Tensor) string {
 type Rprop struct{ optimizer[RpropOptions] }
 
 // NewRprop makes an optimizer for the parameters. PyTorch's default learning rate is 1e-2. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewRprop(params []torch.Tensor, lr float64, opts ...RpropOptions) *Rprop {
 	return &Rprop{newOptimizer("rprop", rprop, params, lr, opts, "foreach", "capturable", "differentiable")}
 }

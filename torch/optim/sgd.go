@@ -51,7 +51,7 @@ func (o *SGDOptions) complain(bool) string { return "" }
 type SGD struct{ scaled[SGDOptions] }
 
 // NewSGD makes an optimizer for the parameters. PyTorch's default learning rate is 1e-3. It
-// panics with a *torch.Error where a setting or a parameter cannot be.
+// panics with a *torch.Error if a setting or a parameter is not valid.
 func NewSGD(params []torch.Tensor, lr float64, opts ...SGDOptions) *SGD {
 	s := &SGD{}
 	s.base, s.update = newBase("sgd", "foreach", "differentiable"), s.descend

@@ -46,8 +46,8 @@ func (o *SparseAdamOptions) complain(sparse bool) string {
 type SparseAdam struct{ optimizer[SparseAdamOptions] }
 
 // NewSparseAdam makes an optimizer for the parameters, which are dense themselves. PyTorch's
-// default learning rate is 1e-3. It panics with a *torch.Error where a setting or a parameter
-// cannot be.
+// default learning rate is 1e-3. It panics with a *torch.Error if a setting or a parameter is
+// not valid.
 func NewSparseAdam(params []torch.Tensor, lr float64, opts ...SparseAdamOptions) *SparseAdam {
 	return &SparseAdam{newOptimizer("sparse_adam", sparseAdam, params, lr, opts)}
 }
