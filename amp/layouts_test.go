@@ -30,9 +30,9 @@ func TestLayoutsEqualPython(t *testing.T) {
 					grad = grad.Clone()
 				}
 				p.SetGrad(grad)
-				var opt optim.Optimizer = optim.NewSGD([]torch.Tensor{p}, 0.1, nil)
+				var opt optim.Optimizer = optim.NewSGD([]torch.Tensor{p}, 0.1)
 				if kind == "Adam" {
-					opt = optim.NewAdam([]torch.Tensor{p}, 0.1, &optim.AdamOptions{Unfused: true})
+					opt = optim.NewAdam([]torch.Tensor{p}, 0.1, optim.AdamOptions{Unfused: true})
 				}
 				if torch.Try(func() { scaledStep(p, opt, kind == "Adam" && name != "sparse") }) != nil {
 					got[name+" "+kind+" error"] = torch.FromValue(int64(1))
@@ -53,12 +53,12 @@ func TestLayoutsEqualPython(t *testing.T) {
 }
 
 func scaledStep(p torch.Tensor, opt optim.Optimizer, clip bool) {
-	s := amp.NewGradScaler(torch.CPU, &amp.GradScalerOptions{DType: torch.Float16, InitScale: 4})
+	s := amp.NewGradScaler(torch.CPU, amp.GradScalerOptions{DType: torch.Float16, InitScale: 4})
 	defer s.Close()
 	s.Scale(torch.Zeros(1))
 	if clip {
 		s.Unscale(opt)
-		nnutils.ClipGradNorm([]torch.Tensor{p}, 0.3, nil)
+		nnutils.ClipGradNorm([]torch.Tensor{p}, 0.3)
 		nnutils.ClipGradValue([]torch.Tensor{p}, 0.05)
 	}
 	s.Step(opt)

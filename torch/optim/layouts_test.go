@@ -408,7 +408,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		p := torch.Ones(2, 2).SetRequiresGrad(true)
 		p.SetGrad(torch.Ones(2, 2))
 		list := []torch.Tensor{p}
-		adam, muon := optim.NewAdam(list, 0.1, nil), optim.NewMuon(list, 0.1, nil)
+		adam, muon := optim.NewAdam(list, 0.1), optim.NewMuon(list, 0.1)
 		adam.ParamGroups()[0].Options.(*optim.AdamOptions).Eps = nil
 		require.EqualError(t, torch.Try(adam.Step), "torch: adam: the options of a group have nil for eps, expected a number")
 		adam.ParamGroups()[0].Options = nil
