@@ -123,8 +123,16 @@ func snapshot(m any) (list [][]byte) {
 func loadOptimizer(kind int, key string, value any, state string, x tensor) ([]tensor, error) {
 	p := torch.Ones(2, 3).SetRequiresGrad(true)
 	made := constructors[uint(kind)%uint(len(constructors))]
-	opt := ofFunc(made, "").with(&maker{log: nowhere}, []Arg{{"a1", 0.1}}, "a0", []any{p})[0].Interface().(optim.Optimizer)
+	opt := ofFunc(made, "").with(&maker{log: nowhere}, []Arg{{"a1", 0.1}}, "a0", []any{p})[0].Interface()
 	defer closeState(opt)
+	return loaded(opt, p, key, value, state, x)
+}
+
+func loaded(made any, p tensor, key string, value any, state string, x tensor) ([]tensor, error) {
+	opt, ok := made.(optim.Optimizer)
+	if !ok {
+		opt = closureless{made.(*optim.LBFGS), []tensor{p}}
+	}
 	p.SetGrad(torch.Ones(2, 3))
 	opt.Step()
 	d := opt.StateDict()

@@ -41,7 +41,7 @@ func (e *Explainer) Explain(f Finding, out io.Writer) (Case, error) {
 
 func short(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[:min(len(lines), 5)], "\n")
+	return strings.Join(lines[:min(len(lines), 9)], "\n")
 }
 
 // find is the target of that name.

@@ -76,8 +76,12 @@ func steps(m *maker, made function, args []Arg) []any {
 	}
 	grads, data := tensorList(argument(m, args, "g")), tensorList(argument(m, args, "data"))
 	m.calling()
-	opt := made.with(m, args, "a0", leaves)[0].Interface().(optim.Optimizer)
-	m.later(func() { closeState(opt) })
+	o := made.with(m, args, "a0", leaves)[0].Interface()
+	m.later(func() { closeState(o) })
+	opt, ok := o.(optim.Optimizer)
+	if !ok {
+		opt = closureless{o.(*optim.LBFGS), tensorList(leaves)}
+	}
 	params := tensorList(leaves)
 	for step := range 3 {
 		for i, g := range grads {
@@ -104,8 +108,25 @@ func steps(m *maker, made function, args []Arg) []any {
 	return []any{params}
 }
 
-func closeState(opt optim.Optimizer) {
+// closureless is LBFGS, whose Step wants to compute the loss itself, for parameters with
+// gradients that are already there.
+type closureless struct {
+	*optim.LBFGS
+	params []torch.Tensor
+}
+
+func (c closureless) Step() {
+	c.LBFGS.Step(func() torch.Tensor {
+		loss := torch.Zeros(1)
+		for _, p := range c.params {
+			loss = loss.Add(p.Mul(p).Sum().To(torch.Float32))
+		}
+		return loss
+	})
+}
+
+func closeState(opt any) {
 	if c, ok := opt.(interface{ Close() }); ok {
-		_ = torch.Try(c.Close)
+		c.Close()
 	}
 }

@@ -44,7 +44,7 @@ func try(fn func() (hash uint64, where string)) (o outcome) {
 		case *torch.Error:
 			o = outcome{kind: refused, text: e.Error()}
 		default:
-			o = outcome{kind: panicked, text: fmt.Sprint(e), where: string(debug.Stack())}
+			o = outcome{kind: panicked, text: fmt.Sprint(e), where: origin(string(debug.Stack()))}
 		}
 	}()
 	o.hash, o.where = fn()
@@ -52,11 +52,24 @@ func try(fn func() (hash uint64, where string)) (o outcome) {
 	return o
 }
 
+// origin is where a panic comes from: the functions and lines below it.
+func origin(stack string) string {
+	_, below, _ := strings.Cut(stack, "\npanic(")
+	lines := strings.Split(below, "\n")
+	const frames = 4
+	return strings.Join(lines[min(2, len(lines)):min(2+2*frames, len(lines))], "\n")
+}
+
 // run makes the call of a case in a scope of its own.
 func (t *target) run(c Case, log *log) (o outcome) {
 	m := &maker{log: log}
 	log.stage(stageMake)
-	defer m.close()
+	defer func() {
+		log.stage(stageFree)
+		if end := try(func() (uint64, string) { m.close(); return 0, "" }); end.kind != returned {
+			o = end
+		}
+	}()
 	o = try(func() (hash uint64, where string) {
 		torch.Scope(func() {
 			out := t.call(m, c.Args)
@@ -83,7 +96,6 @@ func (t *target) run(c Case, log *log) (o outcome) {
 	if o.kind == refused && !m.called {
 		o.kind = uncooked
 	}
-	log.stage(stageFree)
 	return o
 }
 

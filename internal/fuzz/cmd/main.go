@@ -69,11 +69,11 @@ func run() error {
 	switch {
 	case *record:
 		return recorded()
-	case *call >= 0:
-		one.Index = uint64(*call)
-		one.Case = fuzz.CaseOf(one.Part, o.Seed, one.Index).String()
-		return e.Again(one, os.Stdout)
-	case one.Case != "":
+	case one.Case != "" || *call >= 0:
+		one.Index = uint64(max(0, *call)) // of a case: where its blocks lie
+		if one.Case == "" {
+			one.Case = fuzz.CaseOf(one.Part, o.Seed, one.Index).String()
+		}
 		return e.Again(one, os.Stdout)
 	}
 	switch {
