@@ -68,6 +68,21 @@ func Parse(line string) (c Case, err error) {
 	return c, nil
 }
 
+// ParseAll reads a case a line; empty lines and those that begin with # are none.
+func ParseAll(text string) (list []Case, err error) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		c, err := Parse(line)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
 type syntaxError string
 
 // parser reads a case from left to right.

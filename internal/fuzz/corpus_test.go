@@ -3,7 +3,6 @@ package fuzz_test
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,22 +30,13 @@ func TestMain(m *testing.M) {
 func TestCorpus(t *testing.T) {
 	text, err := os.ReadFile("testdata/corpus.txt")
 	require.NoError(t, err)
-	var cases []fuzz.Case
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		c, err := fuzz.Parse(line)
-		require.NoError(t, err)
-		require.Equal(t, line, c.String(), "as the fuzzer writes it")
-		cases = append(cases, c)
-	}
-	findings, outcomes, err := fuzz.Check([]string{os.Args[0]}, cases)
+	cases, err := fuzz.ParseAll(string(text))
 	require.NoError(t, err)
-	for _, f := range findings {
-		assert.Fail(t, f.Kind, "%s\n%s", f.Case, f.Text)
+	for _, c := range cases {
+		require.Contains(t, string(text), c.String()+"\n", "as the fuzzer writes it")
 	}
-	for i, o := range outcomes {
-		assert.NotContains(t, []string{"unfit", "unmade"}, o, "%s is no call", cases[i])
-	}
+	require.NoError(t, fuzz.Check([]string{os.Args[0]}, cases, func(c fuzz.Case, kind, text string) {
+		assert.Falsef(t, fuzz.IsFault(kind), "%s: %s\n%s", kind, c, text)
+		assert.NotContainsf(t, []string{"unfit", "unmade"}, kind, "%s is no call", c)
+	}))
 }

@@ -206,7 +206,7 @@ func set(place reflect.Value, v any) {
 			set(place.Index(i), x)
 		}
 		return
-	case numeric(typ.Kind()) && numeric(value.Kind()):
+	case typ.Kind() == value.Kind() && value.CanConvert(typ) || numeric(typ.Kind()) && numeric(value.Kind()):
 		place.Set(value.Convert(typ))
 		return
 	}

@@ -194,28 +194,31 @@ func (v List) simpler() (list []any) {
 	return list
 }
 
-// Check makes the calls of cases, each as if it stood alone, and returns what is wrong with
-// them and how each ended.
-func Check(command []string, cases []Case) (findings []Finding, outcomes []string, err error) {
+// Check makes the calls of cases, each as if it stood alone, and tells of every one how it
+// ended: a Finding's kind and text, or the outcome.
+func Check(command []string, cases []Case, tell func(c Case, kind, text string)) error {
 	m := &minimiser{command: command}
 	defer m.stop()
 	for _, c := range cases {
+		if find(c.Target) == nil {
+			return fmt.Errorf("fuzz: there is no function %s", c.Target)
+		}
+		var kind, text string
 		for _, index := range []uint64{0, 24} { // blocks at the end of pages, and at their beginning
-			kind, text, err := m.try(c, index)
-			if err != nil {
-				return findings, outcomes, err
+			var err error
+			if kind, text, err = m.try(c, index); err != nil {
+				return err
 			}
-			if index == 0 {
-				outcomes = append(outcomes, kind)
-			}
-			if isFault(kind) {
-				findings = append(findings, Finding{Kind: kind, Case: c.String(), Text: text})
+			if IsFault(kind) {
+				break
 			}
 		}
+		tell(c, kind, text)
 	}
-	return findings, outcomes, nil
+	return nil
 }
 
-func isFault(kind string) bool {
+// IsFault tells whether a call that ended so is a finding.
+func IsFault(kind string) bool {
 	return slices.ContainsFunc(kindsOf, func(k fault) bool { return k.kind == kind })
 }

@@ -96,7 +96,7 @@ func (e *Explainer) Again(f Finding, out io.Writer) error {
 		return err
 	}
 	f.Kind, f.Text = kind, text
-	if isFault(kind) {
+	if IsFault(kind) {
 		_, err = e.Explain(f, out)
 		return err
 	}

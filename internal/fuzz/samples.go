@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 )
 
@@ -25,14 +24,11 @@ var seeds string
 var readSamples = sync.OnceValue(func() map[string][]Case {
 	all := map[string][]Case{}
 	for _, text := range []string{recorded, seeds} {
-		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-				continue
-			}
-			c, err := Parse(line)
-			if err != nil {
-				panic(err)
-			}
+		list, err := ParseAll(text)
+		if err != nil {
+			panic(err)
+		}
+		for _, c := range list {
 			all[c.Target] = append(all[c.Target], c)
 		}
 	}

@@ -129,6 +129,7 @@ func newRecurrent(op string, gates, in, hidden int, o RNNOptions) Recurrent {
 	refuse(in <= 0, "input_size must be greater than zero")
 	refuse(hidden <= 0, "hidden_size must be greater than zero")
 	refuse(o.Layers < 0, "num_layers must be greater than zero")
+	refuse(o.Layers > mostLayers, "num_layers must be at most "+strconv.Itoa(mostLayers))
 	refuse(o.ProjSize < 0, "proj_size should be a positive integer or zero to disable projections")
 	refuse(o.ProjSize >= hidden, "proj_size has to be smaller than hidden_size")
 	if o.Dropout > 0 && o.Layers == 1 {

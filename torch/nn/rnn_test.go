@@ -149,6 +149,9 @@ func TestRecurrentComplaints(t *testing.T) {
 		kind torch.Kind
 		want string
 	}{
+		{"layers without end", func() { nn.NewGRU(2, 2, nn.GRUOptions{Layers: 1 << 40}) }, torch.KindValue, "num_layers must be at most 65536"},
+		{"a stack of fewer than no layers", func() { nn.NewTransformer(nn.TransformerOptions{Embed: 4, Heads: 1, DecoderLayers: -1}) }, torch.KindValue, "expected 0 to 65536 layers, got -1"},
+		{"a stack without layers", func() { (&nn.TransformerEncoder{}).Forward(torch.Ones(2, 4)) }, torch.KindIndex, "there are no layers"},
 		{"no hidden features", func() { nn.NewRNN(2, 0) }, torch.KindValue, "hidden_size must be greater than zero"},
 		{"no inputs", func() { nn.NewRNN(0, 2) }, torch.KindValue, "input_size must be greater than zero"},
 		{"fewer than no layers", func() { nn.NewLSTM(2, 2, nn.LSTMOptions{Layers: -1}) }, torch.KindValue, "num_layers must be greater than zero"},

@@ -25,20 +25,35 @@ type TransformerDecoder struct {
 // NewTransformerEncoder makes a stack of that many copies of a layer, all with its initial
 // values. The layer itself is not among them; norm, which may be nil, is part of the stack.
 func NewTransformerEncoder(layer *TransformerEncoderLayer, layers int, norm *LayerNorm) *TransformerEncoder {
-	return &TransformerEncoder{clones(layer, layers), norm}
+	return &TransformerEncoder{clones("transformer_encoder", layer, layers), norm}
 }
 
 // NewTransformerDecoder makes a stack of that many copies of a layer, all with its initial
 // values. The layer itself is not among them; norm, which may be nil, is part of the stack.
 func NewTransformerDecoder(layer *TransformerDecoderLayer, layers int, norm *LayerNorm) *TransformerDecoder {
-	return &TransformerDecoder{clones(layer, layers), norm}
+	return &TransformerDecoder{clones("transformer_decoder", layer, layers), norm}
 }
 
-func clones[M any](m M, n int) (list []M) {
+// mostLayers is how many a module makes: a number beyond is a mistake that would take all
+// memory before anything refuses it.
+const mostLayers = 1 << 16
+
+func clones[M any](op string, m M, n int) (list []M) {
+	if n < 0 || n > mostLayers {
+		torch.Throw(op, torch.KindValue, "expected 0 to %d layers, got %d", mostLayers, n)
+	}
 	for range n {
 		list = append(list, Clone(m))
 	}
 	return list
+}
+
+// leading is the first of a stack's layers, which says how sequences lie.
+func leading[M any](op string, layers []M) M {
+	if len(layers) == 0 {
+		torch.Throw(op, torch.KindIndex, "there are no layers")
+	}
+	return layers[0]
 }
 
 // Forward maps [L, N, E] to the same, or all without the N; BatchFirst moves the N to the
@@ -57,7 +72,7 @@ func (e *TransformerEncoder) forward(x torch.Tensor, m MaskOptions) torch.Tensor
 		if m.Mask.Defined() && m.Mask.DType() == torch.Bool {
 			m.Mask = torch.ZerosLike(m.Mask, torch.TensorOptions{DType: x.DType()}).MaskedFillInPlace(m.Mask, math.Inf(-1))
 		}
-		m.IsCausal = m.IsCausal || isCausal(m.Mask, length(x, e.Layers[0].SelfAttn))
+		m.IsCausal = m.IsCausal || isCausal(m.Mask, length(x, leading("transformer_encoder", e.Layers).SelfAttn))
 		y := x
 		for _, layer := range e.Layers {
 			y = layer.ForwardMasked(y, m)
@@ -77,7 +92,7 @@ func (d *TransformerDecoder) Forward(x, memory torch.Tensor, opts ...DecoderMask
 
 func (d *TransformerDecoder) forward(x, memory torch.Tensor, m DecoderMasks) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
-		m.Target.IsCausal = m.Target.IsCausal || isCausal(m.Target.Mask, length(x, d.Layers[0].SelfAttn))
+		m.Target.IsCausal = m.Target.IsCausal || isCausal(m.Target.Mask, length(x, leading("transformer_decoder", d.Layers).SelfAttn))
 		y := x
 		for _, layer := range d.Layers {
 			y = layer.Forward(y, memory, m)
@@ -169,7 +184,7 @@ func (t *Transformer) Forward(source, target torch.Tensor, opts ...TransformerMa
 
 func (t *Transformer) forward(source, target torch.Tensor, m TransformerMasks) torch.Tensor {
 	batch := 1
-	if t.Encoder.Layers[0].SelfAttn.Options.BatchFirst {
+	if leading("transformer", t.Encoder.Layers).SelfAttn.Options.BatchFirst {
 		batch = 0
 	}
 	if source.Dim() == 3 && source.Size(batch) != target.Size(batch) {

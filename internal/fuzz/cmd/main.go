@@ -7,6 +7,7 @@
 //	go run ./internal/fuzz/cmd -only '^median' -time 1m
 //	go run ./internal/fuzz/cmd -part operators -seed 7 -call 1234   # one call again
 //	go run ./internal/fuzz/cmd -case 'neg self=bool[3]'    # a line of the corpus
+//	go run ./internal/fuzz/cmd -corpus FILE                # many
 //	go run ./internal/fuzz/cmd -record                     # testdata/samples.txt anew, by Python
 package main
 
@@ -54,6 +55,7 @@ func run() error {
 	call := flag.Int64("call", -1, "make the call of that number again")
 	flag.StringVar(&one.Case, "case", "", "make this call, a line of the corpus")
 	limit := flag.Duration("minimise", 20*time.Second, "how long to make each finding small; 0 for not at all")
+	corpus := flag.String("corpus", "", "make all calls of this file of cases")
 	record := flag.Bool("record", false, "write the samples anew")
 	figures := flag.Bool("figures", false, "write figures as the reliability card wants them")
 	flag.Parse()
@@ -69,6 +71,8 @@ func run() error {
 	switch {
 	case *record:
 		return recorded()
+	case *corpus != "":
+		return checked(o.Command, *corpus)
 	case one.Case != "" || *call >= 0:
 		one.Index = uint64(max(0, *call)) // of a case: where its blocks lie
 		if one.Case == "" {
@@ -111,6 +115,29 @@ func search(o fuzz.Options, e *fuzz.Explainer, figures bool) error {
 		return fmt.Errorf("%d findings; the same calls again: ./build.sh fuzz -seed %d", n, o.Seed)
 	}
 	return nil
+}
+
+// checked makes the calls of a file.
+func checked(command []string, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	cases, err := fuzz.ParseAll(string(text))
+	if err != nil {
+		return err
+	}
+	faults := 0
+	err = fuzz.Check(command, cases, func(c fuzz.Case, kind, _ string) {
+		fmt.Printf("%-7s %s\n", kind, c)
+		if fuzz.IsFault(kind) {
+			faults++
+		}
+	})
+	if err == nil && faults > 0 {
+		err = fmt.Errorf("%d findings in %d calls", faults, len(cases))
+	}
+	return err
 }
 
 func recorded() error {
