@@ -76,8 +76,13 @@ func FromValue[T Element](v T) Tensor {
 }
 
 // FromBytes makes a CPU tensor of any dtype from the bytes of its elements, in row-major
-// order and the machine's byte order.
+// order and the machine's byte order. Quantized dtypes are refused: their tensors have a
+// scale, which bytes have not.
 func FromBytes(data []byte, dtype DType, shape ...int) Tensor {
+	switch dtype {
+	case QInt8, QUint8, QInt32, QUint4x2, QUint2x4:
+		throw("from_bytes", KindType, "a tensor of %v has a scale, which bytes have not: make it of integers and quantize it", dtype)
+	}
 	size := dtype.Size()
 	if len(data)%size != 0 {
 		throw("from_bytes", KindValue, "%d bytes are not a whole number of %v elements", len(data), dtype)

@@ -9,6 +9,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/version.h>
 
+#include <cstring>
 #include <mutex>
 
 #include "core.h"
@@ -37,6 +38,28 @@ struct Collector final : c10::WarningHandler {
 at::Generator& as_generator(const uint64_t& handle) {
 	TORCH_CHECK_VALUE(handle != 0, "the generator is nil");
 	return const_cast<at::Generator&>(reinterpret_cast<const at::Generator&>(handle));
+}
+
+// libtorch looks at the two places in the state of a Mersenne twister one by one; numbers are
+// drawn from the table of 624 as far as their sum says.
+void check_generator_state(const at::Generator& g, const at::Tensor& state) {
+	if (!g.device().is_cpu() || !state.defined()) {
+		return;
+	}
+	TORCH_CHECK_TYPE(!state._is_zerotensor(), "RNG state must be a torch.ByteTensor with bytes of its own");
+	if (state.scalar_type() != at::kByte || !state.device().is_cpu() || state.layout() != at::kStrided || !state.is_contiguous()) {
+		return;  // libtorch says what is wrong
+	}
+	constexpr int64_t table = 624, left_at = 8, next_at = 16;
+	if (state.numel() < next_at + 8) {
+		return;  // libtorch refuses the size
+	}
+	const auto* bytes = state.const_data_ptr<uint8_t>();
+	int32_t left = 0;
+	uint64_t next = 0;
+	std::memcpy(&left, bytes + left_at, sizeof left);
+	std::memcpy(&next, bytes + next_at, sizeof next);
+	TORCH_CHECK(left > 0 && next <= table && static_cast<int64_t>(next) + left <= table + 1, "Invalid mt19937 state");
 }
 
 void put_generator(Results& r, at::Generator g) {
@@ -143,7 +166,9 @@ void generator_state(Args& a, Results& r) {
 void set_generator_state(Args& a, Results&) {
 	auto& g = as_generator(*a.p++);
 	std::lock_guard<std::mutex> lock(g.mutex());
-	g.set_state(a.tensor());
+	auto state = a.tensor();
+	check_generator_state(g, state);
+	g.set_state(state);
 }
 
 void generator_device(Args& a, Results& r) {

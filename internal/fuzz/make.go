@@ -274,6 +274,9 @@ func whole(fill string, i int, d torch.DType) int64 {
 
 // forms does to x what the words say.
 func (m *maker) forms(x torch.Tensor, shape []int, words []string) torch.Tensor {
+	if len(words) > 1 && words[0] == "wide" {
+		panic(unmade{"a tensor without end is not to be computed with"})
+	}
 	for _, w := range words {
 		do, ok := forms[w]
 		if !ok {
@@ -332,8 +335,9 @@ var forms = map[string]func(torch.Tensor) torch.Tensor{
 	"bsc":    func(x torch.Tensor) torch.Tensor { return call("to_sparse_bsc", x, []int{1, 1}) },
 	"mkldnn": func(x torch.Tensor) torch.Tensor { return call("to_mkldnn", x) },
 	"meta":   func(x torch.Tensor) torch.Tensor { return x.To(torch.Meta) },
-	"nested": func(x torch.Tensor) torch.Tensor {
-		return call("_nested_tensor_from_tensor_list", []torch.Tensor{x, x})
+	"nested": func(x torch.Tensor) (y torch.Tensor) {
+		torch.Unsafe(func() { y = call("_nested_tensor_from_tensor_list", []torch.Tensor{x, x}) })
+		return y
 	},
 	"conj": func(x torch.Tensor) torch.Tensor { return call("_conj", x) },
 	"neg":  func(x torch.Tensor) torch.Tensor { return call("_neg_view", x) },

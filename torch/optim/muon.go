@@ -71,7 +71,7 @@ func NewMuon(params []torch.Tensor, lr float64, opts ...MuonOptions) *Muon {
 }
 
 func muon(b *batch, lr float64, o *MuonOptions) {
-	if complaint := o.check(nil); complaint != "" { // a program may have changed them
+	if complaint := o.check(b.params); complaint != "" { // a program may have changed them, by SetData too
 		torch.Throw("muon", torch.KindValue, "%s", complaint)
 	}
 	momentum := b.state[0]

@@ -154,11 +154,12 @@ func UnpadSequence(x torch.Tensor, lengths []int, batchFirst bool) []torch.Tenso
 	})
 }
 
-// InvertPermutation is the permutation [N] that reverses another.
+// InvertPermutation is the permutation [N] that reverses another. Where that is none, places
+// that it does not name are 0.
 func InvertPermutation(permutation torch.Tensor) torch.Tensor {
 	return torch.Scope1(func() torch.Tensor {
 		n := torch.TensorOptions{DType: permutation.DType(), Device: permutation.Device()}
-		return torch.EmptyLike(permutation).ScatterInPlace(0, permutation, n.Arange(permutation.NumEl()))
+		return torch.ZerosLike(permutation).ScatterInPlace(0, permutation, n.Arange(permutation.NumEl()))
 	})
 }
 
