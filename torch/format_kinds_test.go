@@ -20,8 +20,9 @@ func TestOtherKindsPrintAsInPython(t *testing.T) {
 			return torch.Call("quantize_per_tensor", x, 0.5, 3, d)[0].(torch.Tensor)
 		}
 		channels := torch.Call("quantize_per_channel", x, torch.FromSlice([]float64{0.5, 0.25}), torch.FromSlice([]int{1, 2}), 0, torch.QInt8)[0].(torch.Tensor)
-		nested := func(list ...torch.Tensor) torch.Tensor {
-			return torch.Call("_nested_tensor_from_tensor_list", list)[0].(torch.Tensor)
+		nested := func(list ...torch.Tensor) (y torch.Tensor) {
+			torch.Unsafe(func() { y = torch.Call("_nested_tensor_from_tensor_list", list)[0].(torch.Tensor) })
+			return y
 		}
 		const made = "x = torch.tensor([[1., 2.], [3., 4.5]])\n"
 		for python, got := range map[string]torch.Tensor{
