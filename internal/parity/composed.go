@@ -29,7 +29,7 @@ func number(a arguments, name string) float64 {
 
 // words are what Python says of values that Go has otherwise: a whole number is a float64
 // there and a reduction no string.
-var words = strings.NewReplacer("got: -1 instead", "got: -1.0 instead")
+var words = strings.NewReplacer("got: -1 instead", "got: -1.0 instead", "abc is not valid", "abc is not a valid value for reduction")
 
 // composed are Go's forms of functions that Python composes of operators and that have
 // wrong inputs in the database.

@@ -2,6 +2,7 @@ package parity
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/libtorch-go/libtorch/internal/optable"
@@ -99,9 +100,14 @@ func (k *Case) fit(f optable.Form, args map[string]any, tensors []torch.Tensor) 
 	places := f.Places()
 	for i, p := range places {
 		v, given := args[p.Arg]
+		if !given && f.Requires(p) {
+			v = k.Rest[p.Arg].argument(tensors)
+		}
 		switch {
+		case v == nil && f.Requires(p) && reflect.TypeOf(f.Func).In(p.Param).Kind() == reflect.Int:
+			return fmt.Errorf("%w: %s is a number in Go", errNoForm, p.Arg) // another form has no such argument
 		case !given && f.Requires(p):
-			args[p.Arg] = k.Rest[p.Arg].argument(tensors)
+			args[p.Arg] = v
 		case !given:
 		case p.Param < 0 && p.Field == "":
 			if !fixed(p.Fixed, v) {
