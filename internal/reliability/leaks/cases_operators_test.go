@@ -17,6 +17,20 @@ func doubles(shape ...int) torch.Tensor { return random(shape...).To(torch.Float
 // operatorCases call operators that neither a sample of PyTorch's nor made-up arguments
 // come to.
 var operatorCases = cases{
+	"dimensions": func() {
+		x := random(3, 4)
+		for _, reduce := range []func(dims ...int) torch.Tensor{
+			x.AMax, x.AMin, x.NaNMean, x.NaNSum, x.Prod, x.Std, x.Var, x.All, x.ArgMin, x.CountNonzero,
+		} {
+			reduce(1)
+			reduce()
+		}
+		x.LogSumExp(1)
+		x.AMinMax(0)
+		x.HashTensor(0)
+		torch.StdMean(x, 1)
+		torch.VarMean(x, 1)
+	},
 	"ranges": func() {
 		torch.Arange(4)
 		torch.ArangeStart(1, 4)

@@ -52,6 +52,8 @@ var torchCases = cases{
 	"errors": func() {
 		err := torch.Try(func() { torch.Ones(2).Select(0, 9) })
 		_, _, _ = err.Error(), errors.Is(err, torch.ErrIndex), errors.Unwrap(err)
+		_ = fmt.Sprintf("%+v %v", err, torch.CPU.Type())
+		err.(*torch.Error).Caller()
 		_, err = random(3).MarshalJSON()
 		refuse(err)
 		refuse(torch.Try(func() { torch.Throw("a test", torch.KindValue, "no %d", 1) }))
