@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
@@ -69,6 +70,12 @@ func TestGeneratorStates(t *testing.T) {
 	g.SetState(state)
 	torchtest.Equal(t, o.RandN(10), first)
 	assert.Error(t, torch.Try(func() { g.SetState(torch.Zeros(3)) }))
+	bytes := state.Bytes() // 624 numbers of a table, of which the one at next comes, until there are none left
+	for left, next := range map[byte]byte{0: 0, 255: 255, 2: 255} {
+		bytes[8], bytes[9], bytes[16], bytes[17] = left, 2, next, 2
+		err := torch.Try(func() { g.SetState(torch.FromSlice(bytes)) })
+		require.ErrorContains(t, err, "Invalid mt19937 state")
+	}
 
 	d := torch.DefaultGenerator(torch.CPU)
 	torch.ManualSeed(5)

@@ -35,7 +35,9 @@ func TestCorpus(t *testing.T) {
 	for _, c := range cases {
 		require.Contains(t, string(text), c.String()+"\n", "as the fuzzer writes it")
 	}
-	require.NoError(t, fuzz.Check([]string{os.Args[0]}, cases, func(c fuzz.Case, kind, text string) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, fuzz.Check([]string{self}, cases, func(c fuzz.Case, kind, text string) {
 		assert.Falsef(t, fuzz.IsFault(kind), "%s: %s\n%s", kind, c, text)
 		assert.NotContainsf(t, []string{"unfit", "unmade"}, kind, "%s is no call", c)
 	}))

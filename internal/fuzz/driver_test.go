@@ -42,12 +42,14 @@ var (
 )
 
 func TestEveryFaultIsFound(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
 	before := everything
 	t.Cleanup(func() { everything = before })
 	Faulty()
 	t.Setenv(FaultyVariable, "1")
 	run := func(only string) Result {
-		r, err := Run(Options{Seed: 1, Calls: 30, Workers: 1, Each: 1, Command: []string{os.Args[0]}, Out: io.Discard, Only: regexp.MustCompile(only)})
+		r, err := Run(Options{Seed: 1, Calls: 30, Workers: 1, Each: 1, Command: []string{self}, Out: io.Discard, Only: regexp.MustCompile(only)})
 		require.NoError(t, err)
 		return r
 	}
@@ -57,7 +59,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 		require.NotEmpty(t, r.Findings, target)
 		require.Equal(t, kind, r.Findings[0].Kind, "%+v", r.Findings[0])
 		require.Contains(t, r.String(), "1 "+report(kind))
-		c, repeats, err := Minimise([]string{os.Args[0]}, r.Findings[0], time.Minute)
+		c, repeats, err := Minimise([]string{self}, r.Findings[0], time.Minute)
 		require.NoError(t, err)
 		require.True(t, repeats)
 		require.LessOrEqual(t, len(c.Args), 1, c.String())

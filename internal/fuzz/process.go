@@ -22,6 +22,7 @@ type process struct {
 	in      io.WriteCloser
 	replies chan reply // closed when the child is gone
 	log     *log
+	dir     string // where the child is: some operators write files
 	stderr  head
 	counted [logWords]uint64
 }
@@ -57,6 +58,10 @@ func start(command []string, seed uint64) (*process, error) {
 	p.cmd.Env = append(os.Environ(), EnvChild+"=1", "LIBTORCH_GO_GUARD=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "GOTRACEBACK=single", "TORCH_SHOW_CPP_STACKTRACES=0")
 	p.cmd.ExtraFiles = []*os.File{f}
 	p.cmd.Stderr = &p.stderr
+	if p.dir, err = os.MkdirTemp("", "fuzz"); err != nil {
+		return nil, err
+	}
+	p.cmd.Dir = p.dir
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -144,6 +149,7 @@ func (p *process) gone(hang bool) *died {
 	for range p.replies {
 	}
 	_ = p.cmd.Wait()
+	p.clear()
 	p.stderr.mu.Lock()
 	defer p.stderr.mu.Unlock()
 	return &died{
@@ -181,5 +187,8 @@ func (p *process) stop() {
 	for range p.replies {
 	}
 	_ = p.cmd.Wait()
+	p.clear()
 	p.log.close()
 }
+
+func (p *process) clear() { _ = os.RemoveAll(p.dir) }

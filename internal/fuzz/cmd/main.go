@@ -43,7 +43,11 @@ func main() {
 const folder = "internal/fuzz" // of the repository, where the command runs
 
 func run() error {
-	o := fuzz.Options{Out: os.Stdout, Command: []string{os.Args[0]}}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o := fuzz.Options{Out: os.Stdout, Command: []string{self}}
 	var one fuzz.Finding
 	flag.Uint64Var(&o.Seed, "seed", rand.Uint64()>>16, "which calls are made")
 	flag.DurationVar(&o.Time, "time", 0, "how long to make calls (2m where -calls is not given either)")

@@ -8,6 +8,7 @@ import ast
 import json
 import math
 import re
+import resource
 import sys
 import warnings
 
@@ -234,6 +235,9 @@ def ask(line):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    room = 4 << 30  # what is legal and huge is to fail, and not to take the machine's memory
+    taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + room, taken + room))
     for line in sys.stdin:
         ask(line)
         print(json.dumps({"done": True}), flush=True)
