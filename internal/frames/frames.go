@@ -83,7 +83,7 @@ func inLibrary(function string) bool {
 	if strings.HasSuffix(path, "_test") {
 		return false
 	}
-	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames"} {
+	for _, part := range []string{"cgo", "torch", "amp", "vision", "internal/frames", "internal/bridge", "internal/option"} {
 		if path == part || strings.HasPrefix(path, part+"/") {
 			return true
 		}
