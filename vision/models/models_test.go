@@ -178,7 +178,7 @@ func TestNewComplains(t *testing.T) {
 	}{
 		{"resnet19", 10, nil, `models: there is no model "resnet19"; expected one of ` + strings.Join(models.Names(), ", ")},
 		{"resnet18", 0, nil, "models: resnet18 needs at least one class, got 0"},
-		{"resnet18", 10, models.ResNetOptions{}, "models: resnet18: its options are a models.ResNetOptions, got models.ResNetOptions"},
+		{"resnet18", 10, &models.ResNetOptions{}, "models: resnet18: its options are a models.ResNetOptions, got *models.ResNetOptions"},
 		{"vgg16", 10, models.ResNetOptions{}, "models: vgg16: its options are a models.VGGOptions, got models.ResNetOptions"},
 	} {
 		_, err := models.New(c.name, c.classes, c.options)

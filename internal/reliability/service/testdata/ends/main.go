@@ -29,7 +29,7 @@ func main() {
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM)
 	}
 	defer stop()
-	model := nn.NewLinear(64, 64, nil)
+	model := nn.NewLinear(64, 64)
 	var working, begun sync.WaitGroup
 	for range 4 {
 		begun.Add(1)
@@ -59,11 +59,11 @@ func main() {
 
 // train goes on for as long as ctx lasts. It tells when the first step is done.
 func train(ctx context.Context, model *nn.Linear, first func()) {
-	opt := optim.NewSGD(nn.Parameters(model), 1e-3, nil)
+	opt := optim.NewSGD(nn.Parameters(model), 1e-3)
 	x, y := torch.RandN(32, 64), torch.RandN(32, 64)
 	for tell := first; ctx.Err() == nil; tell = func() {} {
 		torch.Scope(func() {
-			F.MSELoss(model.Forward(x), y, nil).Backward()
+			F.MSELoss(model.Forward(x), y).Backward()
 			opt.Step()
 			opt.ZeroGrad()
 		})
