@@ -79,6 +79,24 @@ var badRules = []badInput{
 	{"statistics of nothing with a gradient", func() {
 		aten.NativeBatchNorm(weight(0, 3, 2), none, none, torch.Ones(3), torch.Ones(3), false, 0.1, 1e-5)
 	}, broken, "input tensor must have at least one element"},
+	{"strides that wrap around for one element", func() { torch.Zeros(0).AsStridedInPlace([]int{1, 2}, []int{1, far}) }, broken, "Storage size calculation overflowed"},
+	{"a stack of nothing by name", func() { torch.Unsafe(func() { torch.Call("_stack", []torch.Tensor{}) }) }, misused, "non-empty list of Tensors"},
+	{"more values than keys", func() {
+		torch.Call("scaled_dot_product_attention", torch.Ones(1, 2, 1, 8), torch.Ones(1, 2, 1, 8), torch.Ones(1, 2, 2, 8))
+	}, broken, "Expected as many values as keys, but got 2 and 1"},
+	{"bounds for other tensors", func() { torch.Call("_foreach_clamp_max_.ScalarList", twice(2), []float64{}) }, broken, "same number of elements as scalar list, got 2 and 0"},
+	{"a change by itself that autograd keeps", func() {
+		x := weight(3).MulScalar(2)
+		x.AddCMulInPlace(x, torch.Ones(3))
+	}, broken, "Clone the argument"},
+	{"a bound that is the tensor itself", func() {
+		x := weight(3).MulScalar(2)
+		torch.Call("clamp_.Tensor", x, x)
+	}, broken, "Clone the argument"},
+	{"the gradient of powers in steps", func() { torch.Call("vander", weight(3)) }, broken, "vander has no gradient"},
+	{"a variant that libtorch makes", func() {
+		torch.Call("_pdist_backward.out", torch.Ones(3), torch.Ones(3, 2), 2.0, torch.Ones(3), torch.Arg("out", torch.Ones(3, 2)))
+	}, lacking, "torch.Unsafe permits it"},
 	{"an undefined tensor by name", func() { torch.Call("aten::add.Tensor", torch.Ones(1), none) }, mixedUp, "argument other must be a tensor, but got one that is undefined"},
 	{"an undefined tensor to an inner operator", func() { aten.TanhBackward(torch.Ones(1), none) }, mixedUp, "argument output must be a tensor"},
 	{"an inner operator", func() { aten.FFTC2C(torch.Ones(3), []int{0}, 0, true) }, lacking, "torch.Unsafe permits it"},

@@ -360,7 +360,7 @@ func TestHooksUnderCall(t *testing.T) {
 	torch.Scope(func() {
 		x := leaf(1, 2)
 		x.RegisterHook(func(g torch.Tensor) torch.Tensor { return g.MulScalar(3) })
-		torch.Unsafe(func() { torch.Call("_backward", x.Exp().Sum(), []torch.Tensor{x}) })
+		torch.Call("_backward", x.Exp().Sum(), []torch.Tensor{x})
 		assert.InDelta(t, 3*2.718281828, floats(x.Grad())[0], 1e-6)
 	})
 }
@@ -370,7 +370,7 @@ func TestHooksInsideOtherCalls(t *testing.T) {
 	torchtest.NoLeaks(t)
 	torch.Scope(func() {
 		x := leaf(1, 2)
-		backward := func() (err *cgo.Error) {
+		backward := func() *cgo.Error {
 			var c cgo.Call
 			c.Begin(cgo.OpAtenBackward)
 			c.Tensor(bridge.Handle(x.Exp().Sum()))
@@ -379,8 +379,7 @@ func TestHooksInsideOtherCalls(t *testing.T) {
 			c.Tensor(nil)
 			c.OptBool(nil)
 			c.Bool(false)
-			torch.Unsafe(func() { err = c.Run() })
-			return err
+			return c.Run()
 		}
 		require.Nil(t, backward())
 		x.RegisterHook(func(g torch.Tensor) torch.Tensor { return g })

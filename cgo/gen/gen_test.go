@@ -184,7 +184,10 @@ func TestRules(t *testing.T) {
 			all = append(all, parse(t, op)...)
 		}
 		files, _, err := render(all, nil, tab)
-		return string(files["cgo/shim/ops_gen_guarded.cc"]), string(files["cgo/shim/ops_gen_rules.cc"]), cmp.Or(err, tab.unusedRules())
+		for i := range shards {
+			typed += string(files[fmt.Sprintf("cgo/shim/ops_gen_ruled_%02d.cc", i)])
+		}
+		return typed, string(files["cgo/shim/ops_gen_rules.cc"]), cmp.Or(err, tab.unusedRules())
 	}
 	_, _, err := write("rule r(self|input,a?) f.* g", "unsafe _*", "safe _g")
 	require.ErrorContains(t, err, "match no operator: _g")

@@ -139,19 +139,7 @@ func cxxFiles(files map[string][]byte, hand []string, door, left []*Op, t *Table
 	files["cgo/shim/ops_gen_rules.cc"] = []byte(table)
 	files["cgo/shim/ops_gen.h"] = []byte(cxxHeader())
 	files["cgo/shim/ops_gen_table.cc"] = []byte(cxxTable(hand, door, opsHash(hand, door)))
-	var plain, guarded []*Op
-	for _, o := range door {
-		if o.Guard.stands() {
-			guarded = append(guarded, o)
-		} else {
-			plain = append(plain, o)
-		}
-	}
-	parts := map[string][]*Op{"guarded": guarded}
-	for i := range shards {
-		parts[fmt.Sprintf("%02d", i)] = plain[i*len(plain)/shards : (i+1)*len(plain)/shards]
-	}
-	for name, part := range parts {
+	for name, part := range shardsOf(door) {
 		src, err := cxxShard(part)
 		if err != nil {
 			return err
@@ -159,6 +147,25 @@ func cxxFiles(files map[string][]byte, hand []string, door, left []*Op, t *Table
 		files["cgo/shim/ops_gen_"+name+".cc"] = []byte(src)
 	}
 	return nil
+}
+
+// shardsOf deals the operators out to files that compile beside each other. Those with rules
+// have files of their own, because these change with rules.h.
+func shardsOf(door []*Op) map[string][]*Op {
+	var plain, ruled []*Op
+	for _, o := range door {
+		if o.Guard.stands() {
+			ruled = append(ruled, o)
+		} else {
+			plain = append(plain, o)
+		}
+	}
+	parts := map[string][]*Op{}
+	for i := range shards {
+		parts[fmt.Sprintf("%02d", i)] = plain[i*len(plain)/shards : (i+1)*len(plain)/shards]
+		parts[fmt.Sprintf("ruled_%02d", i)] = ruled[i*len(ruled)/shards : (i+1)*len(ruled)/shards]
+	}
+	return parts
 }
 
 // goFiles writes the Go forms of one package, sorted into files by subject.

@@ -190,7 +190,7 @@ torch::jit::Stack arguments(Args& a, const c10::FunctionSchema& schema) {
 
 // What a call by name passes before libtorch sees the arguments: the rules of typed calls.
 void run(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
-	const auto* guard = find_guard(op.schema().name(), op.schema().overload_name());
+	const auto* guard = find_guard(op.schema());
 	if (guard != nullptr) {
 		guard->check(stack.data());
 	}

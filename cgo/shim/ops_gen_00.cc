@@ -17,6 +17,7 @@
 #include <ATen/ops/_assert_scalar_ops.h>
 #include <ATen/ops/_autocast_to_full_precision_ops.h>
 #include <ATen/ops/_autocast_to_reduced_precision_ops.h>
+#include <ATen/ops/_backward_ops.h>
 #include <ATen/ops/_cast_Byte_ops.h>
 #include <ATen/ops/_cast_Char_ops.h>
 #include <ATen/ops/_cast_Double_ops.h>
@@ -88,6 +89,7 @@
 #include <ATen/ops/_is_zerotensor_ops.h>
 #include <ATen/ops/_log_softmax_ops.h>
 #include <ATen/ops/_logcumsumexp_ops.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list_ops.h>
 #include <ATen/ops/_nnz_ops.h>
 #include <ATen/ops/_pack_padded_sequence_ops.h>
 #include <ATen/ops/_pad_packed_sequence_ops.h>
@@ -96,7 +98,6 @@
 #include <ATen/ops/_safe_softmax_ops.h>
 #include <ATen/ops/_shape_as_tensor_ops.h>
 #include <ATen/ops/_softmax_ops.h>
-#include <ATen/ops/_stack_ops.h>
 #include <ATen/ops/_to_copy_ops.h>
 #include <ATen/ops/_to_cpu_ops.h>
 #include <ATen/ops/_to_dense_ops.h>
@@ -151,6 +152,13 @@
 #include <ATen/ops/atleast_2d_ops.h>
 #include <ATen/ops/atleast_3d_ops.h>
 #include <ATen/ops/baddbmm_ops.h>
+#include <ATen/ops/bartlett_window_ops.h>
+#include <ATen/ops/batch_norm_ops.h>
+#include <ATen/ops/bernoulli_ops.h>
+#include <ATen/ops/bilinear_ops.h>
+#include <ATen/ops/bincount_ops.h>
+#include <ATen/ops/bitwise_and_ops.h>
+#include <ATen/ops/bitwise_left_shift_ops.h>
 
 namespace tg::op {
 
@@ -378,6 +386,15 @@ void _autocast_to_reduced_precision(Args& a, Results& r) {
 	r.tensor(at::_ops::_autocast_to_reduced_precision::call(self, cuda_enabled, cpu_enabled, cuda_dtype, cpu_dtype));
 }
 
+void _backward(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto inputs = a.tensors();
+	auto gradient = a.opt_tensor();
+	auto retain_graph = a.opt_boolean();
+	auto create_graph = a.boolean();
+	at::_ops::_backward::call(self, inputs, gradient, retain_graph, create_graph);
+}
+
 void _cast_Byte(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto non_blocking = a.boolean();
@@ -522,12 +539,6 @@ void _foreach_add_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_add_Scalar::call(self, scalar));
 }
 
-void _foreach_add_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_add_ScalarList::call(self, scalars));
-}
-
 void _foreach_add_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	const auto& other = a.needed("other");
@@ -548,12 +559,6 @@ void _foreach_add__Scalar(Args& a, Results& r) {
 	at::_ops::_foreach_add__Scalar::call(self, scalar);
 }
 
-void _foreach_add__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_add__ScalarList::call(self, scalars);
-}
-
 void _foreach_add__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	const auto& other = a.needed("other");
@@ -567,14 +572,6 @@ void _foreach_addcdiv_Scalar(Args& a, Results& r) {
 	auto tensor2 = a.tensors();
 	auto value = a.scalar();
 	r.tensors(at::_ops::_foreach_addcdiv_Scalar::call(self, tensor1, tensor2, value));
-}
-
-void _foreach_addcdiv_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_addcdiv_ScalarList::call(self, tensor1, tensor2, scalars));
 }
 
 void _foreach_addcdiv_Tensor(Args& a, Results& r) {
@@ -593,14 +590,6 @@ void _foreach_addcdiv__Scalar(Args& a, Results& r) {
 	at::_ops::_foreach_addcdiv__Scalar::call(self, tensor1, tensor2, value);
 }
 
-void _foreach_addcdiv__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_addcdiv__ScalarList::call(self, tensor1, tensor2, scalars);
-}
-
 void _foreach_addcdiv__Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto tensor1 = a.tensors();
@@ -617,14 +606,6 @@ void _foreach_addcmul_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_addcmul_Scalar::call(self, tensor1, tensor2, value));
 }
 
-void _foreach_addcmul_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_addcmul_ScalarList::call(self, tensor1, tensor2, scalars));
-}
-
 void _foreach_addcmul_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto tensor1 = a.tensors();
@@ -639,14 +620,6 @@ void _foreach_addcmul__Scalar(Args& a, Results& r) {
 	auto tensor2 = a.tensors();
 	auto value = a.scalar();
 	at::_ops::_foreach_addcmul__Scalar::call(self, tensor1, tensor2, value);
-}
-
-void _foreach_addcmul__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto tensor1 = a.tensors();
-	auto tensor2 = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_addcmul__ScalarList::call(self, tensor1, tensor2, scalars);
 }
 
 void _foreach_addcmul__Tensor(Args& a, Results& r) {
@@ -699,12 +672,6 @@ void _foreach_clamp_max_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_clamp_max_Scalar::call(self, scalar));
 }
 
-void _foreach_clamp_max_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_clamp_max_ScalarList::call(self, scalars));
-}
-
 void _foreach_clamp_max__List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto other = a.tensors();
@@ -715,12 +682,6 @@ void _foreach_clamp_max__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalar = a.scalar();
 	at::_ops::_foreach_clamp_max__Scalar::call(self, scalar);
-}
-
-void _foreach_clamp_max__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_clamp_max__ScalarList::call(self, scalars);
 }
 
 void _foreach_clamp_min_List(Args& a, Results& r) {
@@ -735,12 +696,6 @@ void _foreach_clamp_min_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_clamp_min_Scalar::call(self, scalar));
 }
 
-void _foreach_clamp_min_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_clamp_min_ScalarList::call(self, scalars));
-}
-
 void _foreach_clamp_min__List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto other = a.tensors();
@@ -751,12 +706,6 @@ void _foreach_clamp_min__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalar = a.scalar();
 	at::_ops::_foreach_clamp_min__Scalar::call(self, scalar);
-}
-
-void _foreach_clamp_min__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_clamp_min__ScalarList::call(self, scalars);
 }
 
 void _foreach_cos(Args& a, Results& r) {
@@ -791,12 +740,6 @@ void _foreach_div_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_div_Scalar::call(self, scalar));
 }
 
-void _foreach_div_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_div_ScalarList::call(self, scalars));
-}
-
 void _foreach_div_Tensor(Args& a, Results& r) {
 	auto self = a.tensors();
 	const auto& other = a.needed("other");
@@ -813,12 +756,6 @@ void _foreach_div__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalar = a.scalar();
 	at::_ops::_foreach_div__Scalar::call(self, scalar);
-}
-
-void _foreach_div__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_div__ScalarList::call(self, scalars);
 }
 
 void _foreach_div__Tensor(Args& a, Results& r) {
@@ -901,13 +838,6 @@ void _foreach_lerp_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_lerp_Scalar::call(self, tensors1, weight));
 }
 
-void _foreach_lerp_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto tensors1 = a.tensors();
-	auto weight = a.scalars();
-	r.tensors(at::_ops::_foreach_lerp_ScalarList::call(self, tensors1, weight));
-}
-
 void _foreach_lerp__List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto tensors1 = a.tensors();
@@ -920,13 +850,6 @@ void _foreach_lerp__Scalar(Args& a, Results& r) {
 	auto tensors1 = a.tensors();
 	auto weight = a.scalar();
 	at::_ops::_foreach_lerp__Scalar::call(self, tensors1, weight);
-}
-
-void _foreach_lerp__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto tensors1 = a.tensors();
-	auto weight = a.scalars();
-	at::_ops::_foreach_lerp__ScalarList::call(self, tensors1, weight);
 }
 
 void _foreach_lgamma(Args& a, Results& r) {
@@ -996,12 +919,6 @@ void _foreach_maximum_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_maximum_Scalar::call(self, scalar));
 }
 
-void _foreach_maximum_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_maximum_ScalarList::call(self, scalars));
-}
-
 void _foreach_maximum__List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto other = a.tensors();
@@ -1012,12 +929,6 @@ void _foreach_maximum__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalar = a.scalar();
 	at::_ops::_foreach_maximum__Scalar::call(self, scalar);
-}
-
-void _foreach_maximum__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_maximum__ScalarList::call(self, scalars);
 }
 
 void _foreach_minimum_List(Args& a, Results& r) {
@@ -1032,12 +943,6 @@ void _foreach_minimum_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_minimum_Scalar::call(self, scalar));
 }
 
-void _foreach_minimum_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_minimum_ScalarList::call(self, scalars));
-}
-
 void _foreach_minimum__List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto other = a.tensors();
@@ -1050,12 +955,6 @@ void _foreach_minimum__Scalar(Args& a, Results& r) {
 	at::_ops::_foreach_minimum__Scalar::call(self, scalar);
 }
 
-void _foreach_minimum__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_minimum__ScalarList::call(self, scalars);
-}
-
 void _foreach_mul_List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto other = a.tensors();
@@ -1066,12 +965,6 @@ void _foreach_mul_Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalar = a.scalar();
 	r.tensors(at::_ops::_foreach_mul_Scalar::call(self, scalar));
-}
-
-void _foreach_mul_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_mul_ScalarList::call(self, scalars));
 }
 
 void _foreach_mul_Tensor(Args& a, Results& r) {
@@ -1090,12 +983,6 @@ void _foreach_mul__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalar = a.scalar();
 	at::_ops::_foreach_mul__Scalar::call(self, scalar);
-}
-
-void _foreach_mul__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_mul__ScalarList::call(self, scalars);
 }
 
 void _foreach_mul__Tensor(Args& a, Results& r) {
@@ -1139,12 +1026,6 @@ void _foreach_pow_ScalarAndTensor(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_pow_ScalarAndTensor::call(self, exponent));
 }
 
-void _foreach_pow_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto exponent = a.scalars();
-	r.tensors(at::_ops::_foreach_pow_ScalarList::call(self, exponent));
-}
-
 void _foreach_pow__List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto exponent = a.tensors();
@@ -1155,12 +1036,6 @@ void _foreach_pow__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto exponent = a.scalar();
 	at::_ops::_foreach_pow__Scalar::call(self, exponent);
-}
-
-void _foreach_pow__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto exponent = a.scalars();
-	at::_ops::_foreach_pow__ScalarList::call(self, exponent);
 }
 
 void _foreach_powsum_Scalar(Args& a, Results& r) {
@@ -1263,12 +1138,6 @@ void _foreach_sub_Scalar(Args& a, Results& r) {
 	r.tensors(at::_ops::_foreach_sub_Scalar::call(self, scalar));
 }
 
-void _foreach_sub_ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	r.tensors(at::_ops::_foreach_sub_ScalarList::call(self, scalars));
-}
-
 void _foreach_sub__List(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto other = a.tensors();
@@ -1280,12 +1149,6 @@ void _foreach_sub__Scalar(Args& a, Results& r) {
 	auto self = a.tensors();
 	auto scalar = a.scalar();
 	at::_ops::_foreach_sub__Scalar::call(self, scalar);
-}
-
-void _foreach_sub__ScalarList(Args& a, Results& r) {
-	auto self = a.tensors();
-	auto scalars = a.scalars();
-	at::_ops::_foreach_sub__ScalarList::call(self, scalars);
 }
 
 void _foreach_tan(Args& a, Results& r) {
@@ -1356,6 +1219,15 @@ void _logcumsumexp(Args& a, Results& r) {
 	r.tensor(at::_ops::_logcumsumexp::call(self, dim));
 }
 
+void _nested_tensor_from_tensor_list(Args& a, Results& r) {
+	auto list = a.tensors();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	r.tensor(at::_ops::_nested_tensor_from_tensor_list::call(list, dtype, layout, device, pin_memory));
+}
+
 void _nnz(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	r.integer(at::_ops::_nnz::call(self));
@@ -1410,12 +1282,6 @@ void _softmax(Args& a, Results& r) {
 	auto dim = a.integer();
 	auto half_to_float = a.boolean();
 	r.tensor(at::_ops::_softmax::call(self, dim, half_to_float));
-}
-
-void _stack(Args& a, Results& r) {
-	auto tensors = a.tensors();
-	auto dim = a.integer();
-	r.tensor(at::_ops::_stack::call(tensors, dim));
 }
 
 void _to_copy(Args& a, Results& r) {
@@ -1565,28 +1431,12 @@ void addcdiv(Args& a, Results& r) {
 	r.tensor(at::_ops::addcdiv::call(self, tensor1, tensor2, value));
 }
 
-void addcdiv_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& tensor1 = a.tensor();
-	const auto& tensor2 = a.tensor();
-	auto value = a.scalar();
-	at::_ops::addcdiv_::call(self, tensor1, tensor2, value);
-}
-
 void addcmul(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& tensor1 = a.tensor();
 	const auto& tensor2 = a.tensor();
 	auto value = a.scalar();
 	r.tensor(at::_ops::addcmul::call(self, tensor1, tensor2, value));
-}
-
-void addcmul_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& tensor1 = a.tensor();
-	const auto& tensor2 = a.tensor();
-	auto value = a.scalar();
-	at::_ops::addcmul_::call(self, tensor1, tensor2, value);
 }
 
 void addmm(Args& a, Results& r) {
@@ -1990,6 +1840,137 @@ void baddbmm(Args& a, Results& r) {
 	auto beta = a.scalar();
 	auto alpha = a.scalar();
 	r.tensor(at::_ops::baddbmm::call(self, batch1, batch2, beta, alpha));
+}
+
+void baddbmm_dtype(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto out_dtype = a.dtype();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	r.tensor(at::_ops::baddbmm_dtype::call(self, batch1, batch2, out_dtype, beta, alpha));
+}
+
+void baddbmm_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& batch1 = a.tensor();
+	const auto& batch2 = a.tensor();
+	auto beta = a.scalar();
+	auto alpha = a.scalar();
+	at::_ops::baddbmm_::call(self, batch1, batch2, beta, alpha);
+}
+
+void bartlett_window(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::bartlett_window::call(window_length, dtype, layout, device, pin_memory));
+}
+
+void bartlett_window_periodic(Args& a, Results& r) {
+	auto window_length = a.integer();
+	auto periodic = a.boolean();
+	auto dtype = a.opt_dtype();
+	auto layout = a.opt_layout();
+	auto device = a.opt_device();
+	auto pin_memory = a.opt_boolean();
+	at::AutoDispatchBelowADInplaceOrView guard;
+	r.tensor(at::_ops::bartlett_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
+}
+
+void batch_norm(Args& a, Results& r) {
+	const auto& input = a.tensor();
+	auto weight = a.opt_tensor();
+	auto bias = a.opt_tensor();
+	auto running_mean = a.opt_tensor();
+	auto running_var = a.opt_tensor();
+	auto training = a.boolean();
+	auto momentum = a.number();
+	auto eps = a.number();
+	auto cudnn_enabled = a.boolean();
+	r.tensor(at::_ops::batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled));
+}
+
+void bernoulli(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::bernoulli::call(self, generator));
+}
+
+void bernoulli_p(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto p = a.number();
+	auto generator = a.opt_generator();
+	r.tensor(at::_ops::bernoulli_p::call(self, p, generator));
+}
+
+void bernoulli__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& p = a.tensor();
+	auto generator = a.opt_generator();
+	at::_ops::bernoulli__Tensor::call(self, p, generator);
+}
+
+void bernoulli__float(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto p = a.number();
+	auto generator = a.opt_generator();
+	at::_ops::bernoulli__float::call(self, p, generator);
+}
+
+void bilinear(Args& a, Results& r) {
+	const auto& input1 = a.tensor();
+	const auto& input2 = a.tensor();
+	const auto& weight = a.tensor();
+	auto bias = a.opt_tensor();
+	r.tensor(at::_ops::bilinear::call(input1, input2, weight, bias));
+}
+
+void bincount(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto weights = a.opt_tensor();
+	auto minlength = a.integer();
+	r.tensor(at::_ops::bincount::call(self, weights, minlength));
+}
+
+void bitwise_and_Scalar(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto other = a.scalar();
+	r.tensor(at::_ops::bitwise_and_Scalar::call(self, other));
+}
+
+void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
+}
+
+void bitwise_and_Tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
+}
+
+void bitwise_and__Scalar(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto other = a.scalar();
+	at::_ops::bitwise_and__Scalar::call(self, other);
+}
+
+void bitwise_and__Tensor(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& other = a.tensor();
+	at::_ops::bitwise_and__Tensor::call(self, other);
+}
+
+void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
+	auto self = a.scalar();
+	const auto& other = a.tensor();
+	r.tensor(at::_ops::bitwise_left_shift_Scalar_Tensor::call(self, other));
 }
 
 }  // namespace tg::op

@@ -3,13 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/baddbmm_ops.h>
-#include <ATen/ops/bartlett_window_ops.h>
-#include <ATen/ops/batch_norm_ops.h>
-#include <ATen/ops/bernoulli_ops.h>
-#include <ATen/ops/bilinear_ops.h>
-#include <ATen/ops/bincount_ops.h>
-#include <ATen/ops/bitwise_and_ops.h>
 #include <ATen/ops/bitwise_left_shift_ops.h>
 #include <ATen/ops/bitwise_not_ops.h>
 #include <ATen/ops/bitwise_or_ops.h>
@@ -184,139 +177,15 @@
 #include <ATen/ops/hardsigmoid_backward_ops.h>
 #include <ATen/ops/hardswish_ops.h>
 #include <ATen/ops/hardswish_backward_ops.h>
+#include <ATen/ops/hardtanh_ops.h>
+#include <ATen/ops/hardtanh_backward_ops.h>
+#include <ATen/ops/hash_tensor_ops.h>
+#include <ATen/ops/heaviside_ops.h>
+#include <ATen/ops/histc_ops.h>
+#include <ATen/ops/histogram_ops.h>
+#include <ATen/ops/histogramdd_ops.h>
 
 namespace tg::op {
-
-void baddbmm_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto out_dtype = a.dtype();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	r.tensor(at::_ops::baddbmm_dtype::call(self, batch1, batch2, out_dtype, beta, alpha));
-}
-
-void baddbmm_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& batch1 = a.tensor();
-	const auto& batch2 = a.tensor();
-	auto beta = a.scalar();
-	auto alpha = a.scalar();
-	at::_ops::baddbmm_::call(self, batch1, batch2, beta, alpha);
-}
-
-void bartlett_window(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::bartlett_window::call(window_length, dtype, layout, device, pin_memory));
-}
-
-void bartlett_window_periodic(Args& a, Results& r) {
-	auto window_length = a.integer();
-	auto periodic = a.boolean();
-	auto dtype = a.opt_dtype();
-	auto layout = a.opt_layout();
-	auto device = a.opt_device();
-	auto pin_memory = a.opt_boolean();
-	at::AutoDispatchBelowADInplaceOrView guard;
-	r.tensor(at::_ops::bartlett_window_periodic::call(window_length, periodic, dtype, layout, device, pin_memory));
-}
-
-void batch_norm(Args& a, Results& r) {
-	const auto& input = a.tensor();
-	auto weight = a.opt_tensor();
-	auto bias = a.opt_tensor();
-	auto running_mean = a.opt_tensor();
-	auto running_var = a.opt_tensor();
-	auto training = a.boolean();
-	auto momentum = a.number();
-	auto eps = a.number();
-	auto cudnn_enabled = a.boolean();
-	r.tensor(at::_ops::batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled));
-}
-
-void bernoulli(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::bernoulli::call(self, generator));
-}
-
-void bernoulli_p(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto p = a.number();
-	auto generator = a.opt_generator();
-	r.tensor(at::_ops::bernoulli_p::call(self, p, generator));
-}
-
-void bernoulli__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& p = a.tensor();
-	auto generator = a.opt_generator();
-	at::_ops::bernoulli__Tensor::call(self, p, generator);
-}
-
-void bernoulli__float(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto p = a.number();
-	auto generator = a.opt_generator();
-	at::_ops::bernoulli__float::call(self, p, generator);
-}
-
-void bilinear(Args& a, Results& r) {
-	const auto& input1 = a.tensor();
-	const auto& input2 = a.tensor();
-	const auto& weight = a.tensor();
-	auto bias = a.opt_tensor();
-	r.tensor(at::_ops::bilinear::call(input1, input2, weight, bias));
-}
-
-void bincount(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto weights = a.opt_tensor();
-	auto minlength = a.integer();
-	r.tensor(at::_ops::bincount::call(self, weights, minlength));
-}
-
-void bitwise_and_Scalar(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto other = a.scalar();
-	r.tensor(at::_ops::bitwise_and_Scalar::call(self, other));
-}
-
-void bitwise_and_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Scalar_Tensor::call(self, other));
-}
-
-void bitwise_and_Tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_and_Tensor::call(self, other));
-}
-
-void bitwise_and__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto other = a.scalar();
-	at::_ops::bitwise_and__Scalar::call(self, other);
-}
-
-void bitwise_and__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& other = a.tensor();
-	at::_ops::bitwise_and__Tensor::call(self, other);
-}
-
-void bitwise_left_shift_Scalar_Tensor(Args& a, Results& r) {
-	auto self = a.scalar();
-	const auto& other = a.tensor();
-	r.tensor(at::_ops::bitwise_left_shift_Scalar_Tensor::call(self, other));
-}
 
 void bitwise_left_shift_Tensor(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -629,13 +498,6 @@ void clamp_(Args& a, Results& r) {
 	at::_ops::clamp_::call(self, min, max);
 }
 
-void clamp__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	at::_ops::clamp__Tensor::call(self, min, max);
-}
-
 void clamp_max(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto max = a.scalar();
@@ -703,13 +565,6 @@ void clip_(Args& a, Results& r) {
 	auto min = a.opt_scalar();
 	auto max = a.opt_scalar();
 	at::_ops::clip_::call(self, min, max);
-}
-
-void clip__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min = a.opt_tensor();
-	auto max = a.opt_tensor();
-	at::_ops::clip__Tensor::call(self, min, max);
 }
 
 void clone(Args& a, Results& r) {
@@ -2207,6 +2062,99 @@ void hardswish_backward(Args& a, Results& r) {
 	const auto& grad_output = a.needed("grad_output");
 	const auto& self = a.needed("self");
 	r.tensor(at::_ops::hardswish_backward::call(grad_output, self));
+}
+
+void hardtanh(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto min_val = a.scalar();
+	auto max_val = a.scalar();
+	r.tensor(at::_ops::hardtanh::call(self, min_val, max_val));
+}
+
+void hardtanh_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	auto min_val = a.scalar();
+	auto max_val = a.scalar();
+	at::_ops::hardtanh_::call(self, min_val, max_val);
+}
+
+void hardtanh_backward(Args& a, Results& r) {
+	const auto& grad_output = a.needed("grad_output");
+	const auto& self = a.needed("self");
+	auto min_val = a.scalar();
+	auto max_val = a.scalar();
+	r.tensor(at::_ops::hardtanh_backward::call(grad_output, self, min_val, max_val));
+}
+
+void hash_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto dim = a.ints();
+	auto keepdim = a.boolean();
+	auto mode = a.integer();
+	r.tensor(at::_ops::hash_tensor::call(self, dim, keepdim, mode));
+}
+
+void heaviside(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& values = a.tensor();
+	r.tensor(at::_ops::heaviside::call(self, values));
+}
+
+void heaviside_(Args& a, Results& r) {
+	auto& self = const_cast<at::Tensor&>(a.tensor());
+	const auto& values = a.tensor();
+	at::_ops::heaviside_::call(self, values);
+}
+
+void histc(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto min = a.scalar();
+	auto max = a.scalar();
+	r.tensor(at::_ops::histc::call(self, bins, min, max));
+}
+
+void histogram_bin_ct(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.integer();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogram_bin_ct::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void histogram_bins_tensor(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	const auto& bins = a.tensor();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogram_bins_tensor::call(self, bins, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensor(std::move(std::get<1>(out)));
+}
+
+void histogramdd(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.ints();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
+}
+
+void histogramdd_TensorList_bins(Args& a, Results& r) {
+	const auto& self = a.tensor();
+	auto bins = a.tensors();
+	auto range = a.opt_numbers();
+	auto weight = a.opt_tensor();
+	auto density = a.boolean();
+	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
+	r.tensor(std::move(std::get<0>(out)));
+	r.tensors(std::move(std::get<1>(out)));
 }
 
 }  // namespace tg::op

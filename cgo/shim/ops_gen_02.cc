@@ -3,12 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/hardtanh_ops.h>
-#include <ATen/ops/hardtanh_backward_ops.h>
-#include <ATen/ops/hash_tensor_ops.h>
-#include <ATen/ops/heaviside_ops.h>
-#include <ATen/ops/histc_ops.h>
-#include <ATen/ops/histogram_ops.h>
 #include <ATen/ops/histogramdd_ops.h>
 #include <ATen/ops/hsplit_ops.h>
 #include <ATen/ops/hstack_ops.h>
@@ -201,101 +195,13 @@
 #include <ATen/ops/prod_ops.h>
 #include <ATen/ops/promote_types_ops.h>
 #include <ATen/ops/put_ops.h>
+#include <ATen/ops/q_per_channel_axis_ops.h>
+#include <ATen/ops/q_per_channel_scales_ops.h>
+#include <ATen/ops/q_per_channel_zero_points_ops.h>
+#include <ATen/ops/q_scale_ops.h>
+#include <ATen/ops/q_zero_point_ops.h>
 
 namespace tg::op {
-
-void hardtanh(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto min_val = a.scalar();
-	auto max_val = a.scalar();
-	r.tensor(at::_ops::hardtanh::call(self, min_val, max_val));
-}
-
-void hardtanh_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	auto min_val = a.scalar();
-	auto max_val = a.scalar();
-	at::_ops::hardtanh_::call(self, min_val, max_val);
-}
-
-void hardtanh_backward(Args& a, Results& r) {
-	const auto& grad_output = a.needed("grad_output");
-	const auto& self = a.needed("self");
-	auto min_val = a.scalar();
-	auto max_val = a.scalar();
-	r.tensor(at::_ops::hardtanh_backward::call(grad_output, self, min_val, max_val));
-}
-
-void hash_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dim = a.ints();
-	auto keepdim = a.boolean();
-	auto mode = a.integer();
-	r.tensor(at::_ops::hash_tensor::call(self, dim, keepdim, mode));
-}
-
-void heaviside(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& values = a.tensor();
-	r.tensor(at::_ops::heaviside::call(self, values));
-}
-
-void heaviside_(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& values = a.tensor();
-	at::_ops::heaviside_::call(self, values);
-}
-
-void histc(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.integer();
-	auto min = a.scalar();
-	auto max = a.scalar();
-	r.tensor(at::_ops::histc::call(self, bins, min, max));
-}
-
-void histogram_bin_ct(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.integer();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogram_bin_ct::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void histogram_bins_tensor(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	const auto& bins = a.tensor();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogram_bins_tensor::call(self, bins, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensor(std::move(std::get<1>(out)));
-}
-
-void histogramdd(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.ints();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
-}
-
-void histogramdd_TensorList_bins(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto bins = a.tensors();
-	auto range = a.opt_numbers();
-	auto weight = a.opt_tensor();
-	auto density = a.boolean();
-	auto out = at::_ops::histogramdd_TensorList_bins::call(self, bins, range, weight, density);
-	r.tensor(std::move(std::get<0>(out)));
-	r.tensors(std::move(std::get<1>(out)));
-}
 
 void histogramdd_int_bins(Args& a, Results& r) {
 	const auto& self = a.tensor();
@@ -714,20 +620,6 @@ void lerp_Tensor(Args& a, Results& r) {
 	const auto& end = a.tensor();
 	const auto& weight = a.tensor();
 	r.tensor(at::_ops::lerp_Tensor::call(self, end, weight));
-}
-
-void lerp__Scalar(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& end = a.tensor();
-	auto weight = a.scalar();
-	at::_ops::lerp__Scalar::call(self, end, weight);
-}
-
-void lerp__Tensor(Args& a, Results& r) {
-	auto& self = const_cast<at::Tensor&>(a.tensor());
-	const auto& end = a.tensor();
-	const auto& weight = a.tensor();
-	at::_ops::lerp__Tensor::call(self, end, weight);
 }
 
 void less_Scalar(Args& a, Results& r) {
@@ -2256,6 +2148,31 @@ void put_(Args& a, Results& r) {
 	const auto& source = a.tensor();
 	auto accumulate = a.boolean();
 	at::_ops::put_::call(self, index, source, accumulate);
+}
+
+void q_per_channel_axis(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::q_per_channel_axis::call(self));
+}
+
+void q_per_channel_scales(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_scales::call(self));
+}
+
+void q_per_channel_zero_points(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
+}
+
+void q_scale(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.number(at::_ops::q_scale::call(self));
+}
+
+void q_zero_point(Args& a, Results& r) {
+	const auto& self = a.needed("self");
+	r.integer(at::_ops::q_zero_point::call(self));
 }
 
 }  // namespace tg::op

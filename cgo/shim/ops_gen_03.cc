@@ -3,11 +3,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include "ops_gen.h"
 
-#include <ATen/ops/q_per_channel_axis_ops.h>
-#include <ATen/ops/q_per_channel_scales_ops.h>
-#include <ATen/ops/q_per_channel_zero_points_ops.h>
-#include <ATen/ops/q_scale_ops.h>
-#include <ATen/ops/q_zero_point_ops.h>
 #if __has_include(<ATen/ops/qr_ops.h>)
 #include <ATen/ops/qr_ops.h>
 #endif
@@ -190,7 +185,6 @@
 #include <ATen/ops/unsqueeze_ops.h>
 #include <ATen/ops/unsqueeze_copy_ops.h>
 #include <ATen/ops/values_ops.h>
-#include <ATen/ops/vander_ops.h>
 #include <ATen/ops/var_ops.h>
 #include <ATen/ops/var_mean_ops.h>
 #include <ATen/ops/vdot_ops.h>
@@ -210,31 +204,6 @@
 #include <ATen/ops/zeros_like_ops.h>
 
 namespace tg::op {
-
-void q_per_channel_axis(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.integer(at::_ops::q_per_channel_axis::call(self));
-}
-
-void q_per_channel_scales(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_scales::call(self));
-}
-
-void q_per_channel_zero_points(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.tensor(at::_ops::q_per_channel_zero_points::call(self));
-}
-
-void q_scale(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.number(at::_ops::q_scale::call(self));
-}
-
-void q_zero_point(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	r.integer(at::_ops::q_zero_point::call(self));
-}
 
 void qr(Args& a, Results& r) {
 #if TG_TORCH_VERSION < 21400
@@ -1960,13 +1929,6 @@ void values(Args& a, Results& r) {
 	r.tensor(at::_ops::values::call(self));
 }
 
-void vander(Args& a, Results& r) {
-	const auto& x = a.tensor();
-	auto N = a.opt_integer();
-	auto increasing = a.boolean();
-	r.tensor(at::_ops::vander::call(x, N, increasing));
-}
-
 void var(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	auto unbiased = a.boolean();
@@ -2029,12 +1991,6 @@ void view(Args& a, Results& r) {
 	r.tensor(at::_ops::view::call(self, size));
 }
 
-void view_dtype(Args& a, Results& r) {
-	const auto& self = a.tensor();
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::view_dtype::call(self, dtype));
-}
-
 void view_as(Args& a, Results& r) {
 	const auto& self = a.tensor();
 	const auto& other = a.tensor();
@@ -2065,12 +2021,6 @@ void view_copy(Args& a, Results& r) {
 	const auto& self = a.needed("self");
 	auto size = a.symints();
 	r.tensor(at::_ops::view_copy::call(self, size));
-}
-
-void view_copy_dtype(Args& a, Results& r) {
-	const auto& self = a.needed("self");
-	auto dtype = a.dtype();
-	r.tensor(at::_ops::view_copy_dtype::call(self, dtype));
 }
 
 void vsplit_array(Args& a, Results& r) {

@@ -335,9 +335,8 @@ var forms = map[string]func(torch.Tensor) torch.Tensor{
 	"bsc":    func(x torch.Tensor) torch.Tensor { return call("to_sparse_bsc", x, []int{1, 1}) },
 	"mkldnn": func(x torch.Tensor) torch.Tensor { return call("to_mkldnn", x) },
 	"meta":   func(x torch.Tensor) torch.Tensor { return x.To(torch.Meta) },
-	"nested": func(x torch.Tensor) (y torch.Tensor) {
-		torch.Unsafe(func() { y = call("_nested_tensor_from_tensor_list", []torch.Tensor{x, x}) })
-		return y
+	"nested": func(x torch.Tensor) torch.Tensor {
+		return call("_nested_tensor_from_tensor_list", []torch.Tensor{x, x})
 	},
 	"conj": func(x torch.Tensor) torch.Tensor { return call("_conj", x) },
 	"neg":  func(x torch.Tensor) torch.Tensor { return call("_neg_view", x) },

@@ -4,21 +4,74 @@
 
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "rules.h"
 
 namespace tg {
 
-const GuardRow* find_guard(const std::string& name, const std::string& overload) {
+namespace {
+
+using Rows = std::unordered_map<std::string, std::vector<const GuardRow*>>;
+
+const Rows& rows() {
 	static const auto& rows = *[] {
-		auto map = new std::unordered_map<std::string, const GuardRow*>;
+		auto map = new Rows;
 		for (size_t i = 0; i < guard_count; i++) {
-			map->emplace(std::string(guard_rows[i].name) + '.' + guard_rows[i].overload, &guard_rows[i]);
+			(*map)[guard_rows[i].name].push_back(&guard_rows[i]);
 		}
 		return map;
 	}();
-	auto at = rows.find(name + '.' + overload);
-	return at == rows.end() ? nullptr : at->second;
+	return rows;
+}
+
+const GuardRow* find(const std::string& name, const std::string& overload) {
+	auto at = rows().find(name);
+	if (at != rows().end()) {
+		for (const auto* row : at->second) {
+			if (row->overload == overload) {
+				return row;
+			}
+		}
+	}
+	return nullptr;
+}
+
+// made_of tells whether a schema has the arguments of another, and after these only what it
+// writes to.
+bool made_of(const c10::FunctionSchema& schema, const GuardRow& row) {
+	auto other = c10::Dispatcher::singleton().findSchema({row.name, row.overload});
+	if (!other || other->schema().arguments().size() > schema.arguments().size()) {
+		return false;
+	}
+	const auto& a = schema.arguments();
+	const auto& b = other->schema().arguments();
+	for (size_t i = 0; i < a.size(); i++) {
+		if (i >= b.size() ? a[i].alias_info() == nullptr : a[i].name() != b[i].name() || *a[i].type() != *b[i].type()) {
+			return false;
+		}
+	}
+	return true;
+}
+
+}  // namespace
+
+const GuardRow* find_guard(const c10::FunctionSchema& schema) {
+	if (const auto* row = find(schema.name(), schema.overload_name())) {
+		return row;
+	}
+	for (const auto& name : {schema.name(), schema.name() + '_'}) {
+		auto at = rows().find(name);
+		if (at == rows().end()) {
+			continue;
+		}
+		for (const auto* row : at->second) {
+			if (made_of(schema, *row)) {
+				return row;
+			}
+		}
+	}
+	return nullptr;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // generated; boxed.cc asks it.
 #pragma once
 
+#include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 
 #include <iterator>
@@ -20,8 +21,9 @@ struct GuardRow {
 extern const GuardRow guard_rows[];
 extern const size_t guard_count;
 
-// The row of an operator, or nullptr.
-const GuardRow* find_guard(const std::string& name, const std::string& overload);
+// The row of an operator, or nullptr. Forms that libtorch makes of others, to write to an "out"
+// or not to write in place, have the row of the form they are made of.
+const GuardRow* find_guard(const c10::FunctionSchema& schema);
 
 // Refuses the operators that libtorch has beside aten, whose callers are libtorch's own
 // compilers and runtimes, outside of torch.Unsafe.
@@ -43,6 +45,13 @@ inline std::optional<double> opt_number(const IValue& v) { return v.isNone() ? s
 inline bool boolean(const IValue& v) { return v.toBool(); }
 inline std::optional<bool> opt_boolean(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toBool()); }
 inline at::Scalar scalar(const IValue& v) { return v.toScalar(); }
+inline std::vector<at::Scalar> scalars(const IValue& v) {
+	std::vector<at::Scalar> list;
+	for (const IValue& e : v.toListRef()) {
+		list.push_back(e.toScalar());
+	}
+	return list;
+}
 inline std::optional<at::Scalar> opt_scalar(const IValue& v) { return v.isNone() ? std::nullopt : std::optional(v.toScalar()); }
 inline std::string_view string(const IValue& v) { return v.toStringView(); }
 inline std::optional<std::string_view> opt_string(const IValue& v) {

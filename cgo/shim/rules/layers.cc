@@ -37,13 +37,19 @@ void weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
 	TORCH_CHECK(g.numel() == v.size(dim), "expected g to have ", v.size(dim), " elements, one for each slice of v along dimension ", dim, ", but got ", g.numel());
 }
 
-// A grouped query has groups: libtorch divides by their number.
-void heads(const Tensor& key, const Tensor& value, bool grouped) {
-	if (!grouped || !has(key) || !has(value) || key.dim() < 3 || value.dim() < 3) {
+// A value belongs to each key, and a grouped query has groups: libtorch divides by their number.
+void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped) {
+	solid("query", query);
+	solid("key", key);
+	solid("value", value);
+	if (!has(key) || !has(value) || key.dim() < 2 || value.dim() < 2) {
 		return;
 	}
-	TORCH_CHECK(key.size(-3) != 0 && value.size(-3) != 0, "Expected key and value to have at least one head with enable_gqa, but got ", key.size(-3),
-	            " and ", value.size(-3));
+	TORCH_CHECK(key.size(-2) == value.size(-2), "Expected as many values as keys, but got ", value.size(-2), " and ", key.size(-2));
+	if (grouped && key.dim() >= 3 && value.dim() >= 3) {
+		TORCH_CHECK(key.size(-3) != 0 && value.size(-3) != 0, "Expected key and value to have at least one head with enable_gqa, but got ", key.size(-3),
+		            " and ", value.size(-3));
+	}
 }
 
 }  // namespace tg::rule

@@ -12,6 +12,10 @@ void same_length(TensorList a, TensorList b) {
 	some(a);
 }
 
+void same_length(TensorList a, at::ArrayRef<Scalar> b) {
+	TORCH_CHECK(a.size() == b.size(), "Tensor list must have same number of elements as scalar list, got ", a.size(), " and ", b.size());
+}
+
 // Bags lie inside of the indices, and each index in one.
 void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, const Tensor& scales, bool include_last) {
 	TORCH_CHECK_VALUE(mode >= 0 && mode <= 2, "mode has to be 0 (sum), 1 (mean) or 2 (max), but got ", mode);

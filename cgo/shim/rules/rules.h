@@ -37,6 +37,7 @@ void refuse_unsafe(const char* op);
 // lists.cc
 void some(TensorList tensors);
 void same_length(TensorList a, TensorList b);
+void same_length(TensorList a, at::ArrayRef<Scalar> b);
 void bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode, const Tensor& scales, bool include_last);
 void labels(const Tensor& log_probs, const Tensor& targets, IntArrayRef lengths);
 void labels(const Tensor& log_probs, const Tensor& targets, const Tensor& lengths);
@@ -46,7 +47,7 @@ void segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets, 
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& variance, bool training);
 void empty_statistics(const Tensor& input, const Tensor& weight, const Tensor& bias);
 void weight_norm(const Tensor& v, const Tensor& g, int64_t dim);
-void heads(const Tensor& key, const Tensor& value, bool grouped);
+void attention(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped);
 
 // fused.cc
 void fused_sgd(TensorList params, TensorList grads, TensorList momentum);
@@ -116,6 +117,10 @@ void chunks(const Tensor& x, int64_t chunks, int64_t dim);
 void sections(int64_t sections);
 void sections(const Tensor& sections);
 void viewable(const Tensor& x);
+void not_quantized(const Tensor& x, at::ScalarType dtype);
+void aliased(const Tensor& x, const Tensor& a, const Tensor& b = undefined);
+inline void aliased(const Tensor& x, const Tensor& a, const Scalar&) { aliased(x, a); }
+void no_gradient(const Tensor& x);
 void filled(Layout layout);
 
 // enums.cc

@@ -2,20 +2,22 @@
 // tensors in more pieces than anyone can hold.
 #include "rules.h"
 
+#include <c10/core/GradMode.h>
+
 namespace tg::rule {
 
 // libtorch multiplies sizes by strides, and both by the size of an element, without looking.
 void strides(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset) {
 	constexpr int64_t widest = 16;
 	int64_t reach = offset.value_or(0);
-	bool past = reach < 0;
+	bool past = false;
 	for (size_t i = 0; i < std::min(size.size(), stride.size()); i++) {
 		int64_t along = 0;
 		past |= overflows(std::max<int64_t>(size[i] - 1, 1), std::max<int64_t>(stride[i], 0), &along) || __builtin_add_overflow(reach, along, &reach);
 	}
 	int64_t bytes = 0;
-	if (reach >= 0 && (past || overflows(reach, widest, &bytes))) {
-		TORCH_CHECK(false, "Storage size calculation overflowed with sizes=", size, " and strides=", stride);
+	if (past || overflows(reach, widest, &bytes)) {
+		TORCH_CHECK(offset.value_or(0) < 0, "Storage size calculation overflowed with sizes=", size, " and strides=", stride);
 	}
 }
 
@@ -109,6 +111,31 @@ void viewable(const Tensor& x) {
 void filled(Layout layout) {
 	bool compressed = layout && (*layout == at::kSparseCsr || *layout == at::kSparseCsc || *layout == at::kSparseBsr || *layout == at::kSparseBsc);
 	TORCH_CHECK_NOT_IMPLEMENTED(!compressed, "a tensor of layout ", *layout, " cannot be filled: make a strided one and convert it");
+}
+
+// The elements of quantized tensors are numbers only together with their quantizer.
+void not_quantized(const Tensor& x, at::ScalarType dtype) {
+	TORCH_CHECK_NOT_IMPLEMENTED(!has(x) || (!x.is_quantized() && !at::isQIntType(dtype)), "there are no views of quantized tensors as another dtype");
+}
+
+namespace {
+
+bool recorded(const Tensor& x) {
+	return c10::GradMode::is_enabled() && x.defined() && x.requires_grad();
+}
+
+}  // namespace
+
+// Autograd keeps the other arguments, and the tensor that is changed holds what autograd keeps:
+// a circle. Its gradient is refused anyway, because what it needs has been changed.
+void aliased(const Tensor& x, const Tensor& a, const Tensor& b) {
+	TORCH_CHECK(!recorded(x) || (!a.is_same(x) && !b.is_same(x)),
+	            "a tensor that requires a gradient cannot be changed by an operator that needs it for the gradient, too; Clone the argument");
+}
+
+// It fills a tensor in steps and keeps one of these for a gradient that the next step spoils.
+void no_gradient(const Tensor& x) {
+	TORCH_CHECK(!recorded(x), "vander has no gradient, because it changes in place what that needs; LinalgVander has one");
 }
 
 }  // namespace tg::rule
