@@ -1,8 +1,8 @@
 package optim
 
 import (
-	"cmp"
 	"math"
+	"slices"
 
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
@@ -19,7 +19,9 @@ type MuonOptions struct {
 	NSCoefficients [3]float64 `torch:"ns_coefficients" default:"3.4445,-4.775,2.0315"` // of the Newton-Schulz iteration; default {3.4445, -4.775, 2.0315}
 	Eps            *float64   `torch:"eps" default:"1e-7"`                             // the smallest norm to divide by; default 1e-7
 	NSSteps        int        `torch:"ns_steps" default:"5"`                           // steps of the Newton-Schulz iteration; default 5
-	AdjustLR       string     `torch:"adjust_lr_fn"`                                   // "original", the default: for tall matrices more; "match_rms_adamw": as large as AdamW's updates
+	// "original", the default: larger for tall matrices; "match_rms_adamw": as large as AdamW's updates;
+	// "spectral_unclamped", of PyTorch 2.14: smaller for wide matrices, too
+	AdjustLR string `torch:"adjust_lr_fn"`
 }
 
 func (o *MuonOptions) slots(torch.Tensor, float64) []slot { return momentumBuffer }
@@ -30,7 +32,7 @@ func (o *MuonOptions) check(params []torch.Tensor) string {
 		return "momentum should be >= 0 but is: " + pytext.Float(*o.Momentum)
 	case !(*o.WeightDecay >= 0):
 		return "weight decay should be >= 0 but is: " + pytext.Float(*o.WeightDecay)
-	case o.AdjustLR != "" && o.AdjustLR != "original" && o.AdjustLR != "match_rms_adamw":
+	case !slices.Contains([]string{"", "original", "match_rms_adamw", "spectral_unclamped"}, o.AdjustLR):
 		return "Adjust learning rate function " + o.AdjustLR + " is not supported"
 	case o.NSSteps >= 100:
 		return "Number of steps must be less than 100 for computational efficiency"
@@ -110,8 +112,12 @@ func (o *MuonOptions) orthogonal(m torch.Tensor) torch.Tensor {
 
 func (o *MuonOptions) adjusted(lr float64, shape []int) float64 {
 	rows, columns := float64(shape[0]), float64(shape[1])
-	if cmp.Or(o.AdjustLR, "original") == "original" {
+	switch o.AdjustLR {
+	case "match_rms_adamw":
+		return lr * (0.2 * math.Sqrt(max(rows, columns)))
+	case "spectral_unclamped":
+		return lr * math.Sqrt(rows/columns)
+	default:
 		return lr * math.Sqrt(max(1, rows/columns))
 	}
-	return lr * (0.2 * math.Sqrt(max(rows, columns)))
 }
