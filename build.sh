@@ -18,9 +18,9 @@ usage: ./build.sh [--cpu|--cuda] [VERB] [ARGUMENTS]
   gen      regenerate the operator sources
   test     everything CI runs; arguments go to go test (-run X, ./torch/...)
   parity   every operator against Python, all samples of its test database; -update writes docs/parity.md
-  versions the core suites on the newest patch of every libtorch we know, or on those given; prints a table,
-           -update writes docs/versions.md; other flags go to go test
-  core     the core suites on LIBTORCH_VERSION
+  versions the core suites on the newest patch of every libtorch we know, or on those given; -update writes
+           their rows of docs/versions.md; other flags go to go test
+  core     the core suites, or the packages given, on LIBTORCH_VERSION
   bench    our side and Python's, paired; arguments go to the benchmark
   reliability  the suites on memory, threads and faults; writes RELIABILITY.md (-short: the sizes of CI)
   fuzz     calls that nobody would write, between guard pages, in processes that may die (-time 10m, -calls N, -only RE, -seed S)

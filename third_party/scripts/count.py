@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Count what `go test -json` on standard input says, as a line of docs/versions.md.
 
-    go test -json ./... | count.py VERSION FILE
+    go test -json ./... | count.py FILE CELL... -- SUITE...
 
-What failed is shown with its output; FILE gets the line. The exit status is 1 if a test or package failed,
-or if none ran.
+The line begins with the cells given, has one for each suite and one for the seconds of all packages, and goes
+to FILE. A package belongs to the suite that is named last in its path. What failed is shown with its output. The
+exit status is 1 if a test or package failed, or if no test passed.
 """
 import collections
 import json
 import sys
 
 
-def main(version, file):
-    counts = collections.Counter()
+def main(file, *words):
+    cells, suites = list(words[: words.index("--")]), words[words.index("--") + 1 :]
+    counts = {suite: collections.Counter() for suite in suites}
     outputs = collections.defaultdict(list)
     seconds = 0.0
     for line in sys.stdin:
@@ -22,26 +24,33 @@ def main(version, file):
             print(line, end="")  # what the go command itself has to say
             continue
         action, test = event["Action"], event.get("Test")
-        key = (event.get("Package", event.get("ImportPath")), test)
+        package = event.get("Package", event.get("ImportPath", "")).split()[0]
+        suite = next((part for part in reversed(package.split("/")) if part in counts), None)
+        count = counts[suite] if suite else collections.Counter()  # what the packages import: they fail with it
+        outputs_of = outputs[package, test]
         if action in ("output", "build-output"):
-            outputs[key].append(event["Output"])
-        elif action == "build-fail":
-            counts["fail"] += 1
-            print("".join(outputs[key]), end="")
-        elif action in ("pass", "fail", "skip"):
-            if test is not None or action == "fail":
-                counts[action] += 1
-            if test is None:
+            outputs_of.append(event["Output"])
+        elif action in ("pass", "fail", "skip", "build-fail"):
+            failed = action.endswith("fail")
+            if test is not None or failed:
+                count["fail" if failed else action] += 1
+            if test is None and action != "build-fail":
                 seconds += event.get("Elapsed", 0)
-                print(f"    {key[0]} {action} {event.get('Elapsed', 0):.1f} s", flush=True)
-            if action == "fail":
-                print("".join(outputs[key]), end="", flush=True)
-            outputs.pop(key, None)
-    text = f"| {version} | {counts['pass']:,} | {counts['fail']} | {counts['skip']} | {seconds:.0f} |"
+                print(f"    {package} {action} {event.get('Elapsed', 0):.1f} s", flush=True)
+            if failed:
+                print("".join(outputs_of), end="", flush=True)
+            outputs.pop((package, test), None)
+    line = "| " + " | ".join(cells + [cell(counts[suite]) for suite in suites] + [f"{seconds:.0f}"]) + " |"
     with open(file, "w") as f:
-        print(text, file=f)
-    print(text)
-    return 1 if counts["fail"] or not counts["pass"] else 0
+        print(line, file=f)
+    print(line)
+    total = sum(counts.values(), collections.Counter())
+    return 0 if total["pass"] and not total["fail"] else 1
+
+
+def cell(count):
+    others = [f"{count[kind]} {word}" for kind, word in (("fail", "failed"), ("skip", "skipped")) if count[kind]]
+    return ", ".join([f"{count['pass']:,} passed", *others])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-# versions and core: the core suites on every version of libtorch that the README promises.
+# versions and core: the versions of libtorch that the README promises.
 # shellcheck shell=bash disable=SC2154
 
-CORE=${CORE:-./cgo ./torch ./torch/torchtest ./torch/nn/... ./torch/optim/... ./torch/data ./torch/safetensors ./amp}
+# The core suites are columns of docs/versions.md: a package belongs to the one that is named last in its path.
+SUITES="cgo torch nn optim amp data"
+CORE="./cgo ./torch ./torch/torchtest ./torch/safetensors ./torch/linalg ./torch/fft ./torch/special ./torch/nn/... ./torch/optim/... ./amp ./torch/data"
 
 # newest_patches: the last known patch version of each minor one.
 newest_patches() {
@@ -20,15 +22,33 @@ on() {
 	env -u LIBTORCH -u LIBTORCH_GO_HOME LIBTORCH_VERSION="$1" "$root/build.sh" "${options[@]}" "${@:2}"
 }
 
-# core [FLAG]...: the core suites on this version, counted; flags go to go test.
+# core [ARGUMENT]...: the core suites on this version, counted by suite; arguments go to go test, and
+# packages among them stand for all.
 core() {
+	local arg flags=() packages=()
+	for arg in "$@"; do
+		case $arg in
+		./*) packages+=("$arg") ;;
+		*) flags+=("$arg") ;;
+		esac
+	done
+	[[ ${#packages[@]} -gt 0 ]] || read -ra packages <<<"$CORE"
 	# shellcheck disable=SC2086 # a list of words
-	go test -json -count=1 -timeout 20m "$@" $CORE | "$python" third_party/scripts/count.py "$version" "$home/obj/core.txt"
+	go test -json -count=1 -timeout 20m "${flags[@]}" "${packages[@]}" |
+		"$python" third_party/scripts/count.py "$(row_file "$version")" "$version" "$(date -u +%F)" "$(commit)" compiles -- $SUITES
 }
 
-# versions [-update] [-short]... [VERSION]...: core on each, by default on the newest patch versions.
+row_file() { echo "$(home_of "$1")/obj/core.txt"; }
+
+# commit: the one that is checked out; "and changes" where files differ from it.
+commit() {
+	echo "$(git rev-parse --short=9 HEAD 2>/dev/null || echo unknown)$(git diff --quiet HEAD 2>/dev/null || echo ' and changes')"
+}
+
+# versions [-update] [FLAG]... [VERSION]...: core on each, by default on the newest patch versions.
+# -update writes their rows of docs/versions.md.
 versions() {
-	local arg one flags=() wanted=() table=$root/third_party/obj/versions.md failed='' update=''
+	local arg one flags=() wanted=() failed='' update=''
 	for arg in "$@"; do
 		case $arg in
 		-update) update=1 ;;
@@ -36,29 +56,46 @@ versions() {
 		*) wanted+=("$arg") ;;
 		esac
 	done
-	[[ -z $update || ${#wanted[@]} -eq 0 ]] || die "versions -update writes the table of all versions: name none"
 	[[ ${#wanted[@]} -gt 0 ]] || mapfile -t wanted < <(newest_patches)
-	mkdir -p "$root/third_party/obj"
-	versions_head >"$table"
 	for one in "${wanted[@]}"; do
-		rm -f "$(home_of "$one")/obj/core.txt"
+		mkdir -p "$(home_of "$one")/obj"
+		# shellcheck disable=SC2086 # a list of words
+		echo "| $one | $(date -u +%F) | $(commit) | not built |$(printf ' |%.0s' $SUITES seconds)" >"$(row_file "$one")"
 		on "$one" core "${flags[@]}" || failed+=" $one"
-		cat "$(home_of "$one")/obj/core.txt" >>"$table" 2>/dev/null || echo "| $one | does not build | | | |" >>"$table"
 	done
-	sed -n '/^|/p' "$table"
+	for one in "${wanted[@]}"; do cat "$(row_file "$one")"; done
+	[[ -z $update ]] || versions_page "${wanted[@]}" | replace docs/versions.md
 	[[ -z $failed ]] || die "not all is well on libtorch$failed; see above"
-	[[ -z $update ]] || mv "$table" docs/versions.md
 }
 
-versions_head() {
+# versions_page VERSION...: docs/versions.md with new rows for these versions and the rows of the others as they are.
+versions_page() {
+	local one
 	cat <<-EOF
 		# Versions of libtorch
 
 		Written by \`./build.sh versions -update\`: the same sources, compiled for each version and held against Python of
-		that version. The suites are those of \`${CORE//.\//}\`. What differs between versions is in
-		\`cgo/shim/compat.h\`, \`cgo/gen/versions.txt\` (operators) and \`internal/versions\`.
+		that version, with the tests of the core suites on the CPU. A row tells the day and the commit of its run; what
+		is not in the table was not run.
 
-		| libtorch | tests passed | failed | skipped | seconds, all packages |
-		|---|---|---|---|---|
+		| libtorch | date | commit | shim | ${SUITES// / | } | seconds, all packages |
+		|---|---|---|---|$(printf -- '---|%.0s' $SUITES)---|
 	EOF
+	for one in $(newest_patches); do
+		if [[ " $* " == *" $one "* ]]; then
+			cat "$(row_file "$one")"
+		else
+			grep -F "| $one |" docs/versions.md 2>/dev/null || true
+		fi
+	done
+	cat <<-EOF
+
+		## What differs
+
+		The sources know of differences in three places, and ask for the version nowhere else: \`cgo/shim/compat.h\` (C++),
+		\`cgo/gen/versions.txt\` (operators that are gone, which are errors of kind NotImplemented there) and \`internal/versions\`
+		(what libtorch and its Python do; tests and code ask by name):
+
+	EOF
+	sed -n 's/.*Difference{"\(.*\)", \([0-9]\)\([0-9]*\)}$/- from \2.\3 on: \1/p' internal/versions/versions.go
 }
