@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"vision/datasets"},
 	{"examples/internal/cli", "examples/internal/clitest", "examples/internal/meter"},
 	{"examples/internal/"},
-	{"examples/", "bench", "bench/", "compat", "compat/", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/gpusuite/"},
+	{"examples/", "bench", "bench/", "compat", "compat/", "internal/phrasebook", "internal/reliability/", "internal/fuzz", "internal/gpusuite", "internal/gpusuite/"},
 	{"internal/fuzz/"},
 }
 
