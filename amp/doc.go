@@ -4,7 +4,7 @@
 //	scaler := amp.NewGradScaler(dev)
 //	for … {
 //		var loss torch.Tensor
-//		amp.Autocast(dev, 0, func() {
+//		amp.Autocast(dev, torch.Float16, func() {
 //			loss = F.CrossEntropy(model.Forward(x), y)
 //		})
 //		scaler.Scale(loss).Backward()

@@ -43,7 +43,7 @@ type recorder interface {
 //
 //	step := cuda.Graphed(func(in []torch.Tensor) []torch.Tensor {
 //		var loss torch.Tensor
-//		amp.Autocast(dev, 0, func() { loss = F.CrossEntropy(model.Forward(in[0]), in[1]) })
+//		amp.Autocast(dev, torch.Float16, func() { loss = F.CrossEntropy(model.Forward(in[0]), in[1]) })
 //		scaler.Scale(loss).Backward()
 //		scaler.Step(opt)
 //		opt.ZeroGrad()
