@@ -3,7 +3,6 @@ package torch
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -42,38 +41,17 @@ func currentPrintOptions() (o PrintOptions) {
 // as <closed tensor>, the undefined one as <undefined tensor>.
 func (x Tensor) String() string { return currentPrintOptions().Sprint(x) }
 
-// Format prints the tensor as String does. The verbs are %v and %s, %e for scientific
-// notation and %f for none; a precision is the number of digits after the point, a width
-// that of the lines, and a plus sign shows all elements: fmt.Printf("%+.2v", x).
-func (x Tensor) Format(s fmt.State, verb rune) {
-	o := currentPrintOptions()
-	switch verb {
-	case 'v', 's':
-	case 'e', 'f':
-		o.SciMode = new(verb == 'e')
-	default:
-		fmt.Fprintf(s, "%%!%c(torch.Tensor)", verb)
-		return
-	}
-	if digits, ok := s.Precision(); ok {
-		o.Precision = &digits
-	}
-	if width, ok := s.Width(); ok {
-		o.LineWidth = width
-	}
-	if s.Flag('+') {
-		o.Threshold = math.MaxInt
-	}
-	_, _ = io.WriteString(s, o.Sprint(x)) // fmt reports the writer's error
-}
-
 // Sprint is [Tensor.String] with these options.
-func (o PrintOptions) Sprint(t Tensor) (text string) {
+func (o PrintOptions) Sprint(t Tensor) (text string) { return o.sprint(t, 0, 0) }
+
+// sprint is Sprint with elements of at least a width, and with their verb if it is not 0.
+func (o PrintOptions) sprint(t Tensor, width int, verb byte) (text string) {
 	if !t.Defined() {
 		return "<undefined tensor>"
 	}
 	err := Try(func() {
 		p := o.printer()
+		p.least, p.verb = min(width, maxPrecision), verb
 		Scope(func() {
 			NoGrad(func() { text = p.tensor(t) })
 		})
@@ -119,6 +97,8 @@ const (
 type printer struct {
 	precision, threshold, edge, width int
 	sci                               *bool
+	least                             int  // characters of an element
+	verb                              byte // how floating-point numbers are written, if it is not 0
 }
 
 func (p printer) tensor(t Tensor) string {
@@ -326,6 +306,7 @@ func (p printer) cells(t Tensor) (cells []string, width int) {
 			cells = append(cells, strconv.FormatInt(v, 10))
 		}
 	}
+	width = p.least
 	for _, text := range cells {
 		width = max(width, len(text))
 	}
@@ -346,7 +327,7 @@ type column struct {
 // column chooses by the finite numbers other than zero: whole numbers get no decimals, and
 // a wide range of magnitudes, or an extreme one, scientific notation.
 func (p printer) column(values []float64) column {
-	c := column{verb: 'f', precision: p.precision, whole: true, width: 1}
+	c := column{verb: 'f', precision: p.precision, whole: true, width: max(p.least, 1)}
 	smallest, largest := math.Inf(1), 0.0
 	for _, v := range values {
 		if size := math.Abs(v); size > 0 && size <= math.MaxFloat64 {
@@ -354,7 +335,10 @@ func (p printer) column(values []float64) column {
 			c.whole = c.whole && v == math.Trunc(v)
 		}
 	}
-	if largest > 0 {
+	switch {
+	case p.verb != 0:
+		c.verb, c.whole = p.verb, false
+	case largest > 0:
 		scientific := largest/smallest > 1000 || largest > 1e8 || smallest < 1e-4
 		if p.sci != nil {
 			scientific = *p.sci
