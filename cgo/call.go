@@ -404,6 +404,9 @@ func (c *Call) again(words *uint64, data unsafe.Pointer) {
 	}
 }
 
+// Name is the operator's.
+func (c *Call) Name() string { return c.op.String() }
+
 // Abandon releases the arguments of a call that will not be run.
 func (c *Call) Abandon() { c.unpin() }
 

@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"regexp"
+
 	"github.com/libtorch-go/libtorch/cgo"
 )
 
@@ -41,8 +43,32 @@ func putGenerator(c *cgo.Call, g *Generator) {
 // putScalar adds a number; it panics for anything else.
 func putScalar(c *cgo.Call, v Scalar) {
 	if kind, ok := c.Scalar(v); !ok {
-		throw("scalar", KindType, "expected a number or a bool, got %s", kind)
+		throwScalar(c.Name(), v, kind)
 	}
+}
+
+//go:noinline
+func throwScalar(op string, v any, kind string) {
+	switch {
+	case v == nil && oneBound.MatchString(op):
+		throw(op, KindType, "expected two numbers, got nil: ClampMin and ClampMax bound on one side alone")
+	case v == nil:
+		throw(op, KindType, "expected a number or a bool, got nil")
+	case kind == "torch.Tensor":
+		throw(op, KindType, "expected a number or a bool, got a tensor: the form for tensors has a name without Scalar")
+	}
+	throw(op, KindType, "expected a number or a bool, got %s(%#v)", kind, v)
+}
+
+var oneBound = regexp.MustCompile("^(clamp|clip)")
+
+// allDims is every dimension of x.
+func allDims(x Tensor) []int {
+	dims := make([]int, x.Dim())
+	for i := range dims {
+		dims[i] = i
+	}
+	return dims
 }
 
 // putOptScalar adds a number, or none for nil.

@@ -43,7 +43,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 		{"undefined", func() { torch.Tensor{}.Shape() }, torch.KindValue, torch.ErrValue, "undefined", ""},
 		{"undefined in a list", func() { torch.Cat([]torch.Tensor{x, {}}) }, torch.KindValue, torch.ErrValue, "element 1 of the tensor list is undefined", "float32[2, 3]"},
 		{"type", func() { torch.Call("relu", []torch.Tensor{x}) }, torch.KindType, torch.ErrType, "torch: relu: a list was given", "float32[2, 3]"},
-		{"scalar", func() { x.AddScalar("1") }, torch.KindType, torch.ErrType, "got string", ""},
+		{"add.Scalar", func() { x.AddScalar("1") }, torch.KindType, torch.ErrType, "got string", ""},
 		{"no kernel", func() { x.To(torch.Bool).MM(x.T().To(torch.Bool)) }, torch.KindNotImplemented, torch.ErrNotImplemented, "not implemented for 'Bool'", "bool[2, 3], bool[3, 2]"},
 		{"no data", func() { meta.Bytes() }, torch.KindNotImplemented, torch.ErrNotImplemented, "meta", "float32[2, 3] on meta"},
 		{"no backend", func() { x.ToSparse().View(6) }, torch.KindNotImplemented, torch.ErrNotImplemented, "'SparseCPU' backend", "float32[2, 3]"},

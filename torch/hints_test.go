@@ -50,7 +50,7 @@ func advices() map[string]advice {
 		"istft":        {func() { torch.Ones(3, 4).ISTFT(4) }, "return_complex=True", "as STFT with ReturnComplex true returns it"},
 		"sign":         {func() { torch.FromSlice([]complex64{1i}).Sign() }, "torch.sgn", "Please use Sgn instead."},
 		"rounding":     {func() { torch.Ones(1).DivMode(torch.Ones(1), "up") }, "None, 'trunc'", `one of "", "trunc" and "floor"`},
-		"clamp":        {func() { torch.Ones(1).Clamp(nil, nil) }, "not be None", "at least one of minimum and maximum"},
+		"clamp":        {func() { torch.Call("clamp", torch.Ones(1)) }, "not be None", "at least one of minimum and maximum"},
 		"conjugate":    {func() { torch.ViewAsReal(torch.FromSlice([]complex64{1i}).Conj()) }, "self.resolve_conj()", "use ResolveConj;"},
 		"minus bools":  {func() { no().Sub(no()) }, "logical_xor()", "Use LogicalXor instead."},
 		"negated bool": {func() { no().Neg() }, "logical_not()", "use LogicalNot instead."},

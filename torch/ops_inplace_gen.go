@@ -567,8 +567,8 @@ func (x Tensor) ClampInPlace(minimum, maximum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClampInPlace)
 	putChanged(&c, x)
-	putOptScalar(&c, minimum)
-	putOptScalar(&c, maximum)
+	putScalar(&c, minimum)
+	putScalar(&c, maximum)
 	done(&c)
 	return x
 }
@@ -641,8 +641,8 @@ func (x Tensor) ClipInPlace(minimum, maximum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClipInPlace)
 	putChanged(&c, x)
-	putOptScalar(&c, minimum)
-	putOptScalar(&c, maximum)
+	putScalar(&c, minimum)
+	putScalar(&c, maximum)
 	done(&c)
 	return x
 }
@@ -2025,7 +2025,7 @@ func (x Tensor) RandomInPlace(opts ...RandomOptions) Tensor {
 // goes to the end of what the dtype holds.
 //
 //	random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-func (x Tensor) RandomRangeInPlace(from int, to *int, opts ...RandomOptions) Tensor {
+func (x Tensor) RandomRangeInPlace(from, to int, opts ...RandomOptions) Tensor {
 	var o RandomOptions
 	if given(len(opts)) {
 		o = opts[0]
@@ -2034,7 +2034,7 @@ func (x Tensor) RandomRangeInPlace(from int, to *int, opts ...RandomOptions) Ten
 	c.Begin(cgo.OpRandomInPlaceFrom)
 	putChanged(&c, x)
 	c.Int(from)
-	c.OptInt(to)
+	c.OptInt(&to)
 	putGenerator(&c, o.Generator)
 	done(&c)
 	return x

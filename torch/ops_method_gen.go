@@ -1041,8 +1041,8 @@ func (x Tensor) Clamp(minimum, maximum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClamp)
 	putTensor(&c, x)
-	putOptScalar(&c, minimum)
-	putOptScalar(&c, maximum)
+	putScalar(&c, minimum)
+	putScalar(&c, maximum)
 	return result1(&c)
 }
 
@@ -1110,8 +1110,8 @@ func (x Tensor) Clip(minimum, maximum Scalar) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpClip)
 	putTensor(&c, x)
-	putOptScalar(&c, minimum)
-	putOptScalar(&c, maximum)
+	putScalar(&c, minimum)
+	putScalar(&c, maximum)
 	return result1(&c)
 }
 
@@ -2948,6 +2948,9 @@ func (x Tensor) LogSumExpDim(dim []int, opts ...LogSumExpOptions) Tensor {
 // LogSumExp is [Tensor.LogSumExpDim], over all elements without any: x.LogSumExp(),
 // x.LogSumExp(1), x.LogSumExp(0, -1).
 func (x Tensor) LogSumExp(dims ...int) Tensor {
+	if len(dims) == 0 {
+		dims = allDims(x)
+	}
 	return x.LogSumExpDim(dims)
 }
 
@@ -3798,7 +3801,7 @@ func (x Tensor) NormDim(p Scalar, dim []int, opts ...NormDimOptions) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNormScalarOptDim)
 	putTensor(&c, x)
-	putOptScalar(&c, p)
+	putScalar(&c, p)
 	c.Ints(dim)
 	c.Bool(o.KeepDim)
 	return result1(&c)
@@ -3812,7 +3815,7 @@ func (x Tensor) NormDimDType(p Scalar, dim []int, keepDim bool, dtype DType) Ten
 	var c cgo.Call
 	c.Begin(cgo.OpNormScalarOptDimDType)
 	putTensor(&c, x)
-	putOptScalar(&c, p)
+	putScalar(&c, p)
 	c.Ints(dim)
 	c.Bool(keepDim)
 	c.Code(dtype.code())
@@ -3826,7 +3829,7 @@ func (x Tensor) NormDType(p Scalar, dtype DType) Tensor {
 	var c cgo.Call
 	c.Begin(cgo.OpNormScalarOptDType)
 	putTensor(&c, x)
-	putOptScalar(&c, p)
+	putScalar(&c, p)
 	c.Code(dtype.code())
 	return result1(&c)
 }

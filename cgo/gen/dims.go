@@ -81,7 +81,15 @@ func (e *emitter) plain(p *Plain, t *Tables) {
 	if p.All != nil {
 		e.line("if len(%s) == 0 {\nreturn %s%s(%s)\n}", name, call, p.All.Symbol, strings.TrimSuffix(self, ", "))
 	}
+	if p.All == nil && !p.Dims.defaultDims() {
+		e.line("if len(dims) == 0 {\ndims = allDims(x)\n}")
+	}
 	e.line("return %s%s(%s%s)\n}", call, p.Dims.Symbol, self, rest)
+}
+
+// defaultDims reports an operator that takes all dimensions itself where none is given.
+func (f *Func) defaultDims() bool {
+	return slices.ContainsFunc(f.Op.Args, func(a Arg) bool { return a.Name == "dim" && a.HasDefault })
 }
 
 // Op is the operator over all elements.

@@ -131,7 +131,7 @@ func TestSignatures(t *testing.T) {
 		"method special_logit(Tensor self, float? eps=None) -> Tensor":                               "func (x Tensor) Logit(opts ...LogitOptions) Tensor",
 		"fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor":                "func RFFT(x Tensor, opts ...RFFTOptions) Tensor",
 		"method index_put(Tensor self, Tensor?[] indices, Tensor values) -> Tensor":                  "func (x Tensor) IndexPut(indices []Tensor, values Tensor) Tensor",
-		"method random_.from(Tensor(a!) self, int from, int? to) -> Tensor(a!)":                      "func (x Tensor) RandomRangeInPlace(from int, to *int) Tensor",
+		"method random_.from(Tensor(a!) self, int from, int? to) -> Tensor(a!)":                      "func (x Tensor) RandomRangeInPlace(from, to int) Tensor",
 		"method div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor":         "func (x Tensor) DivMode(other Tensor, roundingMode string) Tensor",
 	} {
 		require.Contains(t, renderOne(t, schema), want+" {\n", schema)

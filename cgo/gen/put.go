@@ -23,6 +23,9 @@ func (e *emitter) put(s *Slot) string {
 	case FromField:
 		return e.putField(s)
 	}
+	if s.Type.Key() == "Scalar?" && !e.aten {
+		return fmt.Sprintf("putScalar(&c, %s)", s.Expr) // what is left out has a form of its own: no nil
+	}
 	return e.putValue(s, s.Expr)
 }
 

@@ -121,7 +121,7 @@ func (f *Func) place(t *Tables) (optional []int, err error) {
 		case a.Name == "self" && f.Recv == "x":
 			s.Expr = "x"
 		case !a.HasDefault || slices.Contains(required, a.Name):
-			if a.Name == f.extra && a.Type.Key() == "int?" {
+			if a.Type.Key() == "int?" && (a.Name == f.extra || o.Place != Aten) {
 				s.Source = FromGiven
 			}
 			if err := f.param(&s, t); err != nil {

@@ -74,7 +74,7 @@ func Generator[G any](c *cgo.Call, g *G) {
 // Scalar adds a number or a bool to a call; it panics for anything else.
 func Scalar(c *cgo.Call, v any) {
 	if kind, ok := c.Scalar(v); !ok {
-		core.Fail(&cgo.Error{Op: "scalar", Kind: cgo.KindType, Msg: fmt.Sprintf("expected a number or a bool, got %s", kind)})
+		core.Fail(&cgo.Error{Op: c.Name(), Kind: cgo.KindType, Msg: fmt.Sprintf("expected a number or a bool, got %s", kind)})
 	}
 }
 

@@ -3,6 +3,7 @@ package optable
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"sort"
 	"strconv"
@@ -82,6 +83,7 @@ func (f Form) Requires(p Place) bool {
 // has its default. It returns the form's results, or an error if a value does not fit the
 // form; what the operator throws it does not catch.
 func (f Form) Call(args map[string]any) (out []any, err error) {
+	f, args = f.given(args)
 	fn := reflect.ValueOf(f.Func)
 	c := call{in: make([]reflect.Value, fn.Type().NumIn()), typ: fn.Type()}
 	for i := range c.in {
@@ -105,6 +107,27 @@ func (f Form) Call(args map[string]any) (out []any, err error) {
 		out = append(out, r.Interface())
 	}
 	return out, nil
+}
+
+// given is the form and the arguments that say the same without a number that is None.
+func (f Form) given(args map[string]any) (Form, map[string]any) {
+	args = maps.Clone(args)
+	base, overload, _ := strings.Cut(f.Op, ".")
+	switch stem := strings.TrimSuffix(base, "_"); {
+	case stem == "clamp" || stem == "clip": // one bound alone
+		for none, bound := range map[string]string{"min": "max", "max": "min"} {
+			if v, ok := args[none]; (!ok || v == nil) && args[bound] != nil && overload == "" {
+				delete(args, none)
+				f, _ = Find("clamp_" + bound + base[len(stem):])
+				return f, args
+			}
+		}
+	case base == "norm": // the length
+		if v, ok := args["p"]; ok && v == nil {
+			args["p"] = 2
+		}
+	}
+	return f, args
 }
 
 // call collects the parameters of one call.
@@ -167,6 +190,8 @@ func (c *call) options() reflect.Value {
 func set(place reflect.Value, v any) error {
 	value := reflect.ValueOf(v)
 	switch typ := place.Type(); {
+	case v == nil && typ.Kind() == reflect.Int:
+		return errors.New("an int stands for no None")
 	case v == nil:
 		place.SetZero()
 	case value.Type().AssignableTo(typ):

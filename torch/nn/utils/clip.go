@@ -82,7 +82,7 @@ func ClipGradValue(params []torch.Tensor, value float64) {
 
 func scaleDown(grads []torch.Tensor, maxNorm float64, total torch.Tensor) {
 	torch.NoGrad(func() {
-		factor := torch.DivScalarTensor(maxNorm, total.AddScalar(1e-6)).Clamp(nil, 1.0)
+		factor := torch.DivScalarTensor(maxNorm, total.AddScalar(1e-6)).ClampMax(1.0)
 		for _, group := range alike(grads) {
 			aten.ForeachMulTensorInPlace(group, factor.To(group[0].Device()))
 		}
