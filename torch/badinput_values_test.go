@@ -111,8 +111,8 @@ var badTypes = []badInput{
 	{"the item of nothing", func() { torch.Zeros(0).Float64() }, broken, "a Tensor with 0 elements cannot be converted to Scalar"},
 	{"a text for a number", func() { torch.Ones(2).MulScalar("2") }, mixedUp, "expected a number or a bool, got string"},
 	{"a pointer for a number", func() { torch.Full([]int{2}, new(2)) }, mixedUp, "got *int"},
-	{"nil for a number", func() { torch.Ones(2).AddScalar(nil) }, mixedUp, "got <nil>"},
-	{"a tensor for a number", func() { torch.Ones(2).AddScalar(torch.Ones(2)) }, mixedUp, "got torch.Tensor"},
+	{"nil for a number", func() { torch.Ones(2).AddScalar(nil) }, mixedUp, "got nil"},
+	{"a tensor for a number", func() { torch.Ones(2).AddScalar(torch.Ones(2)) }, mixedUp, "got a tensor: the form for tensors has a name without Scalar"},
 }
 
 var badSizes = []badInput{

@@ -266,3 +266,19 @@ func TestValue(t *testing.T) {
 	assert.Equal(t, true, torch.Value[bool](long(3)))
 	assert.Equal(t, 1+2i, torch.Value[complex128](torch.FromValue(complex64(1+2i))))
 }
+
+// What PyTorch's users call without dimensions takes all of them.
+func TestReductionsWithoutDimensions(t *testing.T) {
+	torchtest.NoLeaks(t)
+	x := torch.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+	for name, y := range map[string]torch.Tensor{
+		"LogSumExp": x.LogSumExp(), "Sum": x.Sum(), "Mean": x.Mean(), "AMax": x.AMax(), "AMin": x.AMin(), "Std": x.Std(), "Var": x.Var(),
+		"All": x.All(), "Any": x.Any(), "Prod": x.Prod(), "NaNSum": x.NaNSum(), "NaNMean": x.NaNMean(), "CountNonzero": x.CountNonzero(),
+		"ArgMax": x.ArgMax(), "ArgMin": x.ArgMin(), "Max": x.Max(), "Min": x.Min(), "Median": x.Median(), "Norm": x.Norm(),
+	} {
+		require.Empty(t, y.Shape(), name)
+	}
+	require.InDelta(t, 4.4402, x.LogSumExp().Float64(), 1e-4)
+	require.Equal(t, torch.Values[float32](x.Reshape(-1).LogSumExp(0)), torch.Values[float32](x.LogSumExp()))
+	require.InDelta(t, 1.5, torch.FromValue(1.5).LogSumExp().Float64(), 1e-12)
+}

@@ -73,21 +73,56 @@ func (x Tensor) formatNumber(s fmt.State, verb rune) bool {
 // writeNumber writes a number of any kind by a verb for floating-point numbers, with Python's
 // number of digits where none is given.
 func writeNumber(s fmt.State, verb rune, v any) {
-	format := fmt.FormatString(s, verb)
-	if _, ok := s.Precision(); !ok {
-		format = format[:len(format)-1] + ".6" + string(verb)
-	}
+	text := ""
 	switch v := v.(type) {
 	case int64:
-		fmt.Fprintf(s, format, float64(v))
+		text = floatText(s, verb, float64(v), s.Flag('+'))
 	case uint64:
-		fmt.Fprintf(s, format, float64(v))
+		text = floatText(s, verb, float64(v), s.Flag('+'))
 	case bool:
-		fmt.Fprintf(s, format, map[bool]float64{true: 1}[v])
+		text = floatText(s, verb, map[bool]float64{true: 1}[v], s.Flag('+'))
+	case float64:
+		text = floatText(s, verb, v, s.Flag('+'))
 	case complex128:
-		text := fmt.Sprintf(format+"%+"+strings.TrimLeft(format, "%+-# 0123456789")+"j", real(v), imag(v))
-		_, _ = io.WriteString(s, text)
-	default:
-		fmt.Fprintf(s, format, v)
+		text = floatText(s, verb, real(v), s.Flag('+')) + floatText(s, verb, imag(v), true) + "j"
 	}
+	width, _ := s.Width()
+	room := max(0, width-len(text))
+	switch {
+	case s.Flag('-'):
+		text += strings.Repeat(" ", room)
+	case s.Flag('0') && text[0] != '+' && text[0] != '-':
+		text = strings.Repeat("0", room) + text
+	case s.Flag('0'):
+		text = text[:1] + strings.Repeat("0", room) + text[1:]
+	default:
+		text = strings.Repeat(" ", room) + text
+	}
+	_, _ = io.WriteString(s, text)
+}
+
+// floatText is a number without padding; what is no finite number is written as Python does.
+func floatText(s fmt.State, verb rune, v float64, plus bool) string {
+	digits, ok := s.Precision()
+	if !ok {
+		digits = 6
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		text := column{}.text(v)
+		if verb < 'a' {
+			text = strings.ToUpper(text)
+		}
+		if plus && text[0] != '-' {
+			text = "+" + text
+		}
+		return text
+	}
+	format := "%"
+	if s.Flag('#') {
+		format += "#"
+	}
+	if plus {
+		format += "+"
+	}
+	return fmt.Sprintf(format+".*"+string(verb), min(digits, maxPrecision), v)
 }
