@@ -430,11 +430,14 @@ func (c *Call) Handle(i int) *Handle { return adopt(c.frame.out[i], c.frame.scop
 func (c *Call) Unscoped(i int) *Handle { return adopt(c.frame.out[i], 0) }
 
 // Owned takes result i, an object that is no tensor. It belongs to the garbage collector.
-func (c *Call) Owned(i int, k HandleKind) *Handle {
-	if c.frame.out[i] == 0 {
+func (c *Call) Owned(i int, k HandleKind) *Handle { return Own(c.frame.out[i], k) }
+
+// Own takes over an object that is no tensor, whose word came with a call; nil for 0.
+func Own(word uint64, k HandleKind) *Handle {
+	if word == 0 {
 		return nil
 	}
-	return newNetted(uintptr(c.frame.out[i]), k)
+	return newNetted(uintptr(word), k)
 }
 
 // Handles takes a list of tensors whose length is result i.

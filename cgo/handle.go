@@ -23,6 +23,7 @@ const (
 	TensorKind    HandleKind = iota
 	GeneratorKind            // of random numbers
 	DeviceKind               // events, memory pools and graphs of a card
+	NodeKind                 // of the graph that autograd records
 	kinds
 )
 

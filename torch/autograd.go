@@ -59,15 +59,6 @@ func (x Tensor) RetainGrad() {
 	done(&c)
 }
 
-// GradFn is the name of the recorded operation that made x ("AddBackward0"), or "".
-func (x Tensor) GradFn() string {
-	var c cgo.Call
-	c.Begin(cgo.OpGradFn)
-	putTensor(&c, x)
-	done(&c)
-	return c.Text(0)
-}
-
 // SetData makes x refer to the memory, shape and dtype of source, behind autograd's back.
 // All holders of x see the change.
 func (x Tensor) SetData(source Tensor) {

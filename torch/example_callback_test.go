@@ -23,7 +23,7 @@ func (c clipped) Backward(ctx *torch.FunctionCtx, grads []torch.Tensor) []torch.
 func ExampleApply1() {
 	x := torch.FromSlice([]float64{1, 2, 3}).SetRequiresGrad(true)
 	y := torch.Apply1(clipped{limit: 5}, x)
-	fmt.Println(y.GradFn())
+	fmt.Println(y.GradFn().Name())
 	y.PowScalar(2).Sum().Backward()
 	fmt.Println(x.Grad())
 	// Output:

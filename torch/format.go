@@ -113,7 +113,7 @@ func (p printer) tensor(t Tensor) string {
 	if l := t.Layout(); l != Strided {
 		notes = append(notes, "layout=torch."+l.String())
 	}
-	if made, err := Try1(t.GradFn); err != nil {
+	if made, err := Try1(t.gradName); err != nil {
 		notes = append(notes, "grad_fn=<Invalid>")
 	} else if made != "" {
 		notes = append(notes, "grad_fn=<"+made[strings.LastIndexByte(made, ':')+1:]+">")

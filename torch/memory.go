@@ -13,6 +13,7 @@ type MemoryStats struct {
 	Unscoped      int   // open tensors that do not
 	Generators    int   // open generators
 	DeviceObjects int   // open events, pools and graphs of torch/cuda
+	Nodes         int   // recorded operations that the program refers to, see [Tensor.GradFn]
 	Callbacks     int   // Go values that libtorch refers to: hooks, custom functions in graphs
 	HostBytes     int64 // live bytes from libtorch's CPU allocator, whoever holds them
 	HostPeak      int64 // the most there were since the start, or since [ResetPeakMemory]
@@ -22,7 +23,9 @@ type MemoryStats struct {
 }
 
 // Live is the number of open handles.
-func (s MemoryStats) Live() int { return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects }
+func (s MemoryStats) Live() int {
+	return s.Scoped + s.Unscoped + s.Generators + s.DeviceObjects + s.Nodes
+}
 
 // Stats counts the live handles and bytes. Memory that the garbage collector has not
 // looked at yet is counted as live; [GC] makes it look. What cards hold is in torch/cuda.
@@ -35,6 +38,7 @@ func Stats() MemoryStats {
 	s.Unscoped = cgo.LiveUnscoped(cgo.TensorKind)
 	s.Generators = cgo.LiveUnscoped(cgo.GeneratorKind)
 	s.DeviceObjects = cgo.LiveUnscoped(cgo.DeviceKind)
+	s.Nodes = cgo.LiveUnscoped(cgo.NodeKind)
 	s.Callbacks = cgo.LentValues()
 	s.HostBytes, s.HostPeak = cgo.HostMemory()
 	s.Collections, s.Exhausted = cgo.Collections()

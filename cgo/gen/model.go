@@ -91,6 +91,15 @@ func (o *Op) Functional() bool {
 	return !slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Type.Mutable })
 }
 
+// View reports an operator that needs no elements of its arguments: its results are views of them,
+// or it makes tensors that are only like them.
+func (o *Op) View() bool {
+	if strings.HasSuffix(o.Base, "_like") || strings.HasPrefix(o.Base, "new_") {
+		return true
+	}
+	return slices.ContainsFunc(o.Returns, func(r Return) bool { return r.Type.Alias && !r.Type.Mutable })
+}
+
 // source reports an operator that makes a tensor of no other. There is nothing to derive it by, and
 // the values it writes into its result are no change of it: Python calls it below autograd as well,
 // and so its versions start at 0.

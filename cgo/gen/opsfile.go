@@ -42,13 +42,16 @@ func opsFile(hand []string, door []*Op, hash uint64, t *Tables) ([]byte, error) 
 	return format.Source([]byte(b.String()))
 }
 
-// opFlags are the bits that cgo/ops_gen.go knows by the names functionalFlag and heavyFlag.
+// opFlags are the bits that cgo/ops_gen.go knows by the names functionalFlag, heavyFlag and viewFlag.
 func opFlags(o *Op, t *Tables) (flags byte) {
 	if o.Functional() {
 		flags |= 1
 	}
 	if lookup(t.Heavy, o) {
 		flags |= 2
+	}
+	if o.View() {
+		flags |= 4
 	}
 	return flags
 }
@@ -81,6 +84,7 @@ func (op Op) String() string {
 const (
 	functionalFlag = 1 << iota // changes none of its arguments
 	heavyFlag                  // computes for long, where its arguments are large
+	viewFlag                   // needs no elements of its arguments: makes views of them, or tensors like them
 )
 
 // functional reports an operator that changes none of its arguments, so that a call
@@ -89,6 +93,10 @@ func (op Op) functional() bool { return op.flags()&functionalFlag != 0 }
 
 // heavy reports an operator whose calls a [Gate] bounds.
 func (op Op) heavy() bool { return op.flags()&heavyFlag != 0 }
+
+// view reports an operator that needs no elements of its arguments. Some have to copy them where no
+// view can be made.
+func (op Op) view() bool { return op.flags()&viewFlag != 0 }
 
 func (op Op) flags() byte {
 	if int(op) >= len(opFlags) {

@@ -3,11 +3,24 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include "compat.h"
 #include "entries.h"
 
 namespace tg::entry {
 
 namespace {
+
+using SharedNode = NodePtr<torch::autograd::Node>;
+
+// owned_node is a handle of the node and its address.
+std::array<uint64_t, 2> owned_node(SharedNode node) {
+	if (!node) {
+		return {0, 0};
+	}
+	auto address = reinterpret_cast<uint64_t>(node.get());
+	auto made = c10::make_intrusive<Object<SharedNode>>(std::move(node));
+	return {reinterpret_cast<uint64_t>(static_cast<c10::intrusive_ptr_target*>(made.release())), address};
+}
 
 // The checks that Python makes before it starts the engine, which sums a gradient of another
 // shape up to the one it needs.
@@ -117,10 +130,35 @@ void retain_grad(Args& a, Results&) {
 	a.tensor().retain_grad();
 }
 
-// grad_fn(t) -> the name of the node that made t, "" for a leaf
-void grad_fn(Args& a, Results& r) {
+// grad_name(t) -> the name of the node that made t, "" for a leaf
+void grad_name(Args& a, Results& r) {
 	auto node = a.tensor().grad_fn();
 	r.string(node ? node->name() : "");
+}
+
+// grad_fn(t) -> the node that made t and its address, 0 and 0 for a leaf
+void grad_fn(Args& a, Results& r) {
+	for (uint64_t w : owned_node(a.tensor().grad_fn())) {
+		r.put(w);
+	}
+}
+
+// node_name(node) -> its name
+void node_name(Args& a, Results& r) {
+	r.string(a.object<SharedNode>("node")->name());
+}
+
+// next_nodes(node) -> for each of its inputs the node that made it, that one's address, and which of
+// its outputs it is; 0 and 0 for an input that needs no gradient
+void next_nodes(Args& a, Results& r) {
+	std::vector<uint64_t> list;
+	for (const auto& edge : a.object<SharedNode>("node")->next_edges()) {
+		for (uint64_t w : owned_node(edge.function)) {
+			list.push_back(w);
+		}
+		list.push_back(edge.input_nr);
+	}
+	r.words(list);
 }
 
 // replace_data(t, source): t takes over source's storage, shape and dtype; whoever holds t

@@ -1951,7 +1951,11 @@ const Entry ops_table[] = {
 	entry::set_gradient,
 	entry::set_requires_grad,
 	entry::retain_grad,
+	entry::grad_name,
 	entry::grad_fn,
+	entry::node_name,
+	entry::next_nodes,
+	entry::base,
 	entry::likeness,
 	entry::replace_data,
 	entry::sizes,
@@ -1961,6 +1965,7 @@ const Entry ops_table[] = {
 	entry::is_contiguous,
 	entry::version,
 	entry::storage,
+	entry::memory,
 	entry::from_bytes,
 	entry::to_bytes,
 	entry::overwrite,
@@ -3979,7 +3984,7 @@ const Entry ops_table[] = {
 	op::zeros,
 	op::zeros_like,
 };
-const uint32_t ops_count = 2058;
-const uint64_t ops_hash = 0xd2bb3b48911eb33u;
+const uint32_t ops_count = 2063;
+const uint64_t ops_hash = 0xd2a16b6a5cb6a411u;
 
 }  // namespace tg

@@ -86,6 +86,12 @@ void version(Args& a, Results& r) {
 	r.integer(defined(a)._version());
 }
 
+// base(t) -> the tensor that t is a view of, undefined where it is none
+void base(Args& a, Results& r) {
+	const auto& t = defined(a);
+	r.tensor(t.is_view() ? at::Tensor(t._base()) : undefined);
+}
+
 // storage(t) -> identity of the storage, its bytes, references to it
 void storage(Args& a, Results& r) {
 	const auto& t = defined(a);
@@ -96,6 +102,25 @@ void storage(Args& a, Results& r) {
 	r.put(reinterpret_cast<uint64_t>(t.storage().unsafeGetStorageImpl()));
 	r.integer(static_cast<int64_t>(t.storage().nbytes()));
 	r.integer(static_cast<int64_t>(t.storage().use_count()));
+}
+
+// memory(t) -> identity of the storage, its bytes, the bytes before t's first element, the bytes of an
+// element, and t's sizes and then its strides; all 0 for a tensor whose elements lie in no storage
+void memory(Args& a, Results& r) {
+	const auto& t = defined(a);
+	if (!t.has_storage() || t.layout() != at::kStrided) {
+		r.put(0), r.put(0), r.put(0), r.put(0);
+		r.ints({});
+		return;
+	}
+	auto item = static_cast<int64_t>(t.element_size());
+	r.put(reinterpret_cast<uint64_t>(t.storage().unsafeGetStorageImpl()));
+	r.integer(static_cast<int64_t>(t.storage().nbytes()));
+	r.integer(t.storage_offset() * item);
+	r.integer(item);
+	auto list = t.sizes().vec();
+	list.insert(list.end(), t.strides().begin(), t.strides().end());
+	r.ints(list);
 }
 
 // from_bytes(dtype, sizes, byte count) + data -> a CPU tensor with a copy of the bytes

@@ -15,12 +15,13 @@ type tensor = torch.Tensor
 // byHand are the functions of package torch that no generator wrote.
 var byHand = []any{
 	torch.BroadcastShapes, torch.DivScalarTensor, torch.TensorDotN, torch.UnravelIndex,
-	tensor.RequiresGrad, tensor.IsLeaf, tensor.Grad, tensor.RetainGrad, tensor.GradFn, tensor.SetData, tensor.SetGrad,
+	tensor.RequiresGrad, tensor.IsLeaf, tensor.Grad, tensor.RetainGrad, tensor.IsView, tensor.Base, tensor.SetData, tensor.SetGrad,
 	torch.Grads, torch.ClearGrads, tensor.Backward, torch.Backward, torch.Grad,
 	tensor.DType, tensor.Device, tensor.Layout, tensor.Dim, tensor.NumEl, tensor.ElementSize, tensor.StorageOffset, tensor.Shape, tensor.Stride, tensor.Size,
 	tensor.IsContiguous, tensor.IsInference, tensor.IsConj, tensor.IsNeg, tensor.IsFloatingPoint, tensor.IsComplex, tensor.Version, tensor.CPU,
 	tensor.Bytes, tensor.MarshalJSON, tensor.Item, tensor.Float64, tensor.Int, tensor.String, tensor.Alias,
 	tensor.Index,
+	entry{"Tensor.GradFn", func(x tensor) string { return x.GradFn().Name() }},
 	entry{"Tensor.SetIndex", func(x tensor, value any, at ...any) tensor { x.At(at...).Set(value); return x }},
 	entry{"Tensor.AddIndex", func(x tensor, value any, at ...any) tensor { x.At(at...).Add(value); return x }},
 	entry{"Tensor.SetRequiresGrad", func(x tensor, on bool) { x.SetRequiresGrad(on) }},

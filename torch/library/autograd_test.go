@@ -58,7 +58,7 @@ func TestAutograd(t *testing.T) {
 		torchtest.GradCheck(t, run, in)
 		out := op.Call(in[0], 0.5, in[1:])
 		require.Equal(t, int64(2), out[1])
-		require.Equal(t, "gotest_weightedBackward", out[0].(torch.Tensor).GradFn())
+		require.Equal(t, "gotest_weightedBackward", out[0].(torch.Tensor).GradFn().Name())
 
 		// The second derivative follows from the operators in the formula.
 		first := torch.Grad([]torch.Tensor{run(in)[0].Sum()}, in, torch.GradOptions{CreateGraph: true})
@@ -86,7 +86,7 @@ func TestWithoutFormula(t *testing.T) {
 		torch.Scope(func() {
 			x := torch.FromSlice([]float32{3}).SetRequiresGrad(true)
 			y := op.Call1(x)
-			require.Equal(t, "MulBackward0", y.GradFn(), name)
+			require.Equal(t, "MulBackward0", y.GradFn().Name(), name)
 			y.Backward()
 			require.Equal(t, 6.0, x.Grad().Float64(), name)
 		})

@@ -20,6 +20,10 @@ var torchCases = cases{
 		torch.Grads([]torch.Tensor{w})
 		w.SetGrad(random(3))
 		_, _, _, _, _ = w.RequiresGrad(), w.IsLeaf(), y.GradFn(), w.Version(), w.IsInference()
+		for _, edge := range y.GradFn().NextFunctions() {
+			_, _, _, _, _ = edge.Node.Name(), edge.Node.ID(), edge.Node.Is(y.GradFn()), edge.Node.Defined(), edge.Node.String()
+		}
+		_, _ = y.IsView(), w.View(3, 1).Base()
 		torch.ClearGrads([]torch.Tensor{w})
 		z := w.Mul(w).Sum()
 		torch.Grad([]torch.Tensor{z}, []torch.Tensor{w}, torch.GradOptions{CreateGraph: true})
