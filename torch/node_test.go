@@ -37,11 +37,12 @@ def walk(n, depth):
 
 x = torch.ones(4, 2, requires_grad=True)
 v, _ = x.max(0)
-left, right = torch.split(x * 2, 2)
+left, right = torch.split(torch.ops.aten.mul.Scalar(x, 2), 2)
 z = right.matmul(left.t()).add(torch.ones(2)) + v.sum()
 w = x.clone()
 w[0] = 3
-y = [z], walk(z.grad_fn, 0) + walk(w.grad_fn, 0)
+y = z
+text = walk(z.grad_fn, 0) + walk(w.grad_fn, 0)
 `)
 	require.Empty(t, a.Error)
 	torch.Scope(func() {
