@@ -12,7 +12,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/nn"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
-	"github.com/libtorch-go/libtorch/vision/datasets"
+	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 )
 
 // Fifty steps from the same weights and the same CIFAR-10 images: every loss, and all
@@ -57,7 +57,7 @@ func TestResNet18FiftySteps(t *testing.T) {
 func startingPoint(n int) map[string]torch.Tensor {
 	torch.ManualSeed(18)
 	inputs := maps.Collect(nn.StateDict(newModel()))
-	images, labels := datasets.CIFAR10Slice(true).Head(n).Tensors()
+	images, labels := cifarslice.Load(true).Head(n).Tensors()
 	inputs["images"], inputs["labels"] = images.To(torch.Float32).DivScalar(127.5).SubScalar(1), labels
 	return inputs
 }

@@ -5,6 +5,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/libtorch-go/libtorch/examples/internal/cli"
@@ -14,6 +16,7 @@ import (
 	F "github.com/libtorch-go/libtorch/torch/nn/functional"
 	"github.com/libtorch-go/libtorch/torch/optim"
 	"github.com/libtorch-go/libtorch/vision/datasets"
+	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 )
 
 // Net is the tutorial's: scores [N, 10] of images [N, 3, 32, 32].
@@ -64,10 +67,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 
 func learn(ctx context.Context, f *train.Flags, images *train.Images, slice bool, momentum float64) error {
 	halves, err := f.Loaders(images, func(training bool) (half train.Half, err error) {
-		set := datasets.CIFAR10Slice(training)
-		if !slice {
-			set, err = datasets.LoadCIFAR10(ctx, images.Root, training, datasets.CIFAR10Options{Logf: f.Printf})
-		}
+		set, err := open(ctx, f, images.Root, training, slice)
 		if err == nil {
 			half.Images, half.Labels = set.Head(images.Count(training, set.Len())).Tensors()
 		}
@@ -82,6 +82,18 @@ func learn(ctx context.Context, f *train.Flags, images *train.Images, slice bool
 	opt := optim.NewSGD(nn.Parameters(model), f.LR, optim.SGDOptions{Momentum: momentum})
 	defer opt.Close()
 	return f.Classify(ctx, model, opt, halves, normalise)
+}
+
+// open returns one half of the data set, or of the part that is in the program.
+func open(ctx context.Context, f *train.Flags, root string, training, slice bool) (*datasets.CIFAR10, error) {
+	if slice {
+		return cifarslice.Load(training), nil
+	}
+	set, err := datasets.LoadCIFAR10(ctx, root, training, datasets.CIFAR10Options{Logf: f.Printf})
+	if errors.Is(err, datasets.ErrUnavailable) {
+		err = fmt.Errorf("%w; -slice takes the 1,350 images in this program", err)
+	}
+	return set, err
 }
 
 // normalise brings pixels to the range from -1 to 1.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/vision/datasets"
+	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
 
@@ -49,7 +51,7 @@ func openImages(ctx context.Context, c *config, out io.Writer) (*imageSets, erro
 		return nil, err
 	}
 	sets := &imageSets{source: "CIFAR-10"}
-	if train.Fallback {
+	if c.dataDir == sliceName {
 		sets.source = "the slice of CIFAR-10 in this program"
 	}
 	n, m := c.counts(train.Len(), val.Len())
@@ -70,20 +72,20 @@ func (c *config) counts(train, val int) (int, int) {
 const sliceName = "slice"
 
 func loadCIFAR10(ctx context.Context, root string, out io.Writer) (train, val *datasets.CIFAR10, err error) {
-	if root != sliceName {
-		options := datasets.CIFAR10Options{Logf: func(format string, args ...any) {
-			fmt.Fprintf(out, format+"\n", args...)
-		}}
-		train, err = datasets.LoadCIFAR10(ctx, root, true, options)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !train.Fallback {
-			val, err = datasets.LoadCIFAR10(ctx, root, false, options)
-			return train, val, err
-		}
+	if root == sliceName {
+		return cifarslice.Load(true), cifarslice.Load(false), nil
 	}
-	return datasets.CIFAR10Slice(true), datasets.CIFAR10Slice(false), nil
+	options := datasets.CIFAR10Options{Logf: func(format string, args ...any) {
+		fmt.Fprintf(out, format+"\n", args...)
+	}}
+	train, err = datasets.LoadCIFAR10(ctx, root, true, options)
+	if err == nil {
+		val, err = datasets.LoadCIFAR10(ctx, root, false, options)
+	}
+	if errors.Is(err, datasets.ErrUnavailable) {
+		err = fmt.Errorf("%w; -data %s takes the 1,350 images in this program", err, sliceName)
+	}
+	return train, val, err
 }
 
 func takeHalf(set *datasets.CIFAR10, n int) half {

@@ -10,14 +10,14 @@ import (
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/data"
 	"github.com/libtorch-go/libtorch/torch/optim"
-	"github.com/libtorch-go/libtorch/vision/datasets"
+	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 )
 
 // ResNet-18 learns 500 images of CIFAR-10 by heart, in mixed precision, from a loader whose
 // batches are copied from pinned memory.
 func TestLoaderAndAMPTrainResNet18(t *testing.T) {
 	needCard(t)
-	images, labels := datasets.CIFAR10Slice(true).Head(500).Tensors()
+	images, labels := cifarslice.Load(true).Head(500).Tensors()
 	defer torch.Close(images, labels)
 	loader, err := data.NewLoader(data.NewTensorDataset(images, labels), data.LoaderOptions{BatchSize: 50, Shuffle: true, PinMemory: true, Workers: 2})
 	require.NoError(t, err)

