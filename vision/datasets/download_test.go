@@ -108,20 +108,23 @@ func endless(w http.ResponseWriter, r *http.Request, _ []byte) {
 	}
 }
 
-func TestDownloadFails(t *testing.T) {
+// A failure is what a server does wrong, and what comes of it.
+type failure struct {
+	name    string
+	packed  []byte // what the server has
+	handler func(http.ResponseWriter, *http.Request, []byte)
+	want    string
+	left    bool // what has come is kept for a later run
+}
+
+func failures(t *testing.T) []failure {
 	packed := tarball(t, "cifar-10-batches-bin", smallFiles())
 	altered, larger, incomplete := smallFiles(), smallFiles(), smallFiles()
 	altered["test_batch.bin"][7]++
 	larger["test_batch.bin"] = bytes.Repeat(larger["test_batch.bin"], 100)
 	delete(incomplete, "data_batch_1.bin")
 
-	for _, scene := range []struct {
-		name    string
-		packed  []byte // what the server has
-		handler func(http.ResponseWriter, *http.Request, []byte)
-		want    string
-		left    bool // what has come is kept for a later run
-	}{
+	return []failure{
 		{"not found", packed, func(w http.ResponseWriter, r *http.Request, _ []byte) {
 			http.NotFound(w, r)
 		}, "the server answers 404 Not Found", false},
@@ -158,7 +161,11 @@ func TestDownloadFails(t *testing.T) {
 		{"altered file", tarball(t, "d", altered), honest, "test_batch.bin is damaged: its md5 is ", false},
 		{"a file without end", tarball(t, "d", larger), honest, "test_batch.bin has 30731 bytes where 30730 are expected", false},
 		{"file missing", tarball(t, "d", incomplete), honest, "data_batch_1.bin is missing", false},
-	} {
+	}
+}
+
+func TestDownloadFails(t *testing.T) {
+	for _, scene := range failures(t) {
 		t.Run(scene.name, func(t *testing.T) {
 			root := t.TempDir()
 			mirror, _ := serve(t, scene.packed, scene.handler)
