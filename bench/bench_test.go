@@ -33,8 +33,8 @@ func newCrew(t *testing.T) *crew {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	c := &crew{maker: m, sides: map[string]*side{}}
-	t.Cleanup(func() { require.NoError(t, c.close()) })
+	c := &crew{maker: m}
+	t.Cleanup(func() { require.NoError(t, c.sides.Close()) })
 	return c
 }
 

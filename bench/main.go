@@ -105,10 +105,10 @@ func run(o options) (err error) {
 	if err != nil {
 		return err
 	}
-	c := &crew{maker: m, file: filepath.Join(dir, "training.safetensors"), sides: map[string]*side{}}
+	c := &crew{maker: m, file: filepath.Join(dir, "training.safetensors")}
 	r, err := c.measure(o)
 	if err != nil {
-		return errors.Join(err, c.close())
+		return errors.Join(err, c.sides.Close())
 	}
 	progress("")
 	r.print(os.Stdout)
@@ -139,7 +139,7 @@ func (c *crew) measure(o options) (*report, error) {
 	if err := c.times(r, o); err != nil {
 		return nil, err
 	}
-	if err := c.close(); err != nil {
+	if err := c.sides.Close(); err != nil {
 		return nil, err
 	}
 	if o.card {

@@ -3,8 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+
+	"github.com/libtorch-go/libtorch/internal/pace"
 )
 
 // keptMalloc makes glibc keep large blocks in Python's process as our shim does in ours.
@@ -42,30 +43,20 @@ type timing struct{ wall, cpu []float64 }
 type crew struct {
 	*maker
 	file  string
-	sides map[string]*side
+	sides pace.Crew[*side]
 }
 
 func (c *crew) get(begin func(...string) (*side, error), kind string, env []string) (*side, error) {
-	key := fmt.Sprint(kind, env)
-	if s := c.sides[key]; s != nil {
+	return c.sides.Get(fmt.Sprint(kind, env), func() (*side, error) {
+		s, err := begin(env...)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.ask(request{Cmd: "load", File: c.file}); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 		return s, nil
-	}
-	s, err := begin(env...)
-	if err != nil {
-		return nil, err
-	}
-	c.sides[key] = s
-	_, err = s.ask(request{Cmd: "load", File: c.file})
-	return s, err
-}
-
-func (c *crew) close() error {
-	var failed []error
-	for _, s := range c.sides {
-		failed = append(failed, s.Close())
-	}
-	clear(c.sides)
-	return errors.Join(failed...)
+	})
 }
 
 // newTask starts the sides that a case needs: training is measured with every setting of
@@ -120,13 +111,9 @@ func (t *task) check() error {
 	return nil
 }
 
-// round lets every side run once; the one that begins changes from round to round.
+// round lets every side run once.
 func (t *task) round(i int) error {
-	list := t.sides()
-	if i%2 == 1 {
-		slices.Reverse(list)
-	}
-	for _, s := range list {
+	for _, s := range pace.Turn(t.sides(), i) {
 		r, err := s.ask(request{Cmd: "run", Case: t.name, Threads: t.threads, N: t.n})
 		if err != nil {
 			return err
@@ -150,26 +137,13 @@ func measure(tasks []*task, rounds int, progress func(string)) error {
 		}
 	}
 	const warmup = 1
-	for i := -warmup; i < rounds; i++ {
+	return pace.Rounds(warmup, rounds, func(i int) error {
 		for _, t := range tasks {
 			progress(fmt.Sprintf("%s, round %d of %d", t.name, max(0, i+1), rounds))
 			if err := t.round(i); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-// lowest and quarter are the two figures that are meaningful on a busy machine.
-func lowest(list []float64) float64 { return slices.Min(list) }
-
-func quarter(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/4] }
-
-func geomean(list []float64) float64 {
-	sum := 0.0
-	for _, v := range list {
-		sum += math.Log(v)
-	}
-	return math.Exp(sum / float64(len(list)))
+		return nil
+	})
 }

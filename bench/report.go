@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/libtorch-go/libtorch/internal/pace"
 	"github.com/libtorch-go/libtorch/internal/proc"
 )
 
@@ -68,9 +69,9 @@ func newReport(libtorch string, rounds int) *report {
 }
 
 func summarise(t timing) figures {
-	f := figures{WallMin: lowest(t.wall), WallP25: quarter(t.wall)}
+	f := figures{WallMin: pace.Lowest(t.wall), WallP25: pace.Quarter(t.wall)}
 	if len(t.cpu) > 0 {
-		f.CPUMin, f.CPUP25 = lowest(t.cpu), quarter(t.cpu)
+		f.CPUMin, f.CPUP25 = pace.Lowest(t.cpu), pace.Quarter(t.cpu)
 	}
 	return f
 }
@@ -116,7 +117,7 @@ func (r *report) headline() (mean figures, ok bool) {
 	if len(list[0]) != len(named) {
 		return mean, false
 	}
-	return figures{geomean(list[0]), geomean(list[1]), geomean(list[2]), geomean(list[3])}, true
+	return figures{pace.GeoMean(list[0]), pace.GeoMean(list[1]), pace.GeoMean(list[2]), pace.GeoMean(list[3])}, true
 }
 
 // print writes the report as Markdown.

@@ -19,7 +19,6 @@ import (
 	"slices"
 
 	"github.com/libtorch-go/libtorch/examples/internal/cli"
-	"github.com/libtorch-go/libtorch/internal/talk"
 )
 
 func main() { cli.Main("cudnnbench", command) }
@@ -39,7 +38,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sides := &crew{device: c.device.String(), sides: map[string]*talk.Partner{}, self: []string{self, serveFlag}}
+	sides := &crew{device: c.device.String(), self: []string{self, serveFlag}}
 	err = bench(ctx, c, sides, args, out)
 	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) {
 		err = cli.Interruptedf("interrupted: %v", err) // a terminal sends its signals to all processes

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/libtorch-go/libtorch/examples/internal/meter"
+	"github.com/libtorch-go/libtorch/internal/pace"
 	"github.com/libtorch-go/libtorch/internal/talk"
 )
 
@@ -45,25 +46,20 @@ type task struct {
 // such axis.
 type crew struct {
 	device string
-	sides  map[string]*talk.Partner
+	sides  pace.Crew[*talk.Partner]
 	self   []string // the command line of a side
 }
 
 // side is the process that measures a setting. It is started when it is first needed.
 func (c *crew) side(s setting) (*talk.Partner, error) {
 	value := s["benchmark"]
-	if p := c.sides[value]; p != nil {
-		return p, nil
-	}
-	name := "the process that measures"
-	if value != "" {
-		name += " with benchmark " + value
-	}
-	p, err := talk.Start(name, exec.Command(c.self[0], c.self[1:]...))
-	if err == nil {
-		c.sides[value] = p
-	}
-	return p, err
+	return c.sides.Get(value, func() (*talk.Partner, error) {
+		name := "the process that measures"
+		if value != "" {
+			name += " with benchmark " + value
+		}
+		return talk.Start(name, exec.Command(c.self[0], c.self[1:]...))
+	})
 }
 
 // ask sends a question to the process of a setting.
@@ -81,15 +77,17 @@ func (c *crew) ask(s setting, q question) (a answer, err error) {
 
 // close ends the processes. Their warnings are printed.
 func (c *crew) close() error {
-	var failed []error
-	for _, p := range c.sides {
-		failed = append(failed, p.Close())
+	var ended []*talk.Partner
+	for _, p := range c.sides.All() {
+		ended = append(ended, p)
+	}
+	err := c.sides.Close()
+	for _, p := range ended {
 		if text := p.Stderr(); text != "" {
 			fmt.Fprintln(os.Stderr, text)
 		}
 	}
-	clear(c.sides)
-	return errors.Join(failed...)
+	return err
 }
 
 // A plan is how a task is measured.
@@ -120,12 +118,11 @@ func (c *crew) measure(ctx context.Context, t *task, p plan, bar *meter.Progress
 		bar.Advance(i+1, 0)
 	}
 	done := len(t.Cells)
-	for round := range p.rounds {
-		for i := range t.Cells {
+	return pace.Rounds(0, p.rounds, func(round int) error {
+		for _, cell := range pace.Turn(t.Cells, round) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			cell := t.Cells[(i+round)%len(t.Cells)] // the cell after a slow one has a cold cache
 			images, err := c.time(t, cell)
 			if err != nil {
 				return err
@@ -134,8 +131,8 @@ func (c *crew) measure(ctx context.Context, t *task, p plan, bar *meter.Progress
 			bar.Advance(done, images)
 		}
 		t.Rounds++
-	}
-	return nil
+		return nil
+	})
 }
 
 func told(a answer) error {
@@ -150,7 +147,7 @@ func told(a answer) error {
 func (c *crew) run(t *task, cell *cell, n int) (float64, error) {
 	q := question{Cmd: "run", Work: t.Work, Setting: cell.Setting, N: n}
 	a, err := c.ask(cell.Setting, q)
-	if err == nil && a.Memory && len(c.sides) > 1 {
+	if err == nil && a.Memory && c.sides.Len() > 1 {
 		if err = c.makeRoom(t); err == nil {
 			a, err = c.ask(cell.Setting, q)
 		}
@@ -170,7 +167,7 @@ func (c *crew) run(t *task, cell *cell, n int) (float64, error) {
 // makeRoom lets all processes give back the card memory that they keep for later tensors,
 // because one process does not see that another needs it.
 func (c *crew) makeRoom(t *task) error {
-	for value := range c.sides {
+	for value := range c.sides.All() {
 		if _, err := c.ask(setting{"benchmark": value}, question{Cmd: "trim", Work: t.Work}); err != nil {
 			return err
 		}

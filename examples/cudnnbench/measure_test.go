@@ -17,7 +17,9 @@ func pretending(t *testing.T, reply func(q question) answer) *crew {
 	out, answers := io.Pipe()
 	ended := make(chan error)
 	go func() { ended <- talk.Answer(questions, answers, reply) }()
-	c := &crew{sides: map[string]*talk.Partner{"": talk.Over("the pretender", in, out)}}
+	c := &crew{}
+	_, err := c.sides.Get("", func() (*talk.Partner, error) { return talk.Over("the pretender", in, out), nil })
+	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, errors.Join(c.close(), <-ended)) })
 	return c
 }
@@ -50,8 +52,8 @@ func TestSettingsRunByTurns(t *testing.T) {
 		order += q.Setting["amp"] + " "
 		return answer{Seconds: float64(q.N)}
 	})
-	round := "off fp16 bf16 fp16 bf16 off bf16 off fp16 "
-	require.Equal(t, " "+"off off fp16 fp16 bf16 bf16 "+round+round, order, "opened, warmed up, each first as often as the others")
+	rounds := "off fp16 bf16 bf16 fp16 off fp16 bf16 off off bf16 fp16 bf16 off fp16 fp16 off bf16 "
+	require.Equal(t, " "+"off off fp16 fp16 bf16 bf16 "+rounds, order, "opened, warmed up, each first as often as the others")
 	require.Equal(t, 6, task.Rounds)
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtorch-go/libtorch/examples/internal/meter"
-	"github.com/libtorch-go/libtorch/internal/talk"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/cuda"
 	"github.com/libtorch-go/libtorch/torch/mkldnn"
@@ -124,7 +123,7 @@ func TestServesErrors(t *testing.T) {
 // last output.
 func TestDeathOfAProcess(t *testing.T) {
 	torchtest.NoLeaks(t)
-	c := &crew{device: "cpu", sides: map[string]*talk.Partner{}, self: []string{"sh", "-c", "read x; echo cuDNN is unwell >&2; exit 7"}}
+	c := &crew{device: "cpu", self: []string{"sh", "-c", "read x; echo cuDNN is unwell >&2; exit 7"}}
 	task := &task{Work: small, Cells: newCells([]setting{{"benchmark": "on"}})}
 	err := c.measure(t.Context(), task, plan{rounds: 6, warmup: 1, round: 1}, meter.NewProgressMeter(io.Discard, 1, ""))
 	require.EqualError(t, err, "4x9x9,8x3x3,s2,p1 b2 train: the process that measures with benchmark on has ended: exit status 7: cuDNN is unwell")
@@ -139,14 +138,15 @@ func TestProcessesTakeTurns(t *testing.T) {
 	torchtest.NoLeaks(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	c := &crew{device: "cpu", sides: map[string]*talk.Partner{}, self: []string{self, serveFlag}}
+	c := &crew{device: "cpu", self: []string{self, serveFlag}}
 	choices := choose(t, "benchmark=off,on channels-last=off,on")
 	settings, _ := combine(choices)
 	task := &task{Work: small, Cells: newCells(settings)}
 	p := plan{rounds: 6, warmup: 1, round: 1e-4}
 	require.NoError(t, c.measure(t.Context(), task, p, newBar(io.Discard, 0, 1, task, p)))
-	require.Len(t, c.sides, 2)
-	require.NotSame(t, c.sides["off"], c.sides["on"])
+	require.Equal(t, 2, c.sides.Len())
+	members := maps.Collect(c.sides.All())
+	require.NotSame(t, members["off"], members["on"])
 	task.sum(choices)
 	for _, cell := range task.Cells {
 		require.Len(t, cell.Seconds, 6)
@@ -161,5 +161,5 @@ func TestProcessesTakeTurns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, outOfMemory, huge.Failed, "also after all have made room")
 	require.NoError(t, c.close())
-	require.Empty(t, c.sides)
+	require.Zero(t, c.sides.Len())
 }

@@ -12,7 +12,7 @@ import (
 // packages in rows above its own; a name ending in / stands for all packages below it.
 var layers = [][]string{
 	{"internal/frames"},
-	{"cgo", "cgo/gen", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pickle", "internal/proc", "internal/pytext", "internal/reliability", "internal/talk"},
+	{"cgo", "cgo/gen", "internal/atomicfile", "internal/cache", "internal/lint", "internal/pickle", "internal/proc", "internal/pytext", "internal/pace", "internal/reliability", "internal/talk"},
 	{"internal/bridge"},
 	{"torch"},
 	{"torch/aten", "torch/linalg", "torch/fft", "torch/special", "internal/switches", "internal/option", "internal/versions"},

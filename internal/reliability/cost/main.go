@@ -13,12 +13,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
+	"github.com/libtorch-go/libtorch/internal/pace"
 	"github.com/libtorch-go/libtorch/internal/reliability"
+	"github.com/libtorch-go/libtorch/internal/talk"
 )
 
 // operators are the cases of package bench that are one call each.
@@ -77,49 +77,49 @@ func compare(before string, rounds int) (list []reliability.Figure, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	var sides [2]*side
-	for i, folder := range []string{there, here} {
-		if sides[i], err = start(folder, filepath.Join(dir, fmt.Sprint("bench", i))); err != nil {
+	var crew pace.Crew[*talk.Partner]
+	defer func() { err = errors.Join(err, crew.Close()) }()
+	var sides []*side
+	for _, folder := range []string{there, here} {
+		partner, err := crew.Get(folder, func() (*talk.Partner, error) {
+			return start(folder, filepath.Join(dir, fmt.Sprint("bench", crew.Len())))
+		})
+		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, sides[i].close()) }()
+		sides = append(sides, &side{partner, map[string][]float64{}})
 	}
-	return measure(sides, rounds)
+	return measure(sides[0], sides[1], rounds)
 }
 
-// measure has both sides run all operators, the one that begins changing from round to
-// round.
-func measure(sides [2]*side, rounds int) (list []reliability.Figure, err error) {
-	taken := map[string]*[2][]float64{}
+// measure has both sides run all operators by turns.
+func measure(before, after *side, rounds int) (list []reliability.Figure, err error) {
 	const warmUp = 3
-	for r := -warmUp; r < rounds; r++ {
+	err = pace.Rounds(warmUp, rounds, func(round int) error {
 		for _, op := range operators {
-			if taken[op] == nil {
-				taken[op] = &[2][]float64{}
-			}
-			for n := range sides {
-				i := (n + r&1) % len(sides)
-				cpu, err := sides[i].run(op)
+			for _, s := range pace.Turn([]*side{before, after}, round) {
+				cpu, err := s.run(op)
 				if err != nil {
-					return nil, err
+					return err
 				}
-				if r >= 0 {
-					taken[op][i] = append(taken[op][i], cpu/calls)
+				if round >= 0 {
+					s.taken[op] = append(s.taken[op], cpu/calls)
 				}
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	sum := 0.0
+	var ratios []float64
 	for _, op := range operators {
-		was, is := quarter(taken[op][0]), quarter(taken[op][1])
-		sum += math.Log(is / was)
+		was, is := pace.Quarter(before.taken[op]), pace.Quarter(after.taken[op])
+		ratios = append(ratios, is/was)
 		list = append(list, reliability.Figure{Name: op, Got: fmt.Sprintf("%.3f (%.0f ns, was %.0f ns)", is/was, is, was)})
 	}
-	mean := math.Exp(sum / float64(len(operators)))
+	mean := pace.GeoMean(ratios)
 	return append(list, reliability.Figure{
 		Name: "geometric mean of the ratios", Got: fmt.Sprintf("%.3f", mean), Bar: fmt.Sprintf("≤ %.2f", bar), Missed: mean > bar,
 	}), nil
 }
-
-// quarter is the quarter-lowest of some times: what else the machine does is in the others.
-func quarter(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/4] }

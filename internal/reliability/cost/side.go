@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/libtorch-go/libtorch/internal/talk"
 )
 
 // checkout returns the folder with what was before: the one that is named, or a new one of
@@ -39,53 +39,35 @@ func command(dir string, env []string, name string, args ...string) error {
 	return nil
 }
 
-// side is the process of a benchmark, which obeys commands.
+// side is the process of a benchmark, which obeys commands, and the CPU time in nanoseconds that
+// each call took, by operator and round.
 type side struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *json.Decoder
+	*talk.Partner
+	taken map[string][]float64
 }
 
-func start(folder, program string) (*side, error) {
+// start builds package bench of a checkout and starts it.
+func start(folder, program string) (*talk.Partner, error) {
 	if err := command(folder, nil, "go", "build", "-o", program, "./bench"); err != nil {
 		return nil, err
 	}
-	s := &side{cmd: exec.Command(program, "-serve")}
-	s.cmd.Env = append(os.Environ(), "LIBTORCH_GO_HOME="+filepath.Join(folder, "third_party"))
-	s.cmd.Stderr = os.Stderr
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if s.in, err = s.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	s.out = json.NewDecoder(out)
-	return s, s.cmd.Start()
+	cmd := exec.Command(program, "-serve")
+	cmd.Env = append(os.Environ(), "LIBTORCH_GO_HOME="+filepath.Join(folder, "third_party"))
+	cmd.Stderr = os.Stderr
+	return talk.Start(folder, cmd)
 }
 
 // run has the side run a round of an operator, and returns the CPU time in nanoseconds.
 func (s *side) run(op string) (cpu float64, err error) {
-	request := map[string]any{"cmd": "run", "case": op, "threads": 1, "n": calls}
-	if err := json.NewEncoder(s.in).Encode(request); err != nil {
-		return 0, err
-	}
 	var reply struct {
 		CPU   float64
 		Error string
 	}
-	if err := s.out.Decode(&reply); err != nil {
+	if err := s.Ask(map[string]any{"cmd": "run", "case": op, "threads": 1, "n": calls}, &reply); err != nil {
 		return 0, err
 	}
 	if reply.Error != "" {
 		return 0, fmt.Errorf("%s: %s", op, reply.Error)
 	}
 	return reply.CPU, nil
-}
-
-func (s *side) close() error {
-	if err := s.in.Close(); err != nil {
-		return err
-	}
-	return s.cmd.Wait()
 }
