@@ -303,14 +303,6 @@ func (c *Call) Run() *Error { return c.run(nil) }
 // RunData is Run for the few entries that read or write a block of memory.
 func (c *Call) RunData(data unsafe.Pointer) *Error { return c.run(data) }
 
-// ask runs an entry of this package's own: it does without what Run sees to, and answers with zeros
-// where libtorch was not opened yet, so that there is nothing to ask.
-func (c *Call) ask() {
-	if opened.Load() {
-		door(c.op, &c.words[0], &c.frame)
-	}
-}
-
 func (c *Call) run(data unsafe.Pointer) *Error {
 	if c.lost != nil || !loaded.Load() {
 		if err := c.refuse(); err != nil {

@@ -22,6 +22,16 @@
 // cgo have nothing to look at; the C function neither keeps its arguments nor calls
 // back into Go, which lets the compiler leave the whole Call on the stack.
 //
+// # Two halves
+//
+// One half carries calls over: the door (door.go), calls and their words (call.go, boxed.go,
+// scalar.go), handles and scopes, the way back into Go (callback.go), loading (load.go), errors and
+// warnings. The other half, the files process_*.go, is what a process with many goroutines needs: a
+// gate before heavy calls, a queue for those that want an OS thread of their own, collecting
+// when memory runs short, giving memory back, and health. The first half calls the second at
+// few places: [Call.Run] passes the gate and looks at the mark of memory, a new handle outside
+// scopes is counted, and an error is remembered if the process cannot recover from it.
+//
 // # Handles
 //
 // A [Handle] owns one reference to a C++ object (a tensor, a generator). It is pinned

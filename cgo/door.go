@@ -3,10 +3,9 @@
 package cgo
 
 /*
-#cgo LDFLAGS: -ldl -lm
+#cgo LDFLAGS: -ldl
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdlib.h>
 #include "shim/dl.h"
 #include "shim/torchgo.h"
@@ -189,13 +188,3 @@ const abiVersion = C.TG_ABI
 
 // unbuilt says why nothing can be loaded by this program, wherever libtorch is.
 func unbuilt() error { return nil }
-
-// Cos, Log and Pow are the C library's, which Python uses. Go's own sometimes differ in the
-// last bit, and a different learning rate makes every weight different.
-func Cos(x float64) float64 { return float64(C.cos(C.double(x))) }
-
-// Log is the C library's natural logarithm.
-func Log(x float64) float64 { return float64(C.log(C.double(x))) }
-
-// Pow is x to the power of y, computed by the C library.
-func Pow(x, y float64) float64 { return float64(C.pow(C.double(x), C.double(y))) }

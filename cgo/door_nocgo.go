@@ -4,7 +4,6 @@ package cgo
 
 import (
 	"errors"
-	"math"
 	"unsafe"
 )
 
@@ -34,12 +33,3 @@ func LibraryIsOpen(string) bool { return false }
 
 // SymbolIsKnown is false: nothing can be opened without cgo.
 func SymbolIsKnown(string) bool { return false }
-
-// Cos stands in for the C library's cosine.
-func Cos(x float64) float64 { return math.Cos(x) }
-
-// Log stands in for the C library's logarithm.
-func Log(x float64) float64 { return math.Log(x) }
-
-// Pow stands in for the C library's power.
-func Pow(x, y float64) float64 { return math.Pow(x, y) }

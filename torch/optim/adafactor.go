@@ -1,7 +1,7 @@
 package optim
 
 import (
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/internal/pytext"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/linalg"
@@ -62,8 +62,8 @@ func NewAdafactor(params []torch.Tensor, lr float64, opts ...AdafactorOptions) *
 
 func adafactor(b *batch, lr float64, o *AdafactorOptions) {
 	step := b.count()
-	weight := cgo.Pow(step, *o.Beta2Decay)
-	rate := min(lr, 1/cgo.Pow(step, 0.5))
+	weight := libm.Pow(step, *o.Beta2Decay)
+	rate := min(lr, 1/libm.Pow(step, 0.5))
 	eps1 := o.least(b.group)
 	for i, grad := range b.directed(o.Maximize, 0).grads {
 		p := b.params[i]
@@ -99,7 +99,7 @@ func (o *AdafactorOptions) least(g *Group) float64 {
 
 // extent is the norm of a tensor, and the root of its number of elements.
 func extent(t torch.Tensor) (norm, root float64) {
-	return linalg.VectorNorm(t).Float64(), cgo.Pow(float64(t.NumEl()), 0.5)
+	return linalg.VectorNorm(t).Float64(), libm.Pow(float64(t.NumEl()), 0.5)
 }
 
 // squares updates the mean of a parameter's squares and returns a copy of it.

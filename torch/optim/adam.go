@@ -3,7 +3,7 @@ package optim
 import (
 	"cmp"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/internal/option"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
@@ -129,10 +129,10 @@ func (a *Adam) separately(b *batch, lr float64, o *AdamOptions) {
 		square = b.state[3]
 	}
 	root := aten.ForeachSqrt(square...)
-	aten.ForeachDivScalarInPlace(root, cgo.Pow(unbias(o.Betas[1], step), 0.5))
+	aten.ForeachDivScalarInPlace(root, libm.Pow(unbias(o.Betas[1], step), 0.5))
 	aten.ForeachAddScalarInPlace(root, *o.Eps)
 	aten.ForeachAddCDivScalarInPlace(b.params, mean, root, aten.ForeachAddCDivScalarOptions{Value: -(lr / unbias(o.Betas[0], step))})
 }
 
 // unbias is the divisor that corrects a running mean which began at zero.
-func unbias(beta, step float64) float64 { return 1 - cgo.Pow(beta, step) }
+func unbias(beta, step float64) float64 { return 1 - libm.Pow(beta, step) }

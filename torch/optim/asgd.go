@@ -1,7 +1,7 @@
 package optim
 
 import (
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -51,6 +51,6 @@ func asgd(b *batch, lr float64, o *ASGDOptions) {
 		scale(ahead, mu)
 		aten.ForeachAddInPlace(mean, ahead)
 	}
-	b.set(1, lr/cgo.Pow(1+*o.Lambd*lr*step, *o.Alpha))
+	b.set(1, lr/libm.Pow(1+*o.Lambd*lr*step, *o.Alpha))
 	b.set(2, 1/max(1, step-*o.T0))
 }

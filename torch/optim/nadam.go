@@ -3,7 +3,7 @@ package optim
 import (
 	"cmp"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -46,7 +46,7 @@ func nadam(b *batch, lr float64, o *NAdamOptions) {
 	b = b.real().decayed(o.DecoupledWeightDecay, o.Maximize, lr, o.WeightDecay)
 	mean, square := b.state[2], b.state[3]
 	momentum := func(step float64) float64 {
-		return o.Betas[0] * (1 - 0.5*cgo.Pow(0.96, step*(*o.MomentumDecay)))
+		return o.Betas[0] * (1 - 0.5*libm.Pow(0.96, step*(*o.MomentumDecay)))
 	}
 	mu, next := momentum(step), momentum(step+1)
 	b.set(1, float64(float32(b.numbers[1])*float32(mu))) // the product is a float32

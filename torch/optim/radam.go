@@ -3,7 +3,7 @@ package optim
 import (
 	"cmp"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/aten"
 )
@@ -47,16 +47,16 @@ func radam(b *batch, lr float64, o *RAdamOptions) {
 
 	correction := unbias(o.Betas[1], step)
 	longest := 2/(1-o.Betas[1]) - 1
-	length := longest - 2*step*cgo.Pow(o.Betas[1], step)/correction
+	length := longest - 2*step*libm.Pow(o.Betas[1], step)/correction
 	update := aten.ForeachDivScalar(mean, unbias(o.Betas[0], step))
 	scale(update, lr)
 	if length > 5 {
 		rate := rootPlus(square, *o.Eps)
 		aten.ForeachReciprocalInPlace(rate...)
-		scale(rate, cgo.Pow(correction, 0.5))
+		scale(rate, libm.Pow(correction, 0.5))
 		aten.ForeachMulInPlace(update, rate)
 		rectification := (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-		scale(update, cgo.Pow(rectification, 0.5))
+		scale(update, libm.Pow(rectification, 0.5))
 	}
 	b.descend(update, 1)
 }

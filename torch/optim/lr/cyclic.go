@@ -3,7 +3,7 @@ package lr
 import (
 	"math"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/optim"
 )
@@ -78,9 +78,9 @@ func (o *CyclicOptions) scale(cycle, step float64) float64 {
 	case o.Scale != nil:
 		return o.Scale(cycle)
 	case o.Halving:
-		return 1 / cgo.Pow(2, cycle-1)
+		return 1 / libm.Pow(2, cycle-1)
 	case o.Gamma != 0:
-		return cgo.Pow(o.Gamma, step)
+		return libm.Pow(o.Gamma, step)
 	}
 	return 1
 }

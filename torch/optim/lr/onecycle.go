@@ -3,7 +3,7 @@ package lr
 import (
 	"math"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/optim"
 )
@@ -93,5 +93,5 @@ func (o *OneCycleOptions) between(from, to, at float64) float64 {
 	if o.Linear {
 		return (to-from)*at + from
 	}
-	return to + (from-to)/2*(cgo.Cos(math.Pi*at)+1)
+	return to + (from-to)/2*(libm.Cos(math.Pi*at)+1)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/torch"
 	"github.com/libtorch-go/libtorch/torch/optim"
 )
@@ -25,7 +25,7 @@ func CosineAnnealingWarmRestarts(opt Target, period, factor int, lowest float64)
 	want(factor >= 1, "cosine_annealing_warm_restarts", "Expected integer T_mult >= 1", factor)
 	c := &cycle{period: period, factor: factor, length: period}
 	s := start(opt, func(_ int, _ *optim.Group, base float64) float64 {
-		return lowest + (base-lowest)*(1+cgo.Cos(math.Pi*c.at/float64(c.length)))/2
+		return lowest + (base-lowest)*(1+libm.Cos(math.Pi*c.at/float64(c.length)))/2
 	})
 	s.cycle = c
 	s.notes = func(int) variables { return variables{"T_cur": c.at, "T_i": c.length} }
@@ -53,8 +53,8 @@ func (c *cycle) jump(to float64) {
 	case c.factor == 1:
 		c.at = math.Mod(to, first)
 	default:
-		longer := math.Trunc(cgo.Log(to/first*(factor-1)+1) / cgo.Log(factor))
-		times := math.Round(cgo.Pow(factor, longer))
+		longer := math.Trunc(libm.Log(to/first*(factor-1)+1) / libm.Log(factor))
+		times := math.Round(libm.Pow(factor, longer))
 		c.at, c.length = to-first*(times-1)/(factor-1), int(first*times)
 	}
 }

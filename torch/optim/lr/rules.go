@@ -3,7 +3,7 @@ package lr
 import (
 	"math"
 
-	"github.com/libtorch-go/libtorch/cgo"
+	"github.com/libtorch-go/libtorch/cgo/libm"
 	"github.com/libtorch-go/libtorch/torch/optim"
 )
 
@@ -56,10 +56,10 @@ func MultiStep(opt Target, milestones []int, gamma float64) *Schedule {
 		if times[step] == 0 {
 			return g.LR
 		}
-		return g.LR * cgo.Pow(gamma, float64(times[step]))
+		return g.LR * libm.Pow(gamma, float64(times[step]))
 	})
 	s.enter = func(step int, _ *optim.Group, base float64) float64 {
-		return base * cgo.Pow(gamma, float64(times[step]))
+		return base * libm.Pow(gamma, float64(times[step]))
 	}
 	return s
 }
@@ -92,7 +92,7 @@ func Polynomial(opt Target, steps int, power float64) *Schedule {
 		if step == 0 || step > steps {
 			return g.LR
 		}
-		return g.LR * cgo.Pow((1-float64(step)/total)/(1-float64(step-1)/total), power)
+		return g.LR * libm.Pow((1-float64(step)/total)/(1-float64(step-1)/total), power)
 	})
 	s.enter = unchanged
 	return s
@@ -140,9 +140,9 @@ func CosineAnnealing(opt Target, steps int, lowest float64) *Schedule {
 		case step == 0:
 			return g.LR
 		case (step-1-steps)%(2*steps) == 0:
-			return g.LR + (base-lowest)*(1-cgo.Cos(math.Pi/period))/2
+			return g.LR + (base-lowest)*(1-libm.Cos(math.Pi/period))/2
 		}
-		return (1+cgo.Cos(math.Pi*t/period))/(1+cgo.Cos(math.Pi*(t-1)/period))*(g.LR-lowest) + lowest
+		return (1+libm.Cos(math.Pi*t/period))/(1+libm.Cos(math.Pi*(t-1)/period))*(g.LR-lowest) + lowest
 	})
 	s.enter = func(_ int, _ *optim.Group, base float64) float64 { return lowest + (base - lowest) } // not base: it rounds
 	return s
@@ -169,7 +169,7 @@ func SWA(opt Target, rate float64, options ...SWAOptions) *Schedule {
 		if o.Linear {
 			return t
 		}
-		return (1 - cgo.Cos(math.Pi*t)) / 2
+		return (1 - libm.Cos(math.Pi*t)) / 2
 	}
 	s := start(opt, func(step int, g *optim.Group, _ float64) float64 {
 		if steps == 0 {

@@ -88,14 +88,6 @@ func crowded(open int64) bool {
 	return open > most
 }
 
-// answer runs an entry that takes no argument and returns a number.
-func answer(op Op) int64 {
-	var c Call
-	c.Begin(op)
-	c.ask()
-	return int64(c.frame.out[0])
-}
-
 // awaitThread undoes the count of LockThread, waits for a place and returns when the place
 // has been counted.
 func awaitThread() {

@@ -1,11 +1,8 @@
 package cgo
 
 import (
-	"runtime"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Go's collector sees a handle of a few bytes while libtorch holds megabytes. So libtorch's
@@ -113,60 +110,5 @@ func watchCards(made int64) {
 		if ok && live > mark {
 			relieve(device)
 		}
-	}
-}
-
-var cards = sync.OnceValue(func() int {
-	var c Call
-	c.Begin(OpDeviceCount)
-	c.Code(cudaDevice(-1))
-	c.ask()
-	takeString(c.frame.msg, -1)
-	return int(c.frame.out[0])
-})
-
-// cardBytes is how many bytes of a card tensors hold. ok is false before the first
-// tensor on the card.
-func cardBytes(device int) (bytes int64, ok bool) {
-	var c Call
-	c.Begin(OpDeviceMemory)
-	c.Code(cudaDevice(device))
-	c.ask()
-	takeString(c.frame.msg, -1)
-	return int64(c.frame.out[0]), c.frame.kind == 0
-}
-
-// cudaDevice is a card's number on the wire; -1 is any of them.
-func cudaDevice(index int) int64 { return 1<<8 | int64(uint8(index)) }
-
-// word runs an entry that takes one word and returns nothing.
-func word(op Op, w uint64) {
-	var c Call
-	c.Begin(op)
-	c.put(w)
-	c.ask()
-}
-
-// Collect runs the garbage collector, waits for the finalizers it queued, and frees what
-// they left. The goroutine stays on its thread, because it will use that thread's free
-// memory again.
-func Collect() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	runtime.GC()
-	awaitFinalizers()
-	garbage.drain()
-}
-
-// awaitFinalizers lets the runtime's goroutine run the finalizers that the collector has
-// queued. The program's own finalizers may take forever, so the wait is bounded.
-func awaitFinalizers() {
-	const patience, nap = 100 * time.Millisecond, 20 * time.Microsecond
-	counts := []metrics.Sample{{Name: "/gc/finalizers/queued:finalizers"}, {Name: "/gc/finalizers/executed:finalizers"}}
-	metrics.Read(counts)
-	queued, deadline := counts[0].Value.Uint64(), time.Now().Add(patience)
-	for counts[1].Value.Uint64() < queued && time.Now().Before(deadline) {
-		time.Sleep(nap)
-		metrics.Read(counts)
 	}
 }

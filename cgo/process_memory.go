@@ -2,10 +2,13 @@ package cgo
 
 import (
 	"os"
+	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // garbage holds objects whose handles the collector found dead. Finalizers run on a thread
@@ -55,6 +58,30 @@ func (g *trash) trim() {
 	c.Code(0) // the CPU
 	c.ask()
 	g.kept.Store(resident() - HostBytes())
+}
+
+// Collect runs the garbage collector, waits for the finalizers it queued, and frees what
+// they left. The goroutine stays on its thread, because it will use that thread's free
+// memory again.
+func Collect() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	runtime.GC()
+	awaitFinalizers()
+	garbage.drain()
+}
+
+// awaitFinalizers lets the runtime's goroutine run the finalizers that the collector has
+// queued. The program's own finalizers may take forever, so the wait is bounded.
+func awaitFinalizers() {
+	const patience, nap = 100 * time.Millisecond, 20 * time.Microsecond
+	counts := []metrics.Sample{{Name: "/gc/finalizers/queued:finalizers"}, {Name: "/gc/finalizers/executed:finalizers"}}
+	metrics.Read(counts)
+	queued, deadline := counts[0].Value.Uint64(), time.Now().Add(patience)
+	for counts[1].Value.Uint64() < queued && time.Now().Before(deadline) {
+		time.Sleep(nap)
+		metrics.Read(counts)
+	}
 }
 
 // resident counts the process's bytes of memory; 0 if the system does not tell.
